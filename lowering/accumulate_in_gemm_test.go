@@ -7,7 +7,7 @@ import (
 )
 
 // TestRingSumsOfPartsThatAreThere sums, along a ring, partial sums that no GEMM computes. With fuse: gemm the
-// pipeline is refused, because no GEMM can accumulate the sum.
+// pipeline is refused on several ranks, because no GEMM can accumulate the sum.
 func TestRingSumsOfPartsThatAreThere(t *testing.T) {
 	for _, d := range []int64{1, 2, 3} {
 		for _, transport := range []string{"nccl", "ipc-get", "ipc-put"} {

@@ -13,8 +13,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// acrossNodes returns the fallback variant of a pipeline, with its transport within nodes and NCCL between them. If the
-// ranks exchange nothing, there is none, and it returns the program itself.
+// acrossNodes lowers a pipeline and returns its fallback variant, with its transport within nodes and NCCL between
+// them. If the ranks exchange nothing, there is no variant, and acrossNodes returns the program.
 func acrossNodes(t *testing.T, p *model.Pipeline) *hostir.Program {
 	t.Helper()
 	program, err := Build(p)
@@ -26,13 +26,13 @@ func acrossNodes(t *testing.T, p *model.Pipeline) *hostir.Program {
 		t.Fatal(err)
 	}
 	if program.Fallback == nil {
-		return program // nothing is exchanged
+		return program // the ranks exchange nothing
 	}
 	return program.Fallback
 }
 
 // keepsResultAcrossNodes compares the outputs of a pipeline in some orders of execution on all lowertest.Partitions of
-// its ranks into nodes.
+// its ranks into nodes. It skips pipelines with via: nccl, which have no fallback variant.
 func keepsResultAcrossNodes(t *testing.T, p *model.Pipeline, orders uint64) {
 	t.Helper()
 	if p.Schedule.Of("", schedule.Via) == schedule.NCCL {
@@ -75,8 +75,8 @@ func TestAcrossNodesKeepsTheResult(t *testing.T) {
 	})
 }
 
-// TestAcrossNodesNeedsItsWaits leaves out each Wait that no other statement implies. Without it some order of
-// execution must fail on some partition into nodes.
+// TestAcrossNodesNeedsItsWaits leaves out each Wait that no other statement implies. Without the Wait some
+// order of execution must fail on some partition into nodes. Rings and via: nccl are skipped.
 func TestAcrossNodesNeedsItsWaits(t *testing.T) {
 	t.Parallel()
 	pointToPointVariants(t, 4, func(t *testing.T, p *model.Pipeline) {

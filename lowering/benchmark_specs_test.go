@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TestSpecsOfABenchmark proves the specs of examples/parallel_kernel_bench at small sizes, with the default schedule and with auto, and
-// interprets their calls on two ranks. Their sizes are those of the benchmark; small ones are found by halving.
+// TestSpecsOfABenchmark verifies the specs of examples/parallel_kernel_bench at small sizes, with the schedule of the spec and with
+// preset: auto, and interprets their calls. The specs have the sizes of the benchmark; small ones are found by halving.
 func TestSpecsOfABenchmark(t *testing.T) {
 	files, err := filepath.Glob("../examples/parallel_kernel_bench/specs/*.yaml")
 	if err != nil || len(files) < 70 {

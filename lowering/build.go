@@ -15,9 +15,9 @@ import (
 )
 
 // Build returns the first host IR of a pipeline: one statement per operation, in the model's order, on whole logical
-// tensors. If a matmul has an fp32 result and narrower operands, Build also casts its bias to fp32, because the bias is
-// added to the fp32 sum. The host IR names no stream and allocates no buffer. Communication is still implicit where the
-// operands and the result of a statement are sharded differently.
+// tensors. If the bias of a linear has another element type than the result, Build casts the bias, because it is added
+// before the sum is rounded. The host IR names no stream and allocates no buffer. Communication is still implicit where
+// the operands and the result of a statement are sharded differently.
 func Build(p *model.Pipeline) (*hostir.Program, error) {
 	b := &builder{tensors: make(map[*model.Tensor]*hostir.Tensor, len(p.Tensors))}
 	b.program = &hostir.Program{
@@ -97,7 +97,8 @@ func (b *builder) declare(p *model.Pipeline) {
 	add(p.Tensors, hostir.Temp)
 }
 
-// absent lists the axes that a tensor lacks in PyTorch although one rank has all of their one element.
+// absent lists the axes of one element that a tensor lacks in PyTorch: an axis split over one rank, and all axes of a tensor
+// that is declared without axes.
 func absent(t *model.Tensor) []int {
 	var list []int
 	for i, a := range t.Axes {
@@ -133,7 +134,7 @@ func (b *builder) statement(op *model.Op) {
 	b.program.Body = append(b.program.Body, s)
 }
 
-// cast converts an operand of an operation to another type, in the same layout.
+// cast appends a Cast of an operand to another type, and returns the result, which has the operand's axes.
 func (b *builder) cast(op *model.Op, t *hostir.Tensor, to domain.DType) *hostir.Tensor {
 	if b.names == nil {
 		b.names = hostir.NewNamer(b.program)
@@ -148,7 +149,7 @@ func (b *builder) cast(op *model.Op, t *hostir.Tensor, to domain.DType) *hostir.
 	return out
 }
 
-// statement returns the host IR statement of an operation. It covers all operations of the model.
+// statement returns the host IR statement of an operation. It covers all operations of the model, and panics for others.
 func statement(op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stmt {
 	info := hostir.Info{Pos: op.Pos}
 	switch op.Kind {
@@ -240,7 +241,8 @@ func reference(op *model.Op) domain.Operation {
 }
 
 // checks sets how the program checks itself: the values that fill the inputs, and the outputs that show rounding. A program
-// with an exact check has no such outputs, and no deviations but the numbers of rows that gathers read.
+// with an exact check has no such outputs, and deviations only for integer inputs: the number of rows that they choose
+// from.
 func (b *builder) checks(p *model.Pipeline) {
 	for t, fill := range eval.Fills(p) {
 		b.tensors[t].Fill = fill

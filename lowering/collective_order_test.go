@@ -40,7 +40,7 @@ var bodies = map[string]string{
 }
 
 // TestStatementsOfCollectivePipelines checks the order of statements in the JSON of each collective pipeline. A
-// spec that is not in bodies has no pipeline, or a point-to-point pipeline.
+// spec that is not in bodies has no pipeline, a point-to-point pipeline, or schedule: auto.
 func TestStatementsOfCollectivePipelines(t *testing.T) {
 	found := 0
 	for _, s := range specTexts(t) {

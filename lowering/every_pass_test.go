@@ -40,7 +40,7 @@ func TestEveryPassKeepsTheResult(t *testing.T) {
 	}
 }
 
-// followPasses verifies and interprets the program after every pass that changed it.
+// followPasses verifies and interprets the program after every pass that changed it, and the final program in four orders of execution.
 func followPasses(t *testing.T, p *model.Pipeline, o *lowertest.Oracle) {
 	t.Helper()
 	var program *hostir.Program

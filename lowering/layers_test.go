@@ -16,7 +16,8 @@ import (
 // layers lists specs of layers. Each also has a form with sequence parallelism, and both have a backward form.
 var layers = []string{"llama_mlp", "llama_attention", "llama_block", "gpt_block"}
 
-// smallLayers has sizes of examples that 2, 3 and 4 divide. Specs under testdata/layers have such sizes already.
+// smallLayers has sizes of examples at which all divisions by 2, 3 and 4 ranks are exact. Specs under testdata/layers have such
+// sizes already.
 var smallLayers = map[string]map[string]int64{
 	"llama_mlp":         {"M": 12, "K": 12, "N": 24},
 	"llama_block":       {"B": 2, "L": 6, "H": 24, "G": 12, "C": 2, "F": 48},
@@ -46,7 +47,7 @@ func loadLayer(t *testing.T, name string, ranks int64) *model.Pipeline {
 }
 
 // TestLayersInEveryOrder interprets the host program and the calls of each layer on 2, 3 and 4 ranks, in 20 orders of
-// execution (2 with -short) and on two sets of inputs.
+// execution (2 with -short). Half of the orders run on each of two sets of inputs.
 func TestLayersInEveryOrder(t *testing.T) {
 	seeds := uint64(20)
 	if testing.Short() {

@@ -20,7 +20,7 @@ import (
 // largeSizes matches the comment with the sizes for the prediction of a spec: "# large: M 4096, N 8192".
 var largeSizes = regexp.MustCompile(`(?m)^# large: (.*)$`)
 
-// operands matches the names in an operation.
+// operands matches each name in an operation: operands, functions and parameters.
 var operands = regexp.MustCompile(`\b[A-Za-z]\w*\b`)
 
 // otherOrder returns a spec with its operations in a random order in which each follows the operations whose results it reads.

@@ -96,7 +96,8 @@ func Host(p *model.Pipeline, opt Options) (*hostir.Program, error) {
 	return program, nil
 }
 
-// Run applies passes in the order given.
+// Run applies passes in the order given, without the disabled ones. It returns the first error of a pass, of opt.Disable or,
+// with opt.Verify, of the verifier.
 func Run(program *hostir.Program, passes []Pass, opt Options) error {
 	if err := checkDisabled(passes, opt.Disable); err != nil {
 		return err
@@ -148,7 +149,7 @@ func check(program *hostir.Program, pass string, opt Options) error {
 	return nil
 }
 
-// dumper remembers the last text, to detect passes that changed nothing.
+// dumper passes the text of a program to after, if that is set. It keeps the last text, to detect passes that changed nothing.
 type dumper struct {
 	after func(pass, text string, changed bool)
 	last  string
@@ -163,7 +164,7 @@ func (d *dumper) dump(pass string, program func() string) {
 	d.last = printed
 }
 
-// checkDisabled returns an error for disabled passes that are required or unknown.
+// checkDisabled returns an error for the first disabled pass that is required or unknown.
 func checkDisabled(passes []Pass, disabled []string) error {
 	for _, name := range disabled {
 		i := slices.IndexFunc(passes, func(p Pass) bool { return p.Name == name })

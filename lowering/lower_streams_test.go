@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-// TestRowsOfBatchesAreStreamed checks GEMMs with batches whose slices have no row axis. GEMMs once took the
-// batches for rows, and the results were wrong.
+// TestRowsOfBatchesAreStreamed checks GEMMs with batches whose slices have no row axis. A GEMM that takes
+// the batches for rows gives wrong results.
 func TestRowsOfBatchesAreStreamed(t *testing.T) {
 	const tensors = "A: [3, D, 2], B: [3, 2, 4], C: [3, Stream(D), 4]"
 	for batches, oneRow := range map[string]bool{"B: [3,": true, "B: [1,": false} {

@@ -10,8 +10,8 @@ import (
 )
 
 // TestLoweringIsLinearInRanksTimesSteps checks that the time to lower one step of one rank at most doubles from 64 to 512
-// ranks. With work on all ranks in each step, or copies of per-rank data, that time would be 8 times as long. When the pass
-// overlap did this work, this test measured 3 times.
+// ranks. With work on all ranks in each step, or copies of per-rank data, that time would be 8 times as long, or 3 times as
+// long if only the pass overlap did such work.
 func TestLoweringIsLinearInRanksTimesSteps(t *testing.T) {
 	const most = 2
 	small, large := costOfStep(t, 64, 5), costOfStep(t, 512, 1)

@@ -40,8 +40,8 @@ func TestEverySynchronisationIsNeeded(t *testing.T) {
 }
 
 // needsItsWaits removes each Wait and each Synchronize of a pipeline's program, one per mutant. Some
-// order of execution of the mutant must fail, unless implied reports that other statements imply
-// the removed one, which is number i of these.
+// order of execution of the mutant must fail, unless implied reports that other statements imply the
+// removed one. i is its index among the statements that order streams.
 func needsItsWaits(t *testing.T, p *model.Pipeline, implied func(i int, line string) bool) {
 	t.Helper()
 	o := lowertest.NewOracle(t, p, 5)
@@ -84,7 +84,7 @@ func ordersStreams(s hostir.Stmt) bool {
 	}
 }
 
-// without returns a copy of a program without the i-th statement that orders streams, and the text of that statement.
+// without returns a copy of a program without statement i, counted from 0, of those that order streams, and the text of that statement.
 func without(t *testing.T, p *hostir.Program, i int) (mutant *hostir.Program, removed string) {
 	t.Helper()
 	mutant, err := text.Parse("mutant", text.Print(p))

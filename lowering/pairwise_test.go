@@ -8,7 +8,7 @@ import (
 )
 
 // pairwise visits the example specs of point-to-point pipelines with steps: pairwise. The d ranks are the world, or
-// rows or columns of a larger world.
+// rows or columns of a larger world. Without full, it visits a selection.
 func pairwise(t *testing.T, d int64, visit func(t *testing.T, p *model.Pipeline)) {
 	t.Helper()
 	for i, s := range exchangeSpecs(t) {

@@ -23,7 +23,7 @@ var wanted = regexp.MustCompile(`(?m)^# want: (.*)$`)
 // smallSizes matches the comment with the sizes for which results are computed: "# small: M 12, N 24".
 var smallSizes = regexp.MustCompile(`(?m)^# small: (.*)$`)
 
-// sizesOf adds the sizes in a comment of a spec to sizes.
+// sizesOf adds the sizes in a comment of a spec to sizes, and returns sizes.
 func sizesOf(t *testing.T, comment *regexp.Regexp, spec string, sizes map[string]int64) map[string]int64 {
 	t.Helper()
 	if found := comment.FindStringSubmatch(spec); found != nil {
@@ -39,7 +39,7 @@ func sizesOf(t *testing.T, comment *regexp.Regexp, spec string, sizes map[string
 	return sizes
 }
 
-// TestPlacements checks that specs without placements get the expected communications without a schedule, and that each pass keeps
+// TestPlacements checks that specs without placements get the expected communications with preset: none, and that each pass keeps
 // their results, on 2, 3 and 4 ranks.
 func TestPlacements(t *testing.T) {
 	t.Parallel()

@@ -60,7 +60,7 @@ func (f exchangeForm) goesWith(spec, transport string) bool {
 	return f.sums != "peer-read" || transport == "ipc-get" && sums(spec)
 }
 
-// specs returns the number of example specs that can have the form. They are the last ones.
+// specs returns the number of example specs that can have the form. They are the last ones that exchangeSpecs returns.
 func (f exchangeForm) specs() int {
 	if f.sums == "peer-read" {
 		return 2
@@ -86,7 +86,7 @@ func slicewise(int64) int64   { return 0 }
 func subChunks(d int64) int64 { return 2 * d }
 func together(int64) int64    { return 1 }
 
-// several returns the largest number of GEMMs below d that each take the same number of the d slices.
+// several returns the largest number of GEMMs below d that each take the same number of the d slices, or 1.
 func several(d int64) int64 {
 	for n := d - 1; n > 1; n-- {
 		if d%n == 0 {
@@ -257,7 +257,7 @@ func TestPointToPointKeepsTheResult(t *testing.T) {
 }
 
 // TestPointToPointNeedsItsWaits leaves out each Wait and each Synchronize that no other statement
-// implies. Without it some order of execution must fail.
+// implies. Without the removed statement some order of execution must fail.
 func TestPointToPointNeedsItsWaits(t *testing.T) {
 	pointToPointVariants(t, 4, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
@@ -271,7 +271,7 @@ func TestPointToPointNeedsItsWaits(t *testing.T) {
 			// One kernel of a peer reads a partial sum and writes the sum; see TestWrittenSumsNeedTheirWaits.
 			implied = implied || p.Name == "matmul_ar_p2p" && p.Schedule.Of("", schedule.Fuse) == schedule.PeerRead &&
 				strings.HasPrefix(line, "Wait(receive")
-			// If other statements wait for all work of a worker, it needs no join. If it waits itself, it needs no fork.
+			// A compute stream needs no join if other statements wait for all its work, and no fork if it waits itself.
 			return implied || p.Schedule.Of("", schedule.Lead) == schedule.All && strings.HasPrefix(line, "Synchronize(")
 		})
 	})

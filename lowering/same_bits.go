@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// sameBits returns an error if an output may have other bits on another run and the schedule has deterministic: true. The passes
-// replace all calls that are known to do this.
+// sameBits returns an error if an output may have other bits on another run and the schedule has deterministic: true. Where they
+// can, the passes avoid calls whose bits may differ between runs, so most programs pass. The error names the first such output.
 func sameBits(host *hostir.Program, variants []*calls.Program) error {
 	if host.Choices.Get(schedule.Deterministic) != schedule.True {
 		return nil

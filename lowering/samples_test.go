@@ -77,7 +77,7 @@ func (s *sample) done() *model.Pipeline {
 	return s.p
 }
 
-// gemm is the size of an AG+matmul: M rows in S slices over d ranks.
+// gemm is the size of an AG+matmul: m rows in s slices over d ranks, n columns, and a summed extent of k.
 type gemm struct{ d, s, m, n, k int64 }
 
 // small returns a size with 2*d*s rows.

@@ -69,7 +69,7 @@ func (g *smallSpecs) shape(n int) []int {
 	return shape
 }
 
-// axes draws the kinds of the axes of a tensor with the given shape.
+// axes draws the kinds of the axes of a tensor with the given shape, and returns the axes as a spec declares them.
 func (g *smallSpecs) axes(shape []int, result bool) string {
 	list, split := make([]string, len(shape)), map[string]bool{}
 	stream := result && g.streams && g.IntN(2) == 0
@@ -148,7 +148,8 @@ func joined(list []int) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
 }
 
-// product multiplies a by a matrix. If a is a matrix, it may also multiply a matrix by a.
+// product multiplies a by a matrix, or a matrix by a if a is a matrix, or the batches of a by one matrix each if a has three
+// axes. A vector becomes a matrix of one row first.
 func (g *smallSpecs) product(a array, output bool) array {
 	n := len(a.shape)
 	if n == 1 {
@@ -189,7 +190,7 @@ func (g *smallSpecs) linear(a array, output bool) array {
 	return g.result(append(slices.Clone(a.shape[:n-1]), columns), output, "linear(%s, %s%s)", a.name, w.name, bias)
 }
 
-// binary combines a with an input that is broadcast to its shape: it has fewer axes, or some of one element.
+// binary combines a with an input that broadcasts to the shape of a: the input may lack leading axes and have axes of one element.
 func (g *smallSpecs) binary(a array, output bool) array {
 	shape := slices.Clone(a.shape[g.IntN(len(a.shape)):])
 	for i := range shape {
@@ -201,7 +202,7 @@ func (g *smallSpecs) binary(a array, output bool) array {
 	return g.result(a.shape, output, "%s(%s, %s)", []string{"add", "sub", "mul", "max"}[g.IntN(4)], a.name, b.name)
 }
 
-// regrouped returns a shape with the same number of elements: it splits and merges axes, and adds axes of one element.
+// regrouped returns a shape with the same number of elements: it may split and merge axes, and add an axis of one element.
 func (g *smallSpecs) regrouped(shape []int) []int {
 	factors := []int{}
 	for _, n := range shape {

@@ -113,8 +113,8 @@ func refusal(err error, streams bool) diag.Code {
 	return all.Items[0].Code
 }
 
-// coinciding lists specs whose extents coincide, each with its mesh, tensors and operations. They once made
-// passes confuse two axes, or a shard with the whole tensor.
+// coinciding lists specs whose extents coincide, each with its mesh, tensors and operations. A pass that
+// confuses two axes, or a shard with the whole tensor, fails on them.
 var coinciding = []string{
 	"x: 2 | A: [4, DIDx], B: [D, 8], C: [4, 8] | C = matmul(A, B)",
 	"x: 2 | A: [4, D], B: [DIDx, 8], C: [4, 8] | C = matmul(A, B)",
@@ -137,7 +137,7 @@ var coinciding = []string{
 		"reshape(V, shape=[16])",
 }
 
-// TestCoincidingExtentsKeepTheResult runs these specs with both values of reshard and several pipelines.
+// TestCoincidingExtentsKeepTheResult runs the specs of coinciding with both values of reshard and several pipelines.
 func TestCoincidingExtentsKeepTheResult(t *testing.T) {
 	t.Parallel()
 	for _, line := range coinciding {

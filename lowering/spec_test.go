@@ -57,7 +57,7 @@ func sizes(d, s int64) map[string]int64 {
 	}
 }
 
-// onMesh loads a spec with another text for its mesh {x: D}, and with those of the sizes that are its parameters.
+// onMesh loads a spec with another text for its mesh {x: D}, and with the sizes that are values of its parameters.
 func (s specText) onMesh(t *testing.T, mesh string, sizes map[string]int64) *model.Pipeline {
 	t.Helper()
 	source := s.text
@@ -85,7 +85,7 @@ func paramLine(source string) string {
 }
 
 // onEveryMesh visits each example spec on meshes: 2, 4 and 8 ranks in a row, and rows and columns of 2x2 and 2x4
-// ranks. Without full, it visits a quarter of them.
+// ranks. Without full, it visits about a quarter of them.
 func onEveryMesh(t *testing.T, visit func(t *testing.T, s specText, mesh string, d int64)) {
 	t.Helper()
 	for n, s := range specTexts(t) {
@@ -152,8 +152,8 @@ func TestGridsKeepTheResult(t *testing.T) {
 	}
 }
 
-// specSchedules returns the spec's own schedule, under which some optional passes find nothing to do,
-// and others under which they do if the spec permits it.
+// specSchedules returns schedules by name: the spec's own, under which some optional passes change
+// nothing, and others under which these change the program if the spec permits it.
 func specSchedules(p *model.Pipeline) map[string]schedule.Schedule {
 	own := p.Schedule
 	if own.Get(schedule.Preset) == schedule.Auto { // let auto choose once, for all passes
@@ -210,7 +210,7 @@ func TestSpecsWithoutOptionalPasses(t *testing.T) {
 			t.Run(s.name+"/"+form+"/every one", func(t *testing.T) { checkWithout(t, p, o, optional...) })
 		}
 		t.Run(s.name+"/one rank", func(t *testing.T) {
-			const pass = "serialize-single-ranks" // has nothing to do on several ranks
+			const pass = "serialize-single-ranks" // it changes nothing on several ranks
 			p := s.onMesh(t, "{x: D}", sizes(1, 3))
 			whole, _ := lowerText(t, p)
 			missed[pass] = checkWithout(t, p, lowertest.NewOracle(t, p, 4), pass) != whole || missed[pass]
@@ -234,8 +234,8 @@ func lowerText(t *testing.T, p *model.Pipeline) (string, map[string]bool) {
 	return text.Print(program), changing
 }
 
-// checkWithout lowers a pipeline without some passes, checks the results in a few orders of execution,
-// and returns the text of the program.
+// checkWithout lowers a pipeline without some passes, checks the results in one order of execution, or
+// four in a full run, and returns the text of the program.
 func checkWithout(t *testing.T, p *model.Pipeline, o *lowertest.Oracle, passes ...string) string {
 	t.Helper()
 	own := p.Schedule

@@ -31,7 +31,7 @@ var subChunkVariants = []struct {
 	{"all.lead all, all.signals batched", 2, 3, 12},
 }
 
-// withSubChunks visits the example specs of point-to-point sums with every transport.
+// withSubChunks visits the example specs of point-to-point sums with every transport and half of subChunkVariants, or all in a full run.
 func withSubChunks(t *testing.T, d int64, visit func(t *testing.T, p *model.Pipeline)) {
 	t.Helper()
 	for i, s := range exchangeSpecs(t)[3:] { // matmul_ar_p2p, matmul_rs_p2p
@@ -76,7 +76,7 @@ func TestSubChunksKeepTheResult(t *testing.T) {
 }
 
 // TestSubChunksNeedTheirWaits leaves out each Wait and each Synchronize that no other statement
-// implies. Without it some order of execution must fail.
+// implies. Without the removed statement some order of execution must fail.
 func TestSubChunksNeedTheirWaits(t *testing.T) {
 	withSubChunks(t, 3, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
@@ -84,13 +84,13 @@ func TestSubChunksNeedTheirWaits(t *testing.T) {
 	})
 }
 
-// impliedWithSubChunks reports whether other statements imply a statement, which is number i of those that
-// order streams.
+// impliedWithSubChunks reports whether other statements imply the statement with index i among those that
+// order streams. line is its text.
 func impliedWithSubChunks(p *model.Pipeline, i int, line string) bool {
 	// No rank sums a sub-chunk before all ranks have summed, and so read, the sub-chunk before. When the same sub-chunk
 	// comes again, peers have read the sent buffers, and the buffers of the first ready flags are free.
 	implied := strings.HasPrefix(line, "Wait(send") || i == 0 && strings.HasPrefix(line, "Synchronize(caller)")
-	// If other statements wait for all work of a worker, it needs no join. If it waits itself, it needs no fork.
+	// A compute stream needs no join if other statements wait for all its work, and no fork if it waits itself.
 	return implied || p.Schedule.Get(schedule.Streams) != "0" && strings.HasPrefix(line, "Synchronize(")
 }
 

@@ -24,8 +24,8 @@ import (
 // nothing to do, and reports unsupported programs as diagnostics.
 type Pass struct {
 	Name     string
-	Why      string
-	Required bool // the program cannot be emitted without it
+	Why      string // what the program has after the pass
+	Required bool   // the program cannot be emitted without it
 	Run      func(*hostir.Program) error
 }
 
@@ -35,7 +35,7 @@ type Constraint struct {
 	Why           string
 }
 
-// Passes is the pass table, in the order in which Lower runs it.
+// Passes is the pass table, in the order in which Lower runs the passes.
 var Passes = []Pass{
 	{"serialize-single-ranks", "mesh axes of one rank are removed, and operations along them are local", false, shard.SerializeSingleRanks},
 	{choosing, "fields that the spec leaves open get the fastest choices, measured or predicted (schedule: auto)", true, chooseSchedule},
@@ -225,7 +225,7 @@ func placeFor(m *cost.Machine, disabled ...string) func(p *hostir.Program) error
 	return func(p *hostir.Program) error { return schedules.AssignPlacements(p, m, LowerChosen(disabled...)) }
 }
 
-// chooseSchedule predicts by lowering the program with each candidate.
+// chooseSchedule is the pass choose-schedule. It predicts by lowering the program with each candidate.
 func chooseSchedule(p *hostir.Program) error { return schedules.ChooseSchedule(p, LowerChosen()) }
 
 // LowerChosen returns the lowering that predictions use, for a program whose schedule and placements are chosen. It skips the

@@ -34,8 +34,8 @@ func InsertDeallocations(p *hostir.Program) error {
 	return nil
 }
 
-// lastUses returns, for each top-level statement, the Temps to free after it, in the order
-// of their allocation. freed contains the Temps that the program already frees.
+// lastUses returns, by the index of a top-level statement, the Temps to free after it, in the order of their
+// allocation. freed contains the Temps that the program already frees.
 func lastUses(body []hostir.Stmt) (last map[int][]*hostir.Tensor, freed map[*hostir.Tensor]bool) {
 	u := &usage{
 		at:      map[*hostir.Tensor]int{},
@@ -63,14 +63,14 @@ func lastUses(body []hostir.Stmt) (last map[int][]*hostir.Tensor, freed map[*hos
 // usage follows buffers through a program.
 type usage struct {
 	temps   []*hostir.Tensor
-	at      map[*hostir.Tensor]int      // buffer -> the last top-level statement that uses it
+	at      map[*hostir.Tensor]int      // buffer -> the index of the last top-level statement that uses it
 	carried map[string][]*hostir.Tensor // handle -> tensors that the communication reads and writes
 	grouped []*hostir.Tensor            // tensors that the open group reads and writes
 	group   bool
 	freed   map[*hostir.Tensor]bool
 }
 
-// statement records the buffers that s uses, which is part of top-level statement i. The
+// statement records the buffers that s uses; s is, or is inside, the top-level statement at index i. The
 // buffers of a communication are in use until the Wait for it.
 func (u *usage) statement(s hostir.Stmt, i int) {
 	mentions := hostir.Mentions(s)

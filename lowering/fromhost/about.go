@@ -42,7 +42,8 @@ func (b *builder) describe() {
 	about.Ranks = ranks.Expr
 }
 
-// interfaceTensor describes a tensor of the interface. on is the program's mesh that holds it; empty: every rank has a part.
+// interfaceTensor describes an input or output. on is the program's mesh that holds it; empty: every rank has a part. sum has
+// the terms that domain.Contractions finds for it.
 func (b *builder) interfaceTensor(t *hostir.Tensor, on string, sum domain.Terms) calls.Tensor {
 	d := calls.Tensor{
 		Name: t.Name, Type: t.DType, Axes: t.Axes, Mesh: t.Mesh, On: on, Pos: t.Pos, Deviation: t.Deviation, Rounded: t.Rounded, Fill: t.Fill,
@@ -66,8 +67,8 @@ func (b *builder) interfaceTensor(t *hostir.Tensor, on string, sum domain.Terms)
 	return d
 }
 
-// contraction returns the largest number of terms in the sums of matrix products that read an input: see domain.Contractions.
-// It limits how many non-zero integers the check may put into the input.
+// contraction returns the product of the factors that domain.Contractions finds for an input: the largest number of terms in
+// the sums of matrix products that read it. It limits how many non-zero integers the check may put into the input.
 func (b *builder) contraction(factors []domain.Extent) expr.Expr {
 	product := extents.Number(1)
 	for _, f := range factors {
@@ -76,7 +77,7 @@ func (b *builder) contraction(factors []domain.Extent) expr.Expr {
 	return product.Expr
 }
 
-// terms finds the sums in the operations of the model.
+// terms returns by tensor what domain.Contractions finds in the operations of the model.
 func terms(p *hostir.Program) map[string]domain.Terms {
 	shapes := make(map[string][]domain.Extent, len(p.Tensors))
 	for _, t := range p.Tensors {
@@ -88,7 +89,8 @@ func terms(p *hostir.Program) map[string]domain.Terms {
 	return domain.Contractions(p.Reference, func(tensor string) []domain.Extent { return shapes[tensor] })
 }
 
-// transportOf names the transports of a program as reports do: "ipc-get", "nccl".
+// transportOf names the transports of a program as reports do: "ipc-get", "nccl". It omits NCCL if there are others, and
+// returns "nccl" if nothing is communicated.
 func transportOf(p *hostir.Program) string {
 	used := map[string]bool{}
 	for s := range hostir.All(p.Body) {

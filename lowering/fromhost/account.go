@@ -14,7 +14,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// size is the size of a GEMM.
+// size is the size of a GEMM, as expressions and as numbers.
 type size struct {
 	calls.Size
 	numbers [4]int64 // M, N, K and Batch
@@ -37,7 +37,7 @@ func (b *builder) account(s *hostir.Communication, in, out *buffer) {
 	b.accountFor(words, s.Type.Kind(), whole, b.ranksOf(s))
 }
 
-// accountTransfer adds what a rank receives from a peer.
+// accountTransfer adds what a rank receives from a peer. A send adds nothing, because its receive counts.
 func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
 	if !s.Send {
 		by := strings.TrimSpace(string(s.Backend) + " " + string(s.Locality))
@@ -69,14 +69,14 @@ func (b *builder) accountFor(text, kind string, whole *buffer, ranks extents.Qua
 	}
 }
 
-// accountGemm adds the GEMMs of a rank in a call.
+// accountGemm adds the GEMMs of a rank in a call. M is multiplied by the number of times that the statement runs.
 func (b *builder) accountGemm(p gemm) {
 	m, batch := extents.Times(b.runs(), p.m), p.gemms()
 	b.sizes = append(b.sizes, size{calls.Size{M: m.Expr, N: p.n.Expr, K: p.k.Expr, Batch: batch.Expr},
 		[4]int64{m.Size, p.n.Size, p.k.Size, batch.Size}})
 }
 
-// perIteration names the loops around a communication.
+// perIteration names the loops around a communication: ", one slice per iteration of s". It is empty outside of loops.
 func (b *builder) perIteration() string {
 	names := lists.Map(b.loops, func(l loop) string { return l.name })
 	switch last := len(names) - 1; last {

@@ -21,7 +21,8 @@ func (a *attended) over() string {
 	return ""
 }
 
-// apart returns the number of blocks that need separate calls, because their masks begin at other positions.
+// apart returns the number of calls: one for each block of rows if there is a causal mask, which begins at another position in
+// each block, and otherwise 1.
 func (a *attended) apart() int64 {
 	if a.shape.RowsStep > 0 && a.stmt.Kind().Causal {
 		return a.shape.Blocks
@@ -64,7 +65,7 @@ func (a *attended) together() extents.Quantity {
 	}
 }
 
-// blocks returns the walk over the blocks of one call.
+// blocks returns the walk over the blocks of one call. It has no axes for a single block.
 func (a *attended) blocks() walk {
 	w := walk{strides: make([][]extents.Quantity, len(a.buffers))}
 	if a.shape.Blocks == 1 || a.apart() > 1 {
@@ -82,7 +83,8 @@ func (a *attended) blocks() walk {
 	return w
 }
 
-// keysStep returns the distance between the key heads of adjacent blocks in keys, values or their gradients.
+// keysStep returns the distance in elements between the key heads of adjacent blocks in keys, values or their gradients, and 0
+// for other buffers.
 func (a *attended) keysStep(u *buffer) extents.Quantity {
 	if a.shape.HeadsStep == 0 || !a.stmt.ReadsKeys(u.tensor) && !slices.Contains(a.ofKeys(), u) {
 		return extents.Number(0)

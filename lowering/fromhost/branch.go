@@ -16,7 +16,7 @@ func (b *builder) branch(s *hostir.If) []calls.Stmt {
 	both := len(b.sizes)
 	otherwise := b.under(condition{holds: cond, not: true}, s.Else)
 	if list := b.sizes; sameGemms(list[gemms:both], list[both:]) {
-		b.sizes = list[:both] // an iteration takes one side
+		b.sizes = list[:both] // count one side, because an iteration takes only one
 	}
 	return []calls.Stmt{&calls.If{Cond: b.spelled(cond), Body: body, Else: otherwise}}
 }

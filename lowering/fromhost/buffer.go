@@ -78,7 +78,7 @@ func (u *buffer) layout() []int {
 	return order
 }
 
-// elements returns the number of elements of the view.
+// elements returns the number of elements of a buffer on one rank.
 func (u *buffer) elements() extents.Quantity {
 	count := extents.Number(1)
 	for _, d := range u.dims {
@@ -87,7 +87,7 @@ func (u *buffer) elements() extents.Quantity {
 	return count
 }
 
-// contiguous reports whether the view is contiguous in memory.
+// contiguous reports whether a buffer is contiguous in memory, with its axes in any order.
 func (u *buffer) contiguous() bool { return rowMajor(byStride(u.dims)) }
 
 // byStride sorts axes from the largest stride to the smallest.

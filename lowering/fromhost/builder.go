@@ -37,15 +37,15 @@ type builder struct {
 	variables map[*hostir.Tensor]string // names of tensors, given once
 	meshes    map[*domain.Mesh]string
 	teams     map[teamKey]string
-	guards    map[string]string // by the ranks
+	guards    map[string]string // names of guards, by their ranks as text
 	handles   map[string]*transfer
-	waits     map[string]wording                  // of waits, by handle
-	limited   map[string]*hostir.P2PCommunication // transfers with only some peers, by handle
+	waits     map[string]wording                  // wordings of waits, by handle
+	limited   map[string]*hostir.P2PCommunication // see function limited
 	kernels   map[string]string                   // names of kernels, by their computation
 	labels    map[string]string                   // names of constants, by text
 
 	loops      []loop
-	earlier    []earlierWait // of the outermost loop
+	earlier    []earlierWait // waits for earlier iterations, to complete at the end of the outermost loop
 	conditions []condition   // around the current statement
 	guard      string        // the ranks that run the current statement; empty: all
 	inside     string        // the guard of the current group
@@ -151,7 +151,7 @@ func (b *builder) arguments() {
 	}
 }
 
-// variable returns the name of a tensor.
+// variable returns the name of a tensor in the emitted program. It chooses the name on first use.
 func (b *builder) variable(t *hostir.Tensor) string {
 	if name, ok := b.variables[t]; ok {
 		return name

@@ -13,8 +13,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A transfer is a communication, or a group of them, on its team's stream. One event hands over from the current stream, and
-// another event marks its end.
+// A transfer is a communication, or a group of them, on its team's stream or on the copy stream. This stream first waits for
+// an event of the current stream, and another event marks the end of the transfer.
 type transfer struct {
 	team  string
 	done  string // events; indexed by the iteration
@@ -24,7 +24,7 @@ type transfer struct {
 	owned *exchange // of a transfer through shared memory, on the owner's side
 }
 
-// begin hands over from the current stream to the stream on. It returns the transfer and the statements.
+// begin makes the stream on wait for the current stream. It returns a transfer on that stream, and the statements of the wait.
 func (b *builder) begin(info calls.Info, team, handle string, on calls.Stream) (*transfer, []calls.Stmt) {
 	ready := calls.Event{Set: b.events(b.eventsOf(handle)+"_ready", b.iterations(), info.Label), Index: b.at(b.loops)}
 	why := "hand-over: " + handle + whyBegin
@@ -53,7 +53,7 @@ func (b *builder) ongoing(info calls.Info, team, handle string, on calls.Stream)
 	}
 }
 
-// end records that the transfer is done.
+// end returns the record of the event that marks the end of a transfer, and registers the transfer for waits.
 func (b *builder) end(info calls.Info, t *transfer, handle string) calls.Stmt {
 	b.handles[handle] = t
 	return &calls.EventRecord{Info: info, Event: calls.Event{Set: t.done, Index: b.at(b.loops)}, On: t.on}
@@ -184,7 +184,7 @@ func (b *builder) waitFor(s *hostir.Wait) ([]calls.Stmt, error) {
 		nil
 }
 
-// notCarried returns the error for transports without calls.
+// notCarried returns the error for a transport that has no call for a communication.
 func notCarried(pos diag.Pos, backend hostir.Backend) error {
 	var list diag.List
 	d := list.Add(pos, diag.NotLowerable, "no program can be emitted for the transport %q here", backend)

@@ -50,7 +50,7 @@ func rewriteExpressions(p *calls.Program, r *calls.Rewriter) {
 	}
 }
 
-// spellOut replaces names by expressions.
+// spellOut replaces names by expressions in the sizes of GEMMs and of the largest communication.
 func spellOut(r *calls.About, by map[string]expr.Expr) {
 	for i := range r.Gemms {
 		m := &r.Gemms[i]

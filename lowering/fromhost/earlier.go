@@ -12,8 +12,8 @@ import (
 // fillEarlier completes such waits at the end of the outermost loop.
 
 // earlierWait is a wait to complete. The first of its loops is set to the iteration that it waits for. place is an If without a
-// condition, which holds the place of the wait among the statements. Its body becomes forPeers, under the condition of the ranks.
-// forPeers has the condition of the peer, which only a rank of the mesh can evaluate, and contains wait, whose body is the wait.
+// condition among the emitted statements. Its body becomes forPeers, under the condition of the ranks that wait. forPeers has the
+// condition of the peer, which only a rank of the mesh can evaluate, and contains the If wait, whose body becomes the wait.
 type earlierWait struct {
 	*hostir.Wait
 	loops       []loop

@@ -12,7 +12,7 @@ import (
 // maxAxes is hirgen::kMaxAxes: the largest number of axes in a kernel's strided view.
 const maxAxes = 8
 
-// elementwise finds the operands of a kernel and aligns them.
+// elementwise returns the memory of the result and of the operands of a statement, in this order, and the walk over them.
 func (b *builder) elementwise(s hostir.Stmt) ([]*buffer, walk) {
 	tensors := append([]*hostir.Tensor{hostir.Result(s)}, hostir.Uses(s)...)
 	buffers := b.operandBuffers(s, tensors...)
@@ -46,7 +46,7 @@ func (b *builder) copy(s hostir.Stmt, out, in *buffer) []calls.Stmt {
 	return b.copied(s, w, out, in)
 }
 
-// copied copies along a walk: contiguous elements with a copy engine, others with a kernel.
+// copied copies along a walk: contiguous elements of one type with a copy engine, others with a kernel.
 func (b *builder) copied(s hostir.Stmt, w walk, out, in *buffer) []calls.Stmt {
 	if !w.dense() || out.typ != in.typ {
 		return b.launch(s, "unary", "copy", w, []*buffer{out, in})

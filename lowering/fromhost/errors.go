@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// A refusal is the panic with which the translation of a program ends, and the error that translate returns.
+// A refusal is the value of the panic with which refuse ends a translation. translate returns its error.
 type refusal struct{ error }
 
 // refuse ends the translation if there is an error.
@@ -33,7 +33,7 @@ func (b *builder) notContiguous(s hostir.Stmt, t *hostir.Tensor, use string) err
 	return list.Err()
 }
 
-// errorAt returns an error for a program that cannot be printed, at a position of its spec.
+// errorAt returns an error for a program that cannot be translated, at a position of its spec.
 func errorAt(pos diag.Pos, format string, args ...any) error {
 	var list diag.List
 	list.Add(pos, diag.NotLowerable, format, args...)

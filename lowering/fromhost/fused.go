@@ -27,7 +27,7 @@ func (b *builder) fused(s *hostir.Fused) []calls.Stmt {
 	}
 	call := &calls.Launch{Info: b.computed(s, ""), On: b.current}
 	elements := w.outer.then(w.row).merged()
-	whole := !slices.ContainsFunc(s.Body, domain.Step.Folds) && !s.FoldsColumns() // rows mean nothing
+	whole := !slices.ContainsFunc(s.Body, domain.Step.Folds) && !s.FoldsColumns() // no step depends on the division into rows
 	seeds := seedsOf(body)
 	dense := !slices.Contains(k.Types, calls.InPositions) && len(seeds) == 0
 	switch {
@@ -68,7 +68,8 @@ func (b *builder) fused(s *hostir.Fused) []calls.Stmt {
 }
 
 // written converts the body of a kernel to its printed form. A concat becomes a result for each of its values, and positions
-// become operands after the others. It returns the steps that are results, and the names of the operands.
+// become operands after the others. It returns the indices in body of the steps that are results, and the names of the
+// operands.
 func written(s *hostir.Fused) (body domain.Body, results []int, read []string) {
 	read, values := slices.Clone(s.Names), make([]int, len(s.In)+len(s.Body))
 	for i := range s.In {

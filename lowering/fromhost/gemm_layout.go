@@ -87,7 +87,8 @@ func leadingAxes(out, x, y, bias *buffer) []leadingAxis {
 	return axes
 }
 
-// strideAt returns the stride of axis -back. It is 0 if there is no such axis, or it has one element.
+// strideAt returns the stride of an axis counted back from the end, where 1 is the last. It is 0 if there is no such axis, or
+// it has one element.
 func strideAt(dims []dim, back int) extents.Quantity {
 	if at := len(dims) - back; back > 0 && at >= 0 && !dims[at].extent.IsOne() {
 		return dims[at].stride
@@ -129,7 +130,7 @@ func batchesOf(axes []leadingAxis, rows int, out, x, y *buffer) (p gemm, misfit 
 }
 
 // matrix reads axes as a matrix: the last axis is its columns, the others are its rows. transposed means that it is stored by
-// columns. ok is false if our cuBLASLt calls cannot read it.
+// columns. ok is false if the emitted cuBLASLt calls cannot read such a matrix.
 func matrix(axes []dim) (transposed, ok bool) {
 	if rowMajor(axes) {
 		return false, true

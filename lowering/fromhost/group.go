@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// startGroup lowers a group up to its end. The group has the team of its first collective. A group of transfers between two ranks
-// has the world as its team.
+// startGroup lowers a group up to its end. The group has the team of its first communication, which is the world for a transfer
+// between two ranks.
 func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) []calls.Stmt {
 	if b.group != nil {
 		refuse(internalError(s, "a group is open already"))
@@ -55,7 +55,7 @@ func withoutNames(body []calls.Stmt) (declared, rest []calls.Stmt) {
 	return declared, rest
 }
 
-// sameTeam reports a group over several communicators, for whose parts one event is not enough.
+// sameTeam returns an error if a member of the open group has another team than the group. One event would not be enough for both.
 func (b *builder) sameTeam(pos diag.Pos, team string) error {
 	if b.group.team == team {
 		return nil

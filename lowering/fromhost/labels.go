@@ -10,7 +10,7 @@ import (
 
 // Labels name tensors of the spec. A tensor of the host program, such as P_s_2, need not have a name in the emitted program.
 
-// A wording says what calls do: the name of their label, its text, and the communication that they belong to.
+// A wording describes what calls do: the name of their label, its text, and the communication that they belong to.
 type wording struct{ constant, words, part string }
 
 // says returns the Info of a statement that takes part in a communication.
@@ -46,7 +46,8 @@ func operation(s hostir.Stmt) string {
 	return strings.ToLower(hostir.Op(s))
 }
 
-// partOf describes the communication that a statement belongs to: "reduce-scatter of P over x, into C". t is the tensor that moves.
+// partOf describes the communication that a statement belongs to: "reduce-scatter of P over x, into C". t is the tensor that
+// moves. The result is empty for a statement without a Need.
 func (b *builder) partOf(s hostir.Stmt, t *hostir.Tensor) string {
 	name, need := b.spec.Name(s, t), s.Meta().Need
 	if need == nil {
@@ -54,7 +55,7 @@ func (b *builder) partOf(s hostir.Stmt, t *hostir.Tensor) string {
 	}
 	words, kind := "transfer of "+name+" from mesh "+need.Mesh+" to "+need.ToMesh, need.Change().Type
 	if c, ok := s.(*hostir.Communication); ok && kind != "" {
-		kind = c.Type // one of a pipeline may be a broadcast
+		kind = c.Type // in a pipeline it may be another type, such as a broadcast
 	}
 	if kind != "" {
 		words = collectiveWords(kind) + " of " + name + " over " + need.Axis

@@ -14,7 +14,7 @@ const (
 	mostOfGemm  = math.MaxInt32     // rows, columns, terms of a sum and batches: cuBLASLt counts them in int
 	mostOfHeads = math.MaxInt32     // rows: cuDNN counts them in int
 	rowsOfTile  = 64                // of an attention
-	mostTiles   = math.MaxInt32 / 2 // up to two blocks of a grid share a tile in a backward pass
+	mostTiles   = math.MaxInt32 / 2 // a backward pass launches up to two blocks of a grid for each tile
 )
 
 // Hints for specs beyond a limit.

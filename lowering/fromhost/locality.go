@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// limited returns the transfers that only take place with some peers, by handle.
+// limited returns the transfers that take place only between ranks of one node, or only between nodes, by handle.
 func limited(body []hostir.Stmt) map[string]*hostir.P2PCommunication {
 	found := map[string]*hostir.P2PCommunication{}
 	for t := range hostir.Each[*hostir.P2PCommunication](body) {

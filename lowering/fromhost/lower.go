@@ -15,7 +15,7 @@ import (
 // A Translation is the calls of a host program and of its fallback variant, before the passes on calls have run.
 type Translation struct{ variants []*builder }
 
-// Translate translates a host program to calls. The error is a *diag.Errors if the program cannot be printed.
+// Translate translates a host program to calls. The error is a *diag.Errors, or an internal error, of another type, if a pass is at fault.
 func Translate(p *hostir.Program) (*Translation, error) {
 	t, suffix := &Translation{}, ""
 	var taken []string // kernels of both variants are in one file
@@ -37,7 +37,7 @@ func (t *Translation) Programs() []*calls.Program {
 	return lists.Map(t.variants, func(b *builder) *calls.Program { return b.out.Program })
 }
 
-// Describe describes the variants after the passes on calls.
+// Describe describes the variants after the passes on calls. It returns the first, with the other one as its Fallback.
 func (t *Translation) Describe() *calls.Described {
 	var fallback *calls.Described
 	for i := len(t.variants) - 1; i >= 0; i-- {
@@ -241,7 +241,7 @@ func (b *builder) declare(t *hostir.Tensor, buf *buffer) {
 	b.buffers[t] = buf
 }
 
-// operandBuffer returns the memory of a tensor that a statement names.
+// operandBuffer returns the memory of a tensor that a statement names. It declares a view on first use.
 func (b *builder) operandBuffer(s hostir.Stmt, t *hostir.Tensor) *buffer {
 	if buf, ok := b.buffers[t]; ok {
 		return buf

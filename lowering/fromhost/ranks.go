@@ -14,8 +14,8 @@ import (
 // A rank runs the statements of the meshes that contain it. Statements that all ranks run, such as those that order streams, have
 // no condition. The others are printed inside a condition.
 
-// guardOf returns the guard for the ranks that run a statement; empty: all do. rest are the next statements, which a group
-// contains.
+// guardOf returns the guard for the ranks that run a statement; empty: all do. rest are the statements after s; if s
+// starts a group, they begin with its members.
 func (b *builder) guardOf(s hostir.Stmt, rest []hostir.Stmt) string {
 	if b.sum != "" {
 		return "" // it is under the condition of the sum

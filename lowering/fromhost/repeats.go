@@ -88,7 +88,7 @@ type repeats struct {
 	variable string // of the loop; empty outside of all loops
 	list     []*repeated
 	views    map[*hostir.Tensor]bool // views whose indices were counted
-	waits    []*hostir.Exchange      // whose arrival the loop waits for
+	waits    []*hostir.Exchange      // exchanges whose received data the loop waits for
 }
 
 // find searches statements. inner are the variables of loops between c's loop and them.
@@ -154,7 +154,7 @@ func (c *repeats) role(r *repeated, s *hostir.P2PCommunication) {
 	r.sent, r.received = r.sent || s.Send, r.received || !s.Send
 }
 
-// add counts an expression if it depends on the rank and belongs to the loop. Otherwise it returns nil.
+// add counts an expression with an operator, if it depends on the rank and belongs to the loop. Otherwise it returns nil.
 func (c *repeats) add(e expr.Expr, inner []string) *repeated {
 	if _, ok := e.(*expr.Binary); !ok || !c.b.ofRank(e) || c.variable != "" && !expr.Mentions(e, c.b.scope.Names[c.variable]) {
 		return nil

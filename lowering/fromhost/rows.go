@@ -22,7 +22,7 @@ func (w *rowsWalk) add(outer []extents.Quantity, step extents.Quantity) {
 	w.outer.strides, w.row.strides = append(w.outer.strides, outer), append(w.row.strides, []extents.Quantity{step})
 }
 
-// split makes a rowsWalk whose rows begin at an axis of the walk.
+// split makes a rowsWalk of a walk: the given axis, which must be the last, is the columns, and the axes before it are the rows.
 func (w walk) split(axis int) rowsWalk {
 	rows := rowsWalk{walk{extents: w.extents[:axis]}, walk{extents: w.extents[axis:]}}
 	for _, strides := range w.strides {
@@ -33,7 +33,7 @@ func (w walk) split(axis int) rowsWalk {
 
 func (w rowsWalk) columns() extents.Quantity { return w.row.extents[0] }
 
-// rows returns the number of rows, if they have one stride.
+// rows returns the number of rows. The axes of rows must be merged to at most one.
 func (w rowsWalk) rows() extents.Quantity {
 	if len(w.outer.extents) == 0 {
 		return extents.Number(1)
@@ -41,7 +41,7 @@ func (w rowsWalk) rows() extents.Quantity {
 	return w.outer.extents[0]
 }
 
-// dense reports whether each operand is contiguous, or has one row or element that repeats.
+// dense reports whether the rows have at most one axis, and each operand is contiguous or repeats one row or element.
 func (w rowsWalk) dense() bool {
 	return len(w.outer.extents) <= 1 && !slices.Contains(w.uses(rowsWalk.denseUse), "")
 }

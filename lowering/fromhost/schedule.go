@@ -60,7 +60,7 @@ func hasLoop(body []hostir.Stmt) bool {
 	return hostir.Any(body, hostir.Is[*hostir.For])
 }
 
-// workers counts the compute streams that the program uses.
+// workers says in words how many compute streams the program uses.
 func (b *builder) workers() string {
 	switch b.out.Streams {
 	case 0:

@@ -23,7 +23,8 @@ type shareKey struct {
 	axis   string
 }
 
-// An exchange is a send and a receive whose owner's side is lowered already.
+// An exchange is a send and its receive through shared memory. The side of the owner, the rank whose buffer the peer accesses,
+// is lowered already.
 type exchange struct {
 	share *share
 	of    string           // the name of its communication in the schedule
@@ -134,7 +135,7 @@ func (b *builder) finishShares() {
 	}
 }
 
-// beginCalls counts the call for each share, after the caller's pointers are known.
+// beginCalls returns a BeginCall for each share.
 func (b *builder) beginCalls() []calls.Stmt {
 	var list []calls.Stmt
 	for _, d := range b.out.Shares {

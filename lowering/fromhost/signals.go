@@ -40,7 +40,7 @@ func (b *builder) returned(label string, info calls.Info, on calls.Stream) []cal
 	return []calls.Stmt{&calls.EventRecord{Info: info, Event: event, On: on, Watch: true}}
 }
 
-// onCopyStream starts a transfer on the copy stream. The current stream hands over to it, unless it is the copy stream.
+// onCopyStream starts a transfer on the copy stream. The copy stream first waits for the current stream, unless that is the copy stream.
 func (b *builder) onCopyStream(info calls.Info, handle string) (*transfer, []calls.Stmt) {
 	copies := calls.Stream{Name: calls.Copies}
 	if b.current == copies {
@@ -90,7 +90,7 @@ func (b *builder) transfer(e *exchange) expr.Expr {
 	return plus(e.first, extents.Quantity{Expr: b.spelled(b.sameIteration(e.loops)), Size: 1}).Expr
 }
 
-// plus adds quantities, and omits zero.
+// plus returns a + c, or c alone if a is zero.
 func plus(a, c extents.Quantity) extents.Quantity {
 	if a.Expr == expr.Int(0) {
 		return c

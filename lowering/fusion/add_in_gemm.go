@@ -16,7 +16,7 @@ import (
 //
 // The sum is rounded once. If GEMMs make both operands, the GEMM that depends on more movements between ranks adds the result of the
 // other, so that the other can run during the movements. A GEMM that precedes its addend moves to the place of the sum. The pass skips
-// addends that come from other ranks, because the GEMM would have to wait for them.
+// GEMMs with a bias, an addend or an epilogue, and addends that come from other ranks, because the GEMM would have to wait for them.
 //
 // Requires: every statement is local or one movement; layouts are final.
 func AddInGEMM(p *hostir.Program) error {
@@ -87,7 +87,7 @@ func (a *adder) operands(s hostir.Stmt) (sum *hostir.Binary, product, other *hos
 
 // place is where a statement is in the program.
 type place struct {
-	moves int // the most movements on a path to it
+	moves int // the largest number of movements between ranks on a path of dependencies that ends with the statement
 	line  int
 }
 
@@ -119,8 +119,8 @@ func (a *adder) adds(sum *hostir.Binary, product, other *hostir.Tensor) bool {
 	return alike(product) && alike(other) && a.onThisRank(other) && (!first || a.of(other).moves <= a.place[gemm].moves)
 }
 
-// onThisRank reports whether this rank computes a tensor, or whether it is an input. For a reshaped tensor, it checks the tensor
-// that is reshaped.
+// onThisRank reports whether a tensor is an input, or a local statement other than a Set makes it. For a view that a Reshape
+// makes, it checks the operand of the Reshape. It is false for other views.
 func (a *adder) onThisRank(t *hostir.Tensor) bool {
 	made := a.maker[t]
 	if made == nil {

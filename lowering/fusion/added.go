@@ -20,14 +20,14 @@ func mayBeKernel(s hostir.Stmt) bool {
 	}
 }
 
-// added rewrites a reader of a sum into a kernel that reads the parts of the sum and adds them up first.
+// added returns a kernel that replaces a reader of a sum: it reads the parts of the sum and adds them up first.
 func added(names *hostir.Namer, parts []*hostir.Tensor, sum *hostir.Tensor, reader hostir.Stmt) *hostir.Fused {
 	from := asKernel(reader)
 	k := &hostir.Fused{Info: from.Info, Kernel: "sum_" + from.Kernel, Out: from.Out, In: slices.Clone(parts)}
 	for _, part := range parts {
 		k.Names = append(k.Names, part.Name)
 	}
-	at := make([]int, len(from.In)+len(from.Body)) // by value of from: its number in k
+	at := make([]int, len(from.In)+len(from.Body)) // the number in k of each value of from
 	for i, t := range from.In {
 		if t != sum {
 			at[i] = len(k.In)
@@ -57,7 +57,7 @@ func added(names *hostir.Namer, parts []*hostir.Tensor, sum *hostir.Tensor, read
 	return k
 }
 
-// addUp adds up the first operands of a kernel. The last step has the name of the sum.
+// addUp returns the steps that add up the first operands of a kernel, as many as parts, in order. The last step has the name whole.
 func addUp(names *hostir.Namer, parts, operands int, whole string) (body domain.Body) {
 	for i := 1; i < parts; i++ {
 		step := domain.Step{Name: whole, Fn: "add", Args: []int{0, i}}

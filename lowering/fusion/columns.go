@@ -8,25 +8,25 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// needed collects the values of a kernel that one of its values depends on. Values are numbered: first the
-// operands, then the steps.
+// needed collects the values of a kernel that one of its values depends on, up to operands and to values
+// per row. Values are numbered: first the operands, then the steps.
 type needed struct {
 	from     *hostir.Fused
-	wide     []bool // has an element for each column
+	wide     []bool // by value: it has an element for each column
 	seen     map[int]bool
 	operands []int
 	rows     []int // steps that have one value per row
-	steps    []int // in the order of the kernel
+	steps    []int // the other steps, each after the steps that it reads
 }
 
-// A kernel that folds columns has few operands, to save registers, and few steps, because the other kernel
-// computes them, too.
+// A kernel that folds columns has few operands, to save registers. It has few steps, because the kernel
+// from which they are copied often computes them, too.
 const (
 	mostFolded      = 4
 	mostFoldedSteps = 8
 )
 
-// need adds a value and the values that it depends on. It reports whether all of their steps are light.
+// need adds a value and the values that it depends on. It reports whether all of their steps, except those per row, are light or copies.
 func (n *needed) need(at int) bool {
 	if n.seen[at] {
 		return true
@@ -50,8 +50,9 @@ func (n *needed) need(at int) bool {
 	return true
 }
 
-// pays reports whether computing the operand of a reduction again is cheap. It must depend on few values.
-// Together these must have at most as many bytes per element as writing and reading the operand takes.
+// pays reports whether computing the operand of a reduction again is cheap. The operand must depend on
+// few values. The values with an element for each column must have together at most as many bytes per
+// element as writing and reading the operand takes.
 func (n *needed) pays(r *hostir.Reduce) bool {
 	bytes := int64(0)
 	for _, at := range n.operands {
@@ -66,7 +67,7 @@ func (n *needed) pays(r *hostir.Reduce) bool {
 // kernel builds the kernel that folds a value over rows, given the tensors with one value per row.
 func (n *needed) kernel(r *hostir.Reduce, rows map[int]*hostir.Tensor, value int) *hostir.Fused {
 	k := &hostir.Fused{Info: *r.Meta(), Out: []*hostir.Tensor{r.Out}}
-	at := map[int]int{} // of the values of the other kernel
+	at := map[int]int{} // numbers of the values of n.from in k
 	for _, v := range n.operands {
 		at[v], k.In, k.Names = len(k.In), append(k.In, n.from.In[v]), append(k.Names, n.from.Names[v])
 	}
@@ -163,7 +164,7 @@ func spans(k *hostir.Fused) bool {
 	})
 }
 
-// calledAfter builds the name of a kernel from its operations.
+// calledAfter builds the name of a kernel from its operations: "sub_mul", or "sub_to_sum" for more than mostWords.
 func calledAfter(words []string) string {
 	if len(words) > mostWords {
 		words = []string{words[0], "to", last(words)}

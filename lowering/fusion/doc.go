@@ -1,2 +1,3 @@
-// Package fusion merges operations that work element by element or reduce rows into one kernel.
+// Package fusion merges operations that work element by element or reduce rows into one kernel, and lets GEMMs apply additions
+// and functions.
 package fusion

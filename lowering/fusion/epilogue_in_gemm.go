@@ -15,8 +15,8 @@ import (
 //	A = Unary(relu, Z)
 //
 // Z is then neither written nor read, and there is one rounding less. A function stays separate if only
-// elementwise operations read its result. It is then part of their kernel, which reads as many bytes either
-// way.
+// operations that can be part of a kernel read its result. It is then part of their kernel, which reads as
+// many bytes either way.
 //
 // Requires: every statement is local or one movement; layouts are final; sums are in GEMMs where they can be.
 func EpilogueInGEMM(p *hostir.Program) error {
@@ -48,7 +48,8 @@ func EpilogueInGEMM(p *hostir.Program) error {
 	return nil
 }
 
-// mayApply reports whether the statement that makes the operand of a function is a GEMM that can apply it.
+// mayApply reports whether the statement that makes the operand of a function is a GEMM that can apply the function: it has no
+// epilogue yet, and its result is a Temp with the axes and the layout of the function's result.
 func mayApply(gemm hostir.Stmt, fn *hostir.Unary) bool {
 	if gemm == nil || !hostir.IsGEMM(gemm) || hostir.Epilogue(gemm) != "" || domain.FunctionOf(fn.Fn).Epilogue == "" {
 		return false

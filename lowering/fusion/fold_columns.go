@@ -17,10 +17,11 @@ import (
 // becomes
 //
 //	Y, r = Fused(grad, dY, X): ..., also r = rsqrt(s), n = mul(X, r), ..., Y = ...
-//	w = Fused(mul_mul_sum, X, r, dY): n = mul(X, r), g = mul(dY, n), w = sum_rows(g)
+//	w = Fused(mul_mul_sum, dY, X, r): n = mul(X, r), g = mul(dY, n), w = sum_rows(g)
 //
-// The folded tensor then needs no memory. It stays if another statement reads it, if it takes more than a few
-// cheap steps, or if the reduction would read more bytes than were written and read for it.
+// The folded tensor then needs no memory. It stays if another statement reads it, if a pipeline cuts it, if
+// it takes more than a few cheap steps, or if the reduction would read more bytes than writing and reading
+// the folded tensor takes.
 //
 // Requires: whole tensors; kernels are made.
 func FoldColumns(p *hostir.Program) error {
@@ -57,7 +58,7 @@ type columnFolds struct {
 }
 
 // mayFold reports whether a reduction folds all rows of its operand, is the only reader of the operand, and a
-// kernel makes it.
+// kernel makes the operand. No pipeline may cut either, and the operand must be row-major.
 func (c *columnFolds) mayFold(r *hostir.Reduce) bool {
 	maker := c.maker[r.In]
 	if maker == nil || !mayBeKernel(maker) || c.readers[r.In] != 1 || r.In.Role != hostir.Temp || hostir.MayMove(r) ||
@@ -104,7 +105,7 @@ func (c *columnFolds) fold(r *hostir.Reduce, from *hostir.Fused) (fold *hostir.F
 	return fold, len(results) > 0
 }
 
-// forRow declares a tensor with one element for each row of another tensor.
+// forRow returns a new fp32 tensor with one element for each row of another tensor.
 func (c *columnFolds) forRow(name string, of *hostir.Tensor) *hostir.Tensor {
 	t := *of
 	t.Name, t.DType, t.Axes = c.names.Fresh(name), domain.FP32, slices.Clone(of.Axes)

@@ -11,18 +11,19 @@ import (
 )
 
 // FuseElementwise merges operations that work element by element or fold rows into one statement, and so one
-// kernel, if each intermediate result has one reader (kernels: fused):
+// kernel (kernels: fused):
 //
 //	G = Unary(silu, Zg)          A = Fused(silu_mul, Zg, Zu): G = silu(Zg), A = mul(G, Zu)
 //	A = Binary(mul, G, Zu)
 //
 // The pass requires whole tensors, and that each statement is local or one movement. It removes the buffers
-// of intermediate results. Fusion always pays: each operand is read at most as often as before, and
-// intermediate results are neither written nor read. A kernel walks over rows once. So every tensor must be
-// row-major, and only the last axis may be folded. Axes that correspond to each other must be of one kind, so
-// that a pipeline cuts them in the same way. A kernel may end in a concat of rows, and it counts positions
-// itself if no pipeline cuts them. An intermediate result that other statements read later becomes another
-// result of the kernel. Kernels that read a value made for both, or the same operand, are merged (merge.go).
+// of intermediate results. Each operand is read at most as often as before, and intermediate results with one
+// reader are neither written nor read. A kernel walks over rows once. So every result must be row-major, and
+// only the last axis may be folded. Axes that correspond to each other must be of one kind, so that a
+// pipeline cuts them in the same way. A kernel may end in a concat of rows, and it counts positions itself if
+// no pipeline cuts them. An intermediate result that other statements read after the kernel becomes another
+// result of the kernel. Kernels that read the same intermediate result or the same operand are merged
+// (merge.go).
 func FuseElementwise(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -63,11 +64,11 @@ type fuser struct {
 	written map[diag.Pos]bool            // positions of casts that the spec has
 	whole   map[string]*domain.Operation // tensor of the model -> its operation, if that is part of a composite
 	apart   map[hostir.Stmt]bool         // not fused into any kernel
-	alone   map[hostir.Stmt]bool         // whose groups are not merged
+	alone   map[hostir.Stmt]bool         // statements that make results of groups that must not be merged
 	readers map[*hostir.Tensor][]hostir.Stmt
 	groups  map[hostir.Stmt]*kernelGroup
 	counts  map[*hostir.Tensor]counted
-	place   map[hostir.Stmt]int // in the program
+	place   map[hostir.Stmt]int // index in the program's body
 	maker   map[*hostir.Tensor]hostir.Stmt
 }
 
@@ -81,7 +82,7 @@ type counted struct {
 // kernelGroup is a group of statements that may be one kernel, in the order of the program. The last
 // statement makes the result.
 type kernelGroup struct {
-	place   int // of the kernel: before all statements that read its results
+	place   int // index in the program's body at which the kernel runs: before all statements that read its results
 	members []hostir.Stmt
 	also    map[hostir.Stmt]bool    // whose results are also read outside of the group
 	columns domain.Axis             // that rows run along; its extent is at most 1 if all results have one element per row
@@ -90,8 +91,8 @@ type kernelGroup struct {
 
 func (g *kernelGroup) result() hostir.Stmt { return g.members[len(g.members)-1] }
 
-// group assigns each statement that can be part of a kernel to the group of its readers. If the readers are
-// in several groups or in none, the statement ends a new group.
+// group assigns each statement that can be part of a kernel to the group of its readers. A statement that
+// cannot join their group ends a new one, except a Broadcast, which stays outside of kernels.
 func (f *fuser) group() {
 	f.readers, f.groups = map[*hostir.Tensor][]hostir.Stmt{}, map[hostir.Stmt]*kernelGroup{}
 	for i, s := range slices.Backward(f.program.Body) {
@@ -116,13 +117,13 @@ func (f *fuser) group() {
 }
 
 // groupOfReaders returns the group that reads a statement's result, or nil if the statement cannot join it.
-// Either all readers are in the group, or the other readers come after its kernel, which then also stores the
-// result for them.
+// It merges the groups of several readers where it can. Either all readers are in the group, or the other
+// readers come after its kernel, which then also stores the result for them.
 func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	out, readers := hostir.Result(s), f.readers[hostir.Result(s)]
 	_, ends := s.(*hostir.Concat)
 	if ends || len(readers) == 0 || out.DType.Saturates() || f.rounds(s) {
-		return nil // a kernel has fp32 values, but readers need rounded ones, and none past the largest number of 8 bits
+		return nil // values in a kernel are fp32, but the readers need them rounded, or saturated to the largest 8-bit number
 	}
 	first := readers[len(readers)-1]
 	g := f.groups[first]
@@ -183,7 +184,7 @@ func (f *fuser) mayAlsoMake(g *kernelGroup, s hostir.Stmt, folded bool) bool {
 	return hostir.SameAxes(out, result)
 }
 
-// columnsOf returns the axis that the rows of a member run along.
+// columnsOf returns the axis that the rows of a member run along, or the zero Axis if its result has one element per row.
 func (g *kernelGroup) columnsOf(s hostir.Stmt) domain.Axis {
 	t := hostir.Result(s)
 	switch s.(type) {
@@ -213,9 +214,9 @@ func (g *kernelGroup) reads(member hostir.Stmt) bool {
 	}
 }
 
-// separate marks a statement as apart if it reads an operand that lacks the axis of the columns and that its
-// group does not make. The memory of such an operand is not laid out in rows. separate reports whether there
-// was one.
+// separate adds a statement to apart if it reads an operand that lacks the axis of the columns and that its
+// group does not make. A kernel reads operands as rows, and such an operand has none. separate adds at most
+// one statement, and reports whether it did.
 func (f *fuser) separate() bool {
 	for last, g := range f.groups {
 		if last != g.result() {
@@ -260,7 +261,7 @@ func (f *fuser) findPositions() {
 	}
 }
 
-// uncounted removes positions that no statement reads any more.
+// uncounted removes positions and broadcasts of positions that no statement reads, and adds their tensors to gone.
 func (f *fuser) uncounted(body []hostir.Stmt, gone map[*hostir.Tensor]bool) []hostir.Stmt {
 	read := map[*hostir.Tensor]bool{}
 	var kept []hostir.Stmt

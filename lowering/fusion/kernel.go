@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// rewrite replaces each group by a kernel, at its place.
+// rewrite replaces each group that computes something by a kernel, at the group's place.
 func (f *fuser) rewrite() {
 	gone := map[*hostir.Tensor]bool{}
 	var body []hostir.Stmt
@@ -154,7 +154,8 @@ func (f *fuser) called(g *kernelGroup) string {
 	return calledAfter(words)
 }
 
-// wordOf returns the name of the composite that an operation is part of. Of a GEMM, a kernel computes the scales.
+// wordOf returns the name of the part, or else of the whole composite, that an operation belongs to. It is "scale" for a GEMM,
+// because a kernel computes only the scales of a GEMM.
 func wordOf(op *domain.Operation) string {
 	name, _, _ := strings.Cut(op.Whole[strings.Index(op.Whole, "= ")+1:], "(")
 	switch name = cmp.Or(op.Part, strings.TrimSpace(name)); name {
@@ -164,7 +165,8 @@ func wordOf(op *domain.Operation) string {
 	return name
 }
 
-// rowWise reports whether a statement works element by element or folds rows, with a row-major result. The
+// rowWise reports whether a statement can be part of a kernel: it works element by element, folds rows,
+// adds a last axis of one element or joins rows of equal length. The result must be row-major. The
 // operands may have their rows in another order, as a permuted view has.
 func rowWise(s hostir.Stmt) bool {
 	switch s := s.(type) {
@@ -217,7 +219,7 @@ func drops(s hostir.Stmt) bool {
 }
 
 // sameAxes reports whether a tensor and the result of its reader are on the same ranks, and are split and cut
-// into slices in the same way.
+// into slices in the same way. Axes of one element do not count.
 func sameAxes(reader hostir.Stmt, t *hostir.Tensor) bool {
 	out := hostir.Result(reader)
 	if t.Mesh != out.Mesh {

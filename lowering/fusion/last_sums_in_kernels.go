@@ -12,7 +12,7 @@ import (
 // LastSumsInKernels lets the kernel after a ring add the last received part to the sum that it reads
 // (kernels: fused). This removes an add that reads the local part and the received part, and writes a sum
 // that the kernel reads again. Up to three kernels may read the sum, and each adds the part: together they
-// read no more than before.
+// access no more memory than before.
 //
 //	For s in D: ...; If s != 0: Wait(receive); C_s = Binary(add, C_s, P_sums_s)     with C_s = C if s == D - 1
 //
@@ -24,7 +24,8 @@ import (
 //
 //	Y = Fused(sum_add, C, P_sums_local, X): C_sum = add(C, P_sums_local), Y = add(C_sum, X)
 //
-// Requires: the last sum of a ring is computed in the result, and has been received by then.
+// Requires: the last step of a ring adds in the buffer of the result, after it has received the last
+// part.
 // Establishes: if only kernels read such a sum, the last step adds nothing.
 func LastSumsInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
@@ -64,17 +65,17 @@ type ringAdd struct {
 	loop    *hostir.For
 	in      *hostir.If
 	add     *hostir.Binary
-	at      expr.Expr      // the last step
+	at      expr.Expr      // the loop variable's value in the last step
 	sum     *hostir.Tensor // the buffer of the last sum
-	came    *hostir.Select // the slice of the received part, without sub-chunks
+	came    *hostir.Select // makes the slice with the received part; the whole slice if sub-chunks cut it
 }
 
 // mostAdding limits how many kernels add the last received part. Each reads it, and the removed add read two
 // tensors and wrote one.
 const mostAdding = 3
 
-// readers lists the indices of the statements after a ring that read its sum and may be kernels, up to the
-// statement that overwrites the last received part.
+// readers lists the indices of the statements after a ring that read its sum and may be kernels, before
+// the statement that overwrites the last received part.
 func (r *ringAdd) readers(from int) (places []int) {
 	for i := from; i < len(r.program.Body); i++ {
 		s := r.program.Body[i]
@@ -121,7 +122,8 @@ func ringAddOf(p *hostir.Program, loop *hostir.For, in *hostir.If, add *hostir.B
 	return &ringAdd{p, loop, in, add, cond.Y, sums[0], came}
 }
 
-// sliceOf returns the slice of a buffer that a view is, or that it is a sub-chunk of; nil for other views.
+// sliceOf returns the Select that makes a view one slice of a Temp. For a sub-chunk of a slice, it returns the Select of the
+// slice. It returns nil for other views.
 func sliceOf(view *hostir.Tensor) *hostir.Select {
 	of, ok := view.Of.(*hostir.Select)
 	if ok && of.Parts > 0 && of.In.Of != nil {
@@ -133,8 +135,8 @@ func sliceOf(view *hostir.Tensor) *hostir.Select {
 	return of
 }
 
-// usedBeside reports whether statements other than the readers use the buffer of a sum. The view through
-// which the ring's steps write it does not count.
+// usedBeside reports whether statements other than the readers use the buffer of a sum. Allocations, and
+// the view through which the ring's steps write the buffer, do not count.
 func usedBeside(body []hostir.Stmt, last *ringAdd, readers []int) bool {
 	return hostir.Any(body, func(s hostir.Stmt) bool {
 		if allocates(s) || slices.ContainsFunc(readers, func(at int) bool { return body[at] == s }) {

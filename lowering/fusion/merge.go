@@ -24,7 +24,7 @@ func (f *fuser) merge(g, other *kernelGroup) {
 		first, last = last, first
 	}
 	_, concat := last.(*hostir.Concat)
-	if functionOf(last) == "" { // the last step is its value
+	if functionOf(last) == "" { // last only changes the type or the shape, so the kernel has no step for it
 		return
 	}
 	a, b := hostir.Result(first), hostir.Result(last)
@@ -104,7 +104,7 @@ func elementwise(s hostir.Stmt) bool {
 	}
 }
 
-// otherColumns reports whether an axis of rows differs from the axis of the group's rows.
+// otherColumns reports whether c and the axis of the group's rows have several elements and differ in kind or size.
 func (g *kernelGroup) otherColumns(c domain.Axis) bool {
 	return c.Size > 1 && g.columns.Size > 1 && (c.Kind != g.columns.Kind || c.Size != g.columns.Size)
 }
@@ -144,7 +144,7 @@ func (f *fuser) fits(g *kernelGroup) bool {
 	return true
 }
 
-// copyNarrow copies an operand whose last axis is not innermost in memory before a Cast that only widens it to fp32:
+// copyNarrow copies a 16-bit operand whose last axis is not innermost in memory before a Cast that widens it to fp32 for kernels:
 //
 //	W = Cast(V)        V_rows = Set(V)
 //	                   W = Cast(V_rows)
@@ -185,14 +185,14 @@ func (f *fuser) inKernels(t *hostir.Tensor) bool {
 	return read
 }
 
-// foldNarrow lets reductions read the operand of a Cast that only widens it to fp32:
+// foldNarrow lets reductions to fp32 that cannot be part of a kernel read the operand of a Cast:
 //
 //	W = Cast(X)             S = Reduce(sum, X, axis 0)
 //	S = Reduce(sum, W, axis 0)
 //
-// It skips reductions along a single element. There S equals W, so a deviation from the mean should be
-// exactly 0. But a kernel may use W before X is rounded, and the deviation would then be the rounding error
-// of X. X may have reduced axes that W lacks; these count as axes, too.
+// It skips reductions along an axis of one element. There S equals W, so a deviation from the mean should
+// be exactly 0. But a kernel may use W before X is rounded, and the deviation would then be the rounding
+// error of X. X may have reduced axes that W lacks; these count as axes, too.
 func (f *fuser) foldNarrow() {
 	for _, s := range f.program.Body {
 		r, ok := s.(*hostir.Reduce)

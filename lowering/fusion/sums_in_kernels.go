@@ -19,12 +19,13 @@ const mostParts = 4
 //	C = Reduce(sum, P_parts, axis 0)      Y = Fused(sum_add, P_parts_0, P_parts_1, X): C = add(P_parts_0, P_parts_1), Y = add(C, X)
 //	Y = Binary(add, C, X)
 //
-// If several kernels read the sum, each adds up the parts, as long as they read no more bytes than the
-// separate sum read and wrote. Otherwise the first kernel stores the sum for the others.
+// If several kernels read the sum, each adds up the parts, as long as this reads no more bytes than the
+// separate sum and its readers access: the parts, the written sum, and the sum again in each reader.
+// Otherwise the first kernel stores the sum for the others.
 //
 // Requires: the parts of a sum over ranks are in one buffer, one after the other, when the sum is computed.
-// Establishes: such a sum is written by a kernel that reads it, or neither written nor read, unless its parts
-// are overwritten before it is read.
+// Establishes: a sum of up to four parts is written by a kernel that reads it, or neither written nor read,
+// if its first reader can be such a kernel and the parts are not overwritten before.
 func SumsInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -93,8 +94,8 @@ func (s *partSums) block(body []hostir.Stmt) []hostir.Stmt {
 	return out
 }
 
-// readersOf lists the indices of the statements after a sum that read it, up to the statement that overwrites
-// its parts, or to the first that cannot be a kernel.
+// readersOf lists the indices of the statements after a sum that read it, before the statement that
+// overwrites its parts. The first reader that cannot be a kernel ends the list.
 func readersOf(body []hostir.Stmt, at int, sum *hostir.Reduce) (places []int) {
 	for i := at + 1; i < len(body); i++ {
 		if writes(body[i], sum.In) {
@@ -126,8 +127,8 @@ func touches(stmt hostir.Stmt, t *hostir.Tensor, list func(hostir.Stmt) []*hosti
 	})
 }
 
-// hasParts reports whether a statement sums a few parts on one rank, one after the other in memory, into a
-// separate buffer.
+// hasParts reports whether a statement sums 2 to mostParts parts on one rank, one after the other in
+// memory, into a separate buffer.
 func (s *partSums) hasParts(r *hostir.Reduce) bool {
 	a := r.In.Axes[r.Axis]
 	return r.Fn == "sum" && r.Out.Role == hostir.Temp && !hostir.MayMove(r) && (a.Kind == domain.Serial || a.Kind == domain.Stream) &&

@@ -28,7 +28,7 @@ func (s *Attention) Queries() *Tensor { return s.In[s.first()] }
 // Keys returns the operand K.
 func (s *Attention) Keys() *Tensor { return s.In[s.first()+1] }
 
-// ReadsKeys reports whether an operand is K or V.
+// ReadsKeys reports whether a tensor is K or V.
 func (s *Attention) ReadsKeys(t *Tensor) bool {
 	return slices.Contains(s.In[s.first()+1:s.first()+3], t)
 }
@@ -54,8 +54,8 @@ func (s *Attention) Kind() domain.Attention {
 	return a
 }
 
-// Shape returns the extents of the whole tensors if whole is set. Otherwise it returns those on one rank, whose coordinates
-// coordinate returns: if the blocks are split over ranks, each rank has the block of its coordinate.
+// Shape returns the extents of the whole tensors if whole is set, and those on one rank otherwise. If blocks are split over
+// ranks, each rank has the block of its coordinate, which the function coordinate returns for an axis of a mesh.
 func (s *Attention) Shape(whole bool, coordinate func(m *domain.Mesh, axis string) int64) domain.AttentionShape {
 	all := s.Kind().Shape(domain.Shape(s.Queries().Axes), domain.Shape(s.Keys().Axes))
 	if whole {
@@ -138,7 +138,7 @@ func attentionAxes(s *Attention) [][]int {
 	return lists.Map(s.In, s.axes)
 }
 
-// OwnAxes lists the axes of the first result without a matching operand axis, because each rank has all of them: rows, their
+// OwnAxes lists the axes of the first result that match no axis of an operand, because each rank has all of them: rows, their
 // elements, and heads that share keys.
 func (s *Attention) OwnAxes() []int {
 	row := s.axes(s.Out[0])

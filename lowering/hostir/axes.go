@@ -1,11 +1,12 @@
 package hostir
 
-// Unmapped marks an axis of an operand without a counterpart in the result: it is contracted, or broadcast.
+// Unmapped stands for an axis that does not exist. In an AxisMap it marks an axis of an operand without a counterpart in the
+// result, such as a contracted one.
 const Unmapped = -1
 
-// AxisMap returns, for each operand of a compute statement (in the order of Uses) and each of its logical axes, the corresponding
-// logical axis of the result, or Unmapped. Sharding and slicing use it. An axis of one element that is broadcast along the result
-// is mapped, so its extent may differ. AxisMap is nil for statements that compute nothing.
+// AxisMap returns, for each operand of a statement (in the order of Uses) and each of its logical axes, the corresponding logical
+// axis of the result, or Unmapped. Sharding and slicing use it. An axis of one element that is broadcast along the result is
+// mapped, so its extent may differ. AxisMap is nil for a Select, an Either, a P2PCommunication, and statements without a result.
 func AxisMap(s Stmt) [][]int {
 	switch s := s.(type) {
 	case *Set:
@@ -65,7 +66,7 @@ func unmapped(t *Tensor) []int {
 	return row
 }
 
-// aligned maps axis -inner-i of in to axis -outer-i of out, for i = 1, 2, ...
+// aligned maps live axis -inner-i of in to live axis -outer-i of out, for i = 1, 2, ...
 func aligned(in, out *Tensor, inner, outer int) []int {
 	row, from, to := unmapped(in), Live(in), Live(out)
 	for i := 1; inner+i <= len(from) && outer+i <= len(to); i++ {
@@ -86,7 +87,7 @@ func matmulAxes(s *Matmul) [][]int {
 	return rows
 }
 
-// linearAxes is matmulAxes for a weight that is stored as [n, k].
+// linearAxes is matmulAxes for a weight that is stored as [n, k], and for a bias.
 func linearAxes(s *Linear) [][]int {
 	weight := aligned(s.W, s.Out, 2, inner(s.OneRow))
 	mapLast(weight, s.W, s.Out, 2)
@@ -118,7 +119,7 @@ func (s *Gather) blocks() int {
 	return len(Live(s.First))
 }
 
-// gatherAxes maps the axes of blocks to the first axes of the result, then the axes of the numbers, and then the axes of a row.
+// gatherAxes maps the axes of blocks to the first axes of the result. The axes of IDs follow, and then the axes of a row.
 func gatherAxes(s *Gather) [][]int {
 	maps, live, at := make([][]int, len(Uses(s))), Live(s.Table), min(s.blocks(), len(Live(s.Table)))
 	for i, t := range Uses(s) {
@@ -149,7 +150,7 @@ func inner(oneRow bool) int {
 	return 2
 }
 
-// mapLast maps axis -inner of in to the last axis of out.
+// mapLast maps live axis -inner of in to the last live axis of out.
 func mapLast(row []int, in, out *Tensor, inner int) {
 	from, to := Live(in), Live(out)
 	if len(from) >= inner && len(to) > 0 {
@@ -157,7 +158,7 @@ func mapLast(row []int, in, out *Tensor, inner int) {
 	}
 }
 
-// skipping maps the axes of in to the axes of out, except the added one.
+// skipping maps the axes of in, in order, to the axes of out except the added one.
 func skipping(in, out *Tensor, added int) []int {
 	row, to, next := unmapped(in), Live(out), 0
 	for _, from := range Live(in) {
@@ -194,8 +195,8 @@ func dropping(in, out *Tensor, axis int) []int {
 	return row
 }
 
-// reshaped maps the axes that a reshape keeps: those with the same extent and the same number of elements after them in row-major
-// order.
+// reshaped maps the axes of more than one element that a reshape keeps: those with the same extent and the same number of
+// elements after them in row-major order.
 func reshaped(in, out *Tensor) []int {
 	row, from, to := unmapped(in), Live(in), Live(out)
 	behind := map[[2]int64]int{}

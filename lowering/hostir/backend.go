@@ -31,11 +31,11 @@ import (
 // execution deadlocks.
 //
 // A flag holds the sequence number of the last call that set it. Waits compare with "greater or equal" in cyclic order. So
-// consecutive calls without the host between them cannot miss a call or mistake one for another. There is a pair of flags for
-// each pair of statements, each iteration and each shared buffer. In one iteration a rank exchanges with one peer in each
-// direction through one pair of statements.
+// consecutive calls, even if the host does not synchronize between them, cannot miss a call or mistake one for another. There is a
+// pair of flags for each pair of statements, each iteration and each shared buffer. In one iteration a rank exchanges with one peer
+// in each direction through one pair of statements.
 //
-// Setting a flag, waiting for a flag and a copy are one operation each. The calls may batch adjacent ones.
+// Setting a flag, waiting for a flag and a copy are one operation each. Passes on calls may batch adjacent operations of one kind.
 //
 // UCC is a rendezvous like NCCL. It carries only collectives, and no groups.
 type Backend string
@@ -49,7 +49,7 @@ const (
 	UCC    Backend = "UCC"
 )
 
-// IPC reports whether a transfer copies between memories that ranks share.
+// IPC reports whether the backend copies between memories that ranks share.
 func (b Backend) IPC() bool { return b.Row().Shares }
 
 // Row returns the row of the transport. It is empty for None.
@@ -64,9 +64,9 @@ func (b Backend) Carries(t collective.Type) bool {
 // BackendOf returns the backend for a value of the schedule field via.
 func BackendOf(via string) Backend { return Backend(transports.Named(via).Title) }
 
-// Locality limits a transfer to some peers. The program learns at its start which ranks are on one node and can share memory.
-// Nodes partition the ranks, so both sides of a transfer agree. In iterations with any other peer a rank does nothing at the
-// transfer and at its Wait. A group may be empty then.
+// Locality limits a transfer to some peers. The program learns at its start which ranks are on one node and can share memory. Nodes
+// partition the ranks, so both sides of a transfer agree. In an iteration with any other peer a rank does nothing at the transfer and
+// at its Wait. A group may be empty in such an iteration.
 type Locality string
 
 // The localities.
@@ -76,7 +76,7 @@ const (
 	InterNode Locality = "inter-node"
 )
 
-// Includes reports whether a transfer takes place with a peer on the same node, or on another node.
+// Includes reports whether a transfer takes place with a peer. sameNode is true for a peer on the same node.
 func (l Locality) Includes(sameNode bool) bool {
 	return l == AnyNode || sameNode == (l == IntraNode)
 }

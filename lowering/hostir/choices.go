@@ -7,8 +7,8 @@ import (
 // Choices is the schedule for the passes: the choices of the spec and of earlier passes.
 type Choices struct {
 	schedule.Schedule
-	// InterNode is "nccl" in the program for ranks that cannot all share memory. It is the transport between nodes; within a node
-	// transfers use via. The pass choose-transport makes that program.
+	// InterNode is "nccl" in the program for ranks that cannot all share memory, and empty otherwise. It is the transport between
+	// nodes; within a node transfers use via. The pass choose-transport makes that program.
 	InterNode string
 }
 

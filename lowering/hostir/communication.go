@@ -1,8 +1,9 @@
 package hostir
 
 // Communications returns a function that maps a Set, a Reduce or a Communication to its name in a schedule. The name is the
-// tensor of the spec whose shards are gathered or distributed, or the result of a sum. A tensor that is summed and then gathered
-// has one name for both.
+// tensor of the spec whose shards are gathered or distributed, or the result of a reduction. A tensor that is summed and then
+// gathered has one name for both. If no tensor of the spec is found, the name is the result of the statement's operation, or
+// else the tensor of the statement itself.
 func Communications(p *Program) func(s Stmt) string {
 	source := map[*Tensor]*Tensor{} // copy or view -> its source
 	for s := range All(p.Body) {
@@ -36,7 +37,7 @@ func Communications(p *Program) func(s Stmt) string {
 	}
 }
 
-// moved returns the tensor that gives a communication its name: its operand, or the result of a sum.
+// moved returns the tensor that gives a communication its name: its operand, or the result of a reduction.
 func moved(s Stmt) *Tensor {
 	switch s := s.(type) {
 	case *Reduce:
@@ -50,8 +51,8 @@ func moved(s Stmt) *Tensor {
 	return Uses(s)[0]
 }
 
-// ResultAt returns the result of the operation of the spec that a statement comes from. It is empty if no operation, or several,
-// have its position.
+// ResultAt returns the first result of the operation of the spec that a statement comes from. It is empty if no operation, or
+// several, have the statement's position.
 func ResultAt(p *Program, s Stmt) string {
 	if op := operationOf(p, s); op != nil {
 		return op.Out
@@ -59,8 +60,8 @@ func ResultAt(p *Program, s Stmt) string {
 	return ""
 }
 
-// CommunicationOf returns the name in the schedule of the communication that a transfer is part of. It is empty if the schedule
-// has no choices for that communication alone, and for other statements.
+// CommunicationOf returns the name in the schedule of the communication that a Communication or P2PCommunication is part of. It
+// is empty if the schedule has no choices for that communication alone, and for other statements.
 func CommunicationOf(s Stmt) string {
 	switch s := s.(type) {
 	case *Communication:

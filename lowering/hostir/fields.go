@@ -10,7 +10,7 @@ import (
 type Field struct {
 	Value    any
 	Key      string // in JSON
-	Word     string // text before the value; empty: the position identifies the field
+	Word     string // text before the value, or the words of a bool: "send|recv"; empty: the position identifies the field
 	Target   bool   // the field is left of "="
 	Joined   bool   // no comma precedes it
 	Optional bool   // it may be omitted, and is zero then
@@ -23,7 +23,7 @@ type Field struct {
 //	`text:"axis"`   after a word: "axis 0"
 //	`text:"parts?"` omitted if zero; `text:"?"` the same, without a word
 //	`text:"&axis"`  joins the previous argument
-//	`text:"a|b"`    bool: a if true, else b
+//	`text:"a|b"`    bool: a if true, else b; with one word, omitted if false
 //
 // The key of a field in JSON is its word, or else its name in lower case. A tag `json` overrides the key.
 func Fields(s Stmt) []Field {

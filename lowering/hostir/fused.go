@@ -42,7 +42,7 @@ func RowAxis(t *Tensor) int {
 	return Unmapped
 }
 
-// WithoutColumns returns a tensor without its last axis, which is that of one value for each row.
+// WithoutColumns returns a copy of a tensor without its last axis: the shape of a result with one value for each row.
 func WithoutColumns(t *Tensor) *Tensor {
 	rows, live := *t, Live(t)
 	if len(live) > 0 {
@@ -60,7 +60,7 @@ func (s *Fused) Parts() int64 {
 	return 1
 }
 
-// Along returns the axis of Out that corresponds to the operands' axis -1-back; Unmapped if there is none.
+// Along returns the axis of the first result that corresponds to the operands' axis -1-back; Unmapped if there is none.
 func (s *Fused) Along(back int) int {
 	live := Live(s.Out[0])
 	if len(live) < s.rank() {
@@ -72,8 +72,8 @@ func (s *Fused) Along(back int) int {
 	return Unmapped
 }
 
-// WholeAxis returns the axis of Out that the operands' columns correspond to, if Body needs all columns of a row at once;
-// Unmapped otherwise.
+// WholeAxis returns the axis of the first result that the operands' columns correspond to, if Body needs all columns of a row at
+// once. It returns Unmapped otherwise, and if the result has one value for each row.
 func (s *Fused) WholeAxis() int {
 	if s.Parts() > 1 || slices.ContainsFunc(s.Body, domain.Step.Folds) && !s.FoldsRows() {
 		return s.Along(0)
@@ -90,8 +90,8 @@ func (s *Fused) rank() int {
 	return most
 }
 
-// fusedAxes aligns the operands with the result. An axis that is folded, or that a concat joins, does not correspond to an axis
-// of the result.
+// fusedAxes returns the AxisMap of a Fused. An axis that is folded, or that a concat joins, does not correspond to an axis of
+// the result.
 func fusedAxes(s *Fused) [][]int {
 	rows := make([][]int, len(s.In))
 	for i, t := range s.In {
@@ -112,7 +112,8 @@ func fusedAxes(s *Fused) [][]int {
 	return rows
 }
 
-// Columns returns the length of a row of the operands on one rank.
+// Columns returns the length of a row of the operands on one rank. If all operands have one column and Body counts columns, the
+// first result determines the length.
 func (s *Fused) Columns() int64 {
 	most := int64(1)
 	for _, t := range s.In {
@@ -131,7 +132,8 @@ func (s *Fused) countsColumns() bool {
 	return slices.ContainsFunc(s.Body, func(step domain.Step) bool { back, ok := step.Positions(); return ok && back == 0 })
 }
 
-// HasRows reports, for each operand, whether it has an element for each column. The others have one for each row.
+// HasRows reports, for each operand, whether it has an element for each column. The others have one for each row. If rows have
+// one column, all operands have an element for each column.
 func (s *Fused) HasRows() []bool {
 	rows := make([]bool, len(s.In))
 	for i, t := range s.In {

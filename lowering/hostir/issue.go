@@ -8,7 +8,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
-// Issue walks statements in the order in which one rank issues them. It runs loops, takes branches and keeps the values of names.
+// Issue walks statements in the order in which one rank issues them. It runs loops, takes branches and tracks the values of
+// names.
 type Issue struct {
 	Env   map[string]int64                 // the rank, parameters, and the variables of the enclosing loops
 	Loops []string                         // the variables of the enclosing loops, outermost first
@@ -83,7 +84,7 @@ func (i *Issue) Eval(e expr.Expr) (int64, error) {
 	})
 }
 
-// EvalIn evaluates an expression of a statement. Fail, if set, makes the error.
+// EvalIn evaluates an expression of a statement. If the expression has no value, Fail makes the error, if set.
 func (i *Issue) EvalIn(s Stmt, e expr.Expr) (int64, error) {
 	v, err := i.Eval(e)
 	if err != nil && i.Fail != nil {
@@ -97,7 +98,7 @@ func (i *Issue) Iteration(loops []string) []int64 {
 	return lists.Map(loops, func(name string) int64 { return i.Env[name] })
 }
 
-// Key returns a unique text for the current iteration of some loops.
+// Key returns a text for the current iteration of some loops, which no other iteration of these loops has.
 func (i *Issue) Key(loops []string) string {
 	key := make([]byte, 0, 16)
 	for _, name := range loops {

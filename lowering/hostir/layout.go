@@ -63,7 +63,7 @@ func SameAxes(a, b *Tensor) bool {
 	return slices.EqualFunc(Live(a), Live(b), same)
 }
 
-// plain reports whether one buffer, and one slice, contain all of an axis.
+// plain reports whether an axis is neither split over ranks, nor sliced by a pipeline, nor reduced.
 func plain(a domain.Axis) bool { return a.Kind == domain.Serial || a.Kind == domain.Broadcast }
 
 // buffer lists the extents of a rank's buffer of t, outermost first, each with its index among the live axes.
@@ -110,8 +110,8 @@ func DropAxis(layout []int, axis int) []int {
 	return list
 }
 
-// Outside returns an axis of more than one local element that is outside of axis in t's buffer, or -1. With such an axis a slice
-// along axis is not contiguous.
+// Outside returns the outermost axis of more than one local element that is outside of axis in t's buffer, or -1. With such an
+// axis a slice along axis is not contiguous. It returns -1 if axis has one local element.
 func Outside(t *Tensor, axis int) int {
 	if t.Axes[axis].LocalSize() == 1 {
 		return -1

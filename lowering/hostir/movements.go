@@ -16,9 +16,9 @@ import (
 type Movement struct {
 	Type     collective.Type // SendRecv for transfers between two ranks
 	Transfer bool            // between two ranks
-	Axes     string          // of the mesh: "x", "x and y"; empty: the whole mesh
+	Axes     string          // of the mesh: "x", "x and y"; empty: the whole mesh, or two meshes
 	Mesh     string
-	From     string // the mesh of the senders, if it differs
+	From     string // the mesh of the senders, if it differs from Mesh, the mesh of the receivers
 	By       string // the backend and locality: "NCCL", "IPC-get intra-node"
 	Times    int64  // how often it runs in a call, on the rank that runs it most often
 	Bytes    int64  // of one rank's result
@@ -40,7 +40,7 @@ func (m Movement) String() string {
 	return fmt.Sprintf("%d x %s over %s by %s, %d bytes each (%s)", m.Times, what, m.over(), m.By, m.Bytes, m.Pos)
 }
 
-// over returns the ranks that take part: "mesh axis x of world".
+// over describes the ranks that take part: "mesh axis x of world".
 func (m Movement) over() string {
 	switch {
 	case m.From != "":
@@ -53,8 +53,8 @@ func (m Movement) over() string {
 	return "mesh axis " + m.Axes + " of " + m.Mesh
 }
 
-// Short returns a movement in a few words, for a column: "allgather x", "sendrecv x of left", "broadcast of right", "sendrecv
-// from left to right". After mesh axes it omits the mesh with the name world.
+// Short returns a movement in a few words, for a column: "allgather x", "sendrecv x of left", "broadcast of right", "sendrecv from
+// left to right". It omits the name of the mesh after mesh axes if that name is the argument world.
 func (m Movement) Short(world string) string {
 	kind := m.Type.Kind()
 	switch {
@@ -68,8 +68,8 @@ func (m Movement) Short(world string) string {
 	return kind + " " + m.Axes + " of " + m.Mesh
 }
 
-// Movements lists the communications of a program in order, including the transfers of each PeerReadSum. A send
-// and its receive are one movement of the receiving rank.
+// Movements lists the communications of a program in order, including the transfers of each PeerReadSum. A send and its receive
+// are one movement of the receiving rank. Equal adjacent transfers are one movement.
 func Movements(p *Program) []Movement {
 	w := &movements{program: p, exchanges: Exchanges(p), params: map[string]int64{}}
 	for _, param := range p.Params {
@@ -144,7 +144,8 @@ func (w *movements) transfer(s *P2PCommunication) {
 	w.add(s, m, s.Buffer)
 }
 
-// add adds a movement. It merges equal adjacent transfers, such as the steps of a ring, and adds their counts.
+// add appends a movement. If the last one is a transfer that differs at most in its count, such as a step of a ring, it adds the
+// counts instead.
 func (w *movements) add(s Stmt, m Movement, result *Tensor) {
 	m.Bytes, m.Pos = result.DType.Size(), s.Meta().Pos
 	for _, axis := range result.Axes {
@@ -168,11 +169,13 @@ func (w *movements) add(s Stmt, m Movement, result *Tensor) {
 	w.found = append(w.found, m)
 }
 
-// maxIterations limits the iterations that are evaluated one by one, over all ranks.
+// maxIterations limits the iterations that count evaluates one by one, over all ranks. The limit of one rank is never less than
+// 64.
 const maxIterations = 1 << 16
 
 // count returns how often the current statement runs in a call, on the rank of mesh that runs it most often. If the loops have too
-// many iterations to evaluate, it counts all of them. It also returns the axes of mesh along which peer differs from the rank.
+// many iterations to evaluate, it returns their number, as if all conditions held. It also returns the axes of mesh along which
+// peer differs from the rank; none if peer is nil.
 func (w *movements) count(mesh *domain.Mesh, peer expr.Expr) (most int64, axes []string) {
 	all := int64(1)
 	for _, l := range w.loops {
@@ -189,7 +192,7 @@ func (w *movements) count(mesh *domain.Mesh, peer expr.Expr) (most int64, axes [
 		})
 		most = max(most, times)
 	}
-	if all > bound { // the conditions exclude few of many iterations
+	if all > bound { // assume that the conditions exclude few of many iterations
 		most = all
 	}
 	for _, axis := range mesh.Axes {
@@ -235,7 +238,7 @@ func (w *movements) iterate(loops []*For, values map[string]int64, left *int64, 
 	return 1
 }
 
-// apart adds the axes of a mesh along which two of its ranks differ.
+// apart adds to along the axes of a mesh along which the ranks a and b differ. It adds none if b is not in the mesh.
 func apart(mesh *domain.Mesh, a, b int, along map[string]bool) {
 	if !slices.Contains(mesh.Ranks, b) {
 		return

@@ -2,8 +2,8 @@ package hostir
 
 import "strconv"
 
-// Namer makes names that are unique in a program. Tensors, parameters, handles, streams and loop variables share one
-// name space, because all of them become identifiers of one emitted program.
+// Namer makes names that are unique in a program. Tensors, meshes, parameters, handles, streams and loop variables
+// share one name space, because they become identifiers of one emitted program.
 type Namer struct {
 	used map[string]bool
 	next map[string]int // the first suffix to try, so that n clashes cost n steps
@@ -35,7 +35,7 @@ func NewNamer(p *Program) *Namer {
 	return n
 }
 
-// Fresh returns name, or name_2, name_3, ... and reserves it.
+// Fresh returns the first unused name of name, name_2, name_3, ... and reserves it.
 func (n *Namer) Fresh(name string) string {
 	candidate := name
 	for i := max(n.next[name], 2); n.used[candidate]; i++ {

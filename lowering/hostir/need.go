@@ -10,23 +10,24 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// The placements of a tensor along a mesh axis. A number from 0 on is another placement: that axis of the tensor is split.
+// The placements of a tensor along a mesh axis. An index of an axis of the tensor, from 0 on, is another placement: that axis is
+// split.
 const (
 	Whole   = -1 // each rank has all elements
 	Partial = -2 // each rank has a partial sum of all elements, or an operand of another reduction
-	Split   = -3 // each rank has a block of an axis whose number in the spec is not known
+	Split   = -3 // each rank has a block of an axis whose index in the spec is not known
 )
 
-// Need is why ranks communicate: the placement that a tensor of the spec has, and the one that is needed.
+// Need is why ranks communicate: a tensor of the spec has one placement, and another one is needed.
 type Need struct {
 	Tensor   string // the tensor that moves, or the result of a reduction
 	Axis     string // of the mesh; empty if the tensor moves to another mesh
-	Fn       string // of a reduction
-	From, To int    // the number of the axis that is split, or another placement
+	Fn       string // of a reduction; else empty
+	From, To int    // the index of the axis that is split, or another placement
 	By       string // the operation that needs placement To, or the tensor to which the spec gives it
-	Stated   bool   // By is a tensor
+	Stated   bool   // By is a tensor, whose placement the spec states
 
-	Mesh, ToMesh string // if these differ
+	Mesh, ToMesh string // names of the meshes, if they differ; else empty
 }
 
 // Change is a change of the placement of a tensor along a mesh axis: one communication.
@@ -85,7 +86,7 @@ func along(axis int) string {
 
 // Spec finds the tensors and operations of the spec that tensors and statements of a program come from.
 type Spec struct {
-	shapes map[string][]domain.Extent     // of tensors, by name
+	shapes map[string][]domain.Extent     // of tensors, by name; nil for the additional results of an operation
 	made   map[diag.Pos]*domain.Operation // by position; nil if several have it
 	makes  map[string]*domain.Operation   // by result
 }
@@ -112,8 +113,8 @@ func SpecOf(p *Program) *Spec {
 	return s
 }
 
-// Name returns the name of the tensor of the spec that a tensor of a statement is, or is derived from, such as A for A_all. If
-// there is none, it returns the result of the statement's operation, or else the name of the tensor itself.
+// Name returns the name of the tensor of the spec that t is, or is derived from, such as A for A_all. If there is none, it returns
+// the result of the operation that the statement comes from, or else the name of t. The statement may be nil.
 func (s *Spec) Name(of Stmt, t *Tensor) string {
 	for name := t.Name; ; name = name[:strings.LastIndexByte(name, '_')] {
 		if _, known := s.shapes[name]; known {
@@ -135,8 +136,8 @@ func (s *Spec) Places(t *Tensor) bool {
 	return t.Role == Output || known && !t.Inferred
 }
 
-// Axis returns the number in the spec of an axis of t, which the spec calls name. It is Split if the extents of the tensor differ in
-// the spec. A negative axis is returned as it is.
+// Axis returns the index in the spec of an axis of t: its position among the axes of t without reduced axes. The spec calls the
+// tensor name. Axis returns Split if the tensor has other extents in the spec. It returns a negative axis unchanged.
 func (s *Spec) Axis(name string, t *Tensor, axis int) int {
 	if axis < 0 {
 		return axis
@@ -149,8 +150,8 @@ func (s *Spec) Axis(name string, t *Tensor, axis int) int {
 
 func sameSize(a, b domain.Extent) bool { return a.Size == b.Size }
 
-// Makes returns the first result of the operation of the spec that a statement comes from. It is empty if several operations have the
-// statement's position, as those of a composite do.
+// Makes returns the first result of the operation of the spec that a statement comes from. It is empty if no operation has the
+// statement's position, or several have, as those of a composite do.
 func (s *Spec) Makes(of Stmt) string {
 	if op := s.made[of.Meta().Pos]; op != nil {
 		return op.Out
@@ -158,7 +159,8 @@ func (s *Spec) Makes(of Stmt) string {
 	return ""
 }
 
-// Operation names the operation of the spec that a statement comes from: "matmul of C".
+// Operation names the operation of the spec that a statement comes from: "matmul of C". If the operation is not known, it uses the
+// type of the statement.
 func (s *Spec) Operation(of Stmt) string {
 	op, out := s.made[of.Meta().Pos], s.Name(of, Result(of))
 	if op == nil {

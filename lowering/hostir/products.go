@@ -24,7 +24,7 @@ func Epilogue(s Stmt) string {
 	}
 }
 
-// SetEpilogue sets the function that a GEMM applies to its result.
+// SetEpilogue sets the function that a GEMM applies to its result. It ignores other statements.
 func SetEpilogue(s Stmt, fn string) {
 	switch s := s.(type) {
 	case *Matmul:
@@ -34,8 +34,8 @@ func SetEpilogue(s Stmt, fn string) {
 	}
 }
 
-// SecondOperand returns the second operand of a GEMM, and the position of its column axis, counted from the end; nil for other
-// statements.
+// SecondOperand returns the second operand of a GEMM, and the position of its column axis, counted from 1 at the last axis; nil
+// and 0 for other statements.
 func SecondOperand(s Stmt) (t *Tensor, columns int) {
 	switch s := s.(type) {
 	case *Matmul:
@@ -47,7 +47,7 @@ func SecondOperand(s Stmt) (t *Tensor, columns int) {
 	}
 }
 
-// ShortRow divides the summed extent of a GEMM of numbers of 8 bits, as cuBLASLt requires.
+// ShortRow is a number by which cuBLASLt requires the summed extent of a GEMM with operands of 8 bits to be divisible.
 const ShortRow = 16
 
 // SummedAxes returns the axes of a GEMM's operands that it sums over.

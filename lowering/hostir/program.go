@@ -1,18 +1,18 @@
-// Package hostir is the host IR: the program that one process per GPU runs on the host, with one statement a line. Passes rewrite
-// it, and fromhost translates it to calls.
+// Package hostir is the host IR: the program that one process per GPU runs on the host. In its text form each statement has one
+// line. Passes rewrite the program, and package fromhost translates it to calls.
 //
 // The program is the same on every rank. Ranks differ in the number "rank" and in the meshes that contain them. Statements are
 // issued in order, and their work runs on their streams. Synchronize and Wait order streams and never block the host.
 //
 // Tensors and communications are on meshes, and a mesh need not contain every rank. Ranks(statement) lists the ranks that run a
-// statement. Any other rank skips it, without an If in the program, and has no buffer of its tensors. Statements that
-// order streams run everywhere; a Wait for a communication that the rank did not start does nothing.
+// statement. Any other rank skips the statement, without an If in the program. Statements that order streams run on all ranks; a
+// Wait for a communication that the rank did not start does nothing.
 //
-// A Communication is on the mesh of its team. A rank of the team may lack one side. If the operand of a Broadcast or
-// Scatter is on another mesh, only the root has it. If the result of a Gather or Reduce is on another mesh, only the
-// root has it. Buffers of the other ranks are ignored. If the root of a Broadcast is not on the result's mesh, it is
-// the last rank of the team, and sends from its operand. A SendRecv moves the buffer of each rank of the operand's mesh
-// to the rank at the same position of the result's mesh. These may be the same rank.
+// A Communication is on the mesh of its team. A rank of the team may lack the operand or the result. If the operand of a
+// Broadcast or Scatter is on another mesh, only the root needs it. If the result of a Gather or Reduce is on another mesh, only
+// the root needs it. Buffers of the other ranks are ignored. If the root of a Broadcast is not on the result's mesh, it is the
+// last rank of the team, and sends from its operand. A SendRecv moves the buffer of each rank of the operand's mesh to the rank
+// at the same position of the result's mesh, which may be the same rank.
 package hostir
 
 import (
@@ -36,8 +36,8 @@ type Program struct {
 	// Reference lists the model's operations in order, on whole tensors. The emitted program checks its results against them.
 	// Passes do not change it.
 	Reference []domain.Operation
-	// Saved lists operations that compute the inputs of a backward pass that its forward pass saves. Each such input is the
-	// result of a set. Some of the operations are also in Reference.
+	// Saved lists the operations that compute the inputs of an attention gradient that the forward pass saves: its result and
+	// log-sum-exps. Each such input is the result of a set. Some of the operations are also in Reference.
 	Saved []domain.Operation
 	Body  []Stmt
 	// Fallback computes the same, with NCCL between ranks that cannot share memory. It runs if there are such ranks. nil: no
@@ -49,9 +49,9 @@ type Program struct {
 
 // Derived records what hirgen derived placements from, and whether it applied them.
 type Derived struct {
-	From    string  // the text of the program before
+	From    string  // the text form of the program without derived placements
 	Applied bool    // the program has derived placements
-	Slower  float64 // if not applied: how many microseconds longer they are predicted to take; 0 also if not predicted
+	Slower  float64 // if not applied: how many microseconds longer they take by prediction; 0 also without a prediction
 }
 
 // Variants lists the program and its fallback, if it has one.
@@ -62,7 +62,7 @@ func (p *Program) Variants() []*Program {
 	return append([]*Program{p}, p.Fallback.Variants()...)
 }
 
-// Given reports whether the user, and not a pass, made a choice.
+// Given reports whether the user, and not a pass, made a choice. Without Auto, it returns true for every choice.
 func (p *Program) Given(c schedule.Choice) bool {
 	return p.Auto == nil || slices.Contains(p.Auto.Given, c.Path())
 }
@@ -95,13 +95,15 @@ type Tensor struct {
 	Role   Role
 	Layout []int // logical axes from outermost to innermost; nil means the logical order
 	// Of is the statement that makes a View: a Select, Broadcast, Permute, Reshape, Slice or Either, which is not in any
-	// statement list. It is nil before streams are lowered, when a statement in a list makes the view.
+	// statement list. It is nil for other roles. Before streams are lowered, a statement in a list makes the view, and Of is nil
+	// too.
 	Of Stmt
 	// Inferred says that the user left the axes to the passes, which may shard them.
 	Inferred bool
-	// Rounded says that this output shows rounding, so that the check of an emitted program allows for it; see eval.Bounds. If no
-	// output is Rounded, the check is exact and inputs are integers. Otherwise inputs are normally distributed. Deviation is the
-	// standard deviation of this input, or for integers the number of rows that they choose from; 0 means 1.
+	// Rounded marks an output that shows rounding, so that the check of an emitted program allows for it; see eval.Bounds. If no
+	// output is Rounded, the check is exact and inputs are integers. Otherwise a floating-point input has the values of Fill.
+	// Deviation is the standard deviation of a floating-point input. For an integer input it is the number of rows that its
+	// elements choose from. 0 means 1.
 	Rounded   bool
 	Deviation float64
 	// Absent lists the axes of one element that this input or output lacks in PyTorch: an axis split over a mesh axis of one

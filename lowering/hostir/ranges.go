@@ -2,15 +2,15 @@ package hostir
 
 import "slices"
 
-// Range is a run of elements that a Slice or a Concat copies from an operand to the result. It has Size elements. It
-// starts at From along the operand's logical axis InAxis, and at To along the result's axis OutAxis.
+// Range is a run of elements that a Slice or a Concat takes from an operand. It has Size elements. It starts at From along the
+// operand's logical axis InAxis, and at To along the result's axis OutAxis.
 type Range struct {
 	InAxis, OutAxis int
 	From, To, Size  int64
 }
 
-// Ranges lists the elements that a Slice or a Concat takes from each operand; it is nil for other statements. The axes of a range
-// are not in the statement's AxisMap: each rank has all of them.
+// Ranges lists the elements that a Slice or a Concat takes from each operand; it is nil for other statements. An axis that does
+// not exist is Unmapped. AxisMap does not map the axes of a range: each rank has all of them.
 func Ranges(s Stmt) []Range {
 	switch s := s.(type) {
 	case *Slice:
@@ -34,7 +34,7 @@ func Ranges(s Stmt) []Range {
 	}
 }
 
-// counterpart returns the axis of another tensor with the same position among live axes, or Unmapped.
+// counterpart returns the axis of other with the same position among live axes as axis has in t, or Unmapped.
 func counterpart(t *Tensor, axis int, other *Tensor) int {
 	live, others := slices.Index(Live(t), axis), Live(other)
 	if live < 0 || live >= len(others) {
@@ -43,7 +43,7 @@ func counterpart(t *Tensor, axis int, other *Tensor) int {
 	return others[live]
 }
 
-// besides is aligned without the axis of a range.
+// besides is like aligned(in, out, 0, 0), but does not map the axes of a range.
 func besides(in, out *Tensor, r Range) []int {
 	row := aligned(in, out, 0, 0)
 	for i, j := range row {

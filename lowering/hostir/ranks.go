@@ -10,8 +10,8 @@ import (
 )
 
 // Ranks lists the world ranks that run a statement of a lowered program, in ascending order: the ranks of its mesh. Any other
-// rank does nothing there, and has no buffer of the tensors. The ranks of both sides run a SendRecv. All ranks run a statement
-// without a mesh, such as one that orders streams; then the result is nil.
+// rank does nothing at the statement. The ranks of both sides run a SendRecv. All ranks run a statement without a mesh, such as
+// one that orders streams; then the result is nil.
 func Ranks(s Stmt) []int {
 	switch s := s.(type) {
 	case *Communication:
@@ -42,7 +42,7 @@ func HasSingleRanks(p *Program) bool {
 	return slices.ContainsFunc(p.Meshes, func(m *domain.Mesh) bool { return slices.ContainsFunc(m.Axes, single) })
 }
 
-// union returns the ranks of several meshes; nil if one of them is nil.
+// union returns the ranks of several meshes in ascending order, without duplicates; nil if one of the meshes is nil.
 func union(meshes ...*domain.Mesh) []int {
 	var ranks []int
 	for _, m := range meshes {

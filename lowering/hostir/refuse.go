@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Refuse reports that a pass cannot apply a choice, at the place of the choice if the user made it, and at the statement
-// otherwise.
+// Refuse reports that a pass cannot apply a choice of the schedule, at the position of the choice if it has one, and at the
+// statement otherwise.
 func Refuse(errors *diag.List, p *Program, s Stmt, of, field, format string, args ...any) *diag.Diagnostic {
 	choice, made := p.Choices.Chosen(of, field)
 	if !made {
@@ -25,12 +25,13 @@ func Refuse(errors *diag.List, p *Program, s Stmt, of, field, format string, arg
 	return d
 }
 
-// NoteEdge adds to a refusal the statement that the refused statement depends on.
+// NoteEdge adds to a refusal a note with the statement that the refused statement depends on, and returns the refusal. kind is
+// the kind of the dependency edge.
 func NoteEdge(d *diag.Diagnostic, p *Program, kind string, from Stmt) *diag.Diagnostic {
 	return d.AddNote(from.Meta().Pos, "the edge (%s) comes from %s, here", kind, Work(p, from))
 }
 
-// Work describes a statement in a message: its operation, and its result or the tensor that a transfer moves parts of.
+// Work describes a statement in a message: its operation, and its result or, for a transfer, the tensor whose parts it moves.
 func Work(p *Program, s Stmt) string {
 	what := Mentions(s)
 	if len(what) == 0 {
@@ -43,8 +44,8 @@ func Work(p *Program, s Stmt) string {
 	return Operation(s) + " of " + Called(p, s, of)
 }
 
-// Operation returns the word for a statement's operation: for a transfer send or receive, for a collective its type, for a fused
-// kernel its name.
+// Operation returns the word for a statement's operation: send or receive, the type of a collective, the name of a fused kernel,
+// or else the type of the statement.
 func Operation(s Stmt) string {
 	switch s := s.(type) {
 	case *Fused:

@@ -10,8 +10,8 @@ import (
 )
 
 // Called returns the name of a tensor in a message about a statement. The author of a spec does not know names that passes made.
-// So Called names operands and the result as the operation of the spec does, and a copy after its original. Any other tensor is
-// "an intermediate result", with the operation if that is known.
+// So Called names operands and the result as the operation of the spec does, and a copy or view of A "a copy of A". Any other
+// tensor is "an intermediate result", followed by the operation if that is known.
 func Called(p *Program, s Stmt, t *Tensor) string {
 	op := operationOf(p, s)
 	if named := named(p, op, s, t); named != nil {
@@ -93,7 +93,7 @@ func named(p *Program, op *domain.Operation, s Stmt, t *Tensor) *Tensor {
 	return p.Tensors[at]
 }
 
-// copied returns the tensor of the spec that t is a copy or a view of, in one or several steps; nil if t is computed.
+// copied returns the tensor of the spec that t is a copy or a view of, in one or several steps; nil if there is none.
 func copied(p *Program, t *Tensor) *Tensor {
 	for range p.Tensors {
 		var from *Tensor
@@ -130,7 +130,7 @@ func isMade(body []Stmt, t *Tensor) bool {
 	return Any(body, func(s Stmt) bool { return Result(s) == t })
 }
 
-// spelled returns an operation as in a spec, without its operands.
+// spelled returns an operation as in a spec, without its operands: "C = matmul".
 func spelled(op *domain.Operation) string {
 	fn := op.Fn
 	if fn == "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Stmt is one statement. This file, Fused and Attention define all of them. Fields explains the tags.
+// Stmt is one statement. This file, fused.go and attention.go define all statements of the host IR. Fields explains the tags.
 type Stmt interface {
 	// Meta returns the Info.
 	Meta() *Info
@@ -17,15 +17,16 @@ type Stmt interface {
 type Info struct {
 	Pos  diag.Pos
 	Note string    // one sentence without a final stop, or empty
-	On   StreamRef // the stream that it is issued to; unused in a For or an If
+	On   StreamRef // the stream that it is issued to; unused in a For, If, Allocate or GetCurrentStream
 	Why  string    // of a wait or transfer: the dependency edges that it enforces, in words; not part of the text form
-	Need *Need     // why ranks communicate; not part of the text form
+	Need *Need     // why ranks communicate, or nil; not part of the text form
 }
 
 // Meta implements Stmt for each type that embeds Info.
 func (i *Info) Meta() *Info { return i }
 
-// InfoFrom returns the Info of a statement that a pass derives from s. The note is the reason.
+// InfoFrom returns the Info of a statement that a pass derives from s, with the position and the Need of s. The note is the reason.
+// The stream is the caller's.
 func InfoFrom(s Stmt, note string) Info {
 	return Info{Pos: s.Meta().Pos, Note: note, Need: s.Meta().Need}
 }
@@ -94,9 +95,9 @@ type (
 		Out *Tensor `text:"="`
 		In  *Tensor
 	}
-	// Matmul is Out[..., m, n] = A[..., m, k] B[k, n]. It is batched if B has batch axes. Addend may be nil; it has the axes,
-	// layout and element type of Out, and is added before rounding. Then is a function with an epilogue or empty; it is applied to
-	// each element of the sum before rounding. With OneRow, A and Out have no axis m: each batch is one row.
+	// Matmul is Out[..., m, n] = A[..., m, k] B[k, n]. It is batched if B has batch axes. Addend may be nil; it has the axes, layout
+	// and element type of Out, and is added before rounding. Then is a function that cuBLASLt can apply in an epilogue, or empty; it
+	// is applied to each element of the sum before rounding. With OneRow, A and Out have no axis m: each batch is one row.
 	Matmul struct {
 		Info
 		Out    *Tensor `text:"="`
@@ -150,9 +151,9 @@ type (
 		In   []*Tensor
 		Axis int `text:"axis"`
 	}
-	// Gather takes from Table the rows whose numbers are in IDs, and zeros for numbers without a row. Rows are the elements of an axis
-	// of Table, in place of which Out has the axes of IDs. It is the first axis, or the next one after the axes of First. These count
-	// blocks of rows; First has the number of the first row of each block, in fp32.
+	// Gather copies rows of Table: those whose numbers are in IDs, or zeros for a number without a row. Rows lie along the first axis
+	// of Table or, with First, along the axis after the axes of First. Out has the axes of IDs in place of the row axis. The axes of
+	// First count blocks of rows, and an element of First is the number of the first row of a block, in fp32.
 	Gather struct {
 		Info
 		Out        *Tensor `text:"="`
@@ -184,8 +185,8 @@ type (
 		Out *Tensor `text:"="`
 		In  *Tensor
 	}
-	// Reduce folds the logical axis Axis of In with Fn on one rank, and accumulates in fp32. Before convert-to-communications the
-	// axis may also be a Device axis. Out lists the axis as r or omits it.
+	// Reduce folds the logical axis Axis of In with Fn on one rank, and accumulates in fp32. Before convert-to-communications the axis
+	// may also be a Device axis. Out lists the axis as a Reduction axis, or omits it.
 	Reduce struct {
 		Info
 		Fn   string
@@ -193,8 +194,8 @@ type (
 		In   *Tensor
 		Axis int `text:"axis"`
 	}
-	// Communication is a collective of the team along a mesh axis or, without an axis, of all ranks of the mesh. Ranks lists the
-	// participants.
+	// Communication is a collective of the team along a mesh axis or, without an axis, of all ranks of the mesh. A SendRecv moves data
+	// between two meshes instead. Ranks lists the participants.
 	Communication struct {
 		Info
 		Handle   string `text:"="` // the name that Wait uses
@@ -206,7 +207,7 @@ type (
 		In       *Tensor      `text:"in"`
 		Out      *Tensor      `text:"out"`
 		Backend  Backend      `text:"?"`
-		Of       string       `text:"of?"` // its name in the schedule, if the schedule has choices for it alone
+		Of       string       `text:"of?"` // its name in the schedule, if the schedule has choices for it alone; else empty
 	}
 	// P2PCommunication sends Buffer to a peer, or receives it from a peer.
 	P2PCommunication struct {
@@ -217,15 +218,14 @@ type (
 		Peer     expr.Expr `text:"peer"` // world rank
 		Backend  Backend   `text:"?"`
 		Locality Locality  `text:"&?"` // the peers that it is for; with other peers it does nothing
-		// name in the schedule of the communication that it is part of, if the schedule has choices for that alone
+		// name in the schedule of the communication that it is part of, if the schedule has choices for that communication alone
 		Of string `text:"of?"`
 	}
-	// PeerReadSum is Out = In plus the buffers that the receives of Body read from peers. Each receive over IPC-get
-	// into Out, or a part of it, adds the buffer of its peer. One operation on its stream does all of it. It waits for
-	// all ready flags and reads the elements in place. It adds them in fp32 in the order of the ranks, with In as the
-	// partial sum of this rank, and then sets the done flags. Each send over IPC-put in Body, of Out or a part of it,
-	// stores the result in the buffer of its peer. The same operation stores it, and then sets that done flag. No Wait
-	// names these receives and sends.
+	// PeerReadSum is Out = In plus the buffers that the receives of Body read from peers. One operation on the statement's stream does
+	// all of it. Each receive over IPC-get into Out, or a part of it, adds the buffer of its peer. The operation waits for all ready
+	// flags and reads the elements in place. It adds them in fp32 in the order of the ranks, with In as the partial sum of this rank.
+	// Each send over IPC-put of Out, or of a part of it, stores the result in the buffer of its peer. Then the operation sets all done
+	// flags. No Wait names these receives and sends.
 	PeerReadSum struct {
 		Info
 		Out  *Tensor `text:"="`
@@ -239,9 +239,10 @@ type (
 		Info
 		Handle string `text:"="`
 	}
-	// Wait makes its stream wait for a communication or a group. It is in the same loops as the communication, or in later loops
-	// over the same variables. By default it waits for the communication of the same iteration. Iteration names an earlier
-	// iteration of the outermost of those loops instead. Then the Wait may precede the communication in the loop.
+	// Wait makes its stream wait for a communication or a group. It is in the same loops as the communication, or in later loops over
+	// the same variables, and may be in further loops inside these. By default it waits for the communication of the same iteration.
+	// Iteration names an earlier iteration of the outermost of the communication's loops instead. Then the Wait may precede the
+	// communication in the loop.
 	Wait struct {
 		Info
 		Handle    string
@@ -257,7 +258,7 @@ type (
 	}
 )
 
-// statements has one value of each type that a text can contain.
+// statements has a nil pointer of each type of statement of this package that a statement list can contain: all types but Either.
 var statements = []Stmt{
 	(*Allocate)(nil), (*Delay)(nil), (*Deallocate)(nil), (*GetCurrentStream)(nil), (*Synchronize)(nil), (*For)(nil), (*If)(nil),
 	(*Select)(nil), (*Set)(nil), (*Matmul)(nil), (*Linear)(nil), (*Broadcast)(nil), (*Permute)(nil), (*Reshape)(nil), (*Slice)(nil),

@@ -36,7 +36,8 @@ func (r StreamRef) Is(other StreamRef) bool {
 	return r.Copies == other.Copies && (r.Index == nil) == (other.Index == nil) && (r.Index == nil || r.String() == other.String())
 }
 
-// RunOn sets the stream of statements and nested statements, except those that are issued to no stream.
+// RunOn sets the stream of statements and nested statements, except For, If, Allocate and GetCurrentStream, which are issued
+// to no stream.
 func RunOn(on StreamRef, body ...Stmt) {
 	for s := range All(body) {
 		switch s.(type) {

@@ -6,7 +6,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// Buffers lists the tensors with separate memory that t may be a view of. There are several if an Either decides.
+// Buffers lists the tensors with separate memory that t may be a view of, or t itself if its Of is nil. There are several if an
+// Either decides.
 func Buffers(t *Tensor) []*Tensor {
 	switch of := t.Of.(type) {
 	case nil:
@@ -24,15 +25,15 @@ func Buffers(t *Tensor) []*Tensor {
 	}
 }
 
-// Views visits the views that a statement names, excluding statements inside it, and the views that these are made of. A view
-// comes after the views that it is made of.
+// Views visits the views that a statement names, and the views that these are made of. It ignores statements inside the statement.
+// A view comes after the views that it is made of, and may come several times.
 func Views(s Stmt, visit func(*Tensor)) {
 	for _, t := range Mentions(s) {
 		EachView(t, visit)
 	}
 }
 
-// EachView visits a tensor, if it is a view, after the views that it is made of.
+// EachView visits a tensor if it is a view, after the views that it is made of, including those of both sides of an Either.
 func EachView(t *Tensor, visit func(*Tensor)) {
 	if t == nil || t.Of == nil {
 		return
@@ -43,8 +44,8 @@ func EachView(t *Tensor, visit func(*Tensor)) {
 	visit(t)
 }
 
-// ViewsOf lists the views among tensors and the views that they are made of. Each comes after those that it is made of. It
-// excludes views that only a side of an Either needs.
+// ViewsOf lists, once, the views among tensors and the views that these are made of. A view comes after the views that it is made
+// of. ViewsOf omits views that only the sides of an Either are made of.
 func ViewsOf(tensors []*Tensor) []*Tensor {
 	var list []*Tensor
 	seen := map[*Tensor]bool{}
@@ -65,10 +66,10 @@ func ViewsOf(tensors []*Tensor) []*Tensor {
 	return list
 }
 
-// Introductions lists, for each statement of a list, the views to introduce before it, or before its group. Each comes after the
-// views that it is made of. A statement introduces the views that it names itself. It also introduces views that both sides of a
-// branch name, and views that both its nested statements and a later statement of the list name. A loop also introduces the whole
-// views (IsWhole) of its body.
+// Introductions lists, for each statement of a list, the views to introduce before it, or before the group that contains it. A
+// view comes after the views that it is made of, and may come several times. A statement introduces the views that it names
+// itself. It also introduces views that both sides of a branch name, and views that both its nested statements and a later
+// statement of the list name. A loop also introduces the whole views (IsWhole) of its body.
 func Introductions(body []Stmt) [][]*Tensor {
 	own, inside, last := make([][]*Tensor, len(body)), make([][]*Tensor, len(body)), map[*Tensor]int{}
 	at, open := 0, false
@@ -100,7 +101,7 @@ func Introductions(body []Stmt) [][]*Tensor {
 	return own
 }
 
-// IsWhole reports whether a view is made without a Select and an Either, so that no expression determines its elements.
+// IsWhole reports whether a view is made without any Select or Either, so that no expression determines its elements.
 func IsWhole(v *Tensor) bool {
 	switch of := v.Of.(type) {
 	case nil:
@@ -112,8 +113,8 @@ func IsWhole(v *Tensor) bool {
 	}
 }
 
-// ViewsIn lists the views that statements and the statements inside them name, like ViewsOf. It excludes views that depend on
-// loops inside body.
+// ViewsIn lists the views that statements and the statements inside them name, like ViewsOf. It omits views that depend on the
+// variables of loops in body.
 func ViewsIn(body []Stmt) []*Tensor {
 	var loops []string
 	var all []*Tensor
@@ -146,8 +147,8 @@ func Depends(v *Tensor, variable string) bool {
 	return slices.ContainsFunc(Uses(v.Of), func(in *Tensor) bool { return Depends(in, variable) })
 }
 
-// NamesPart reports whether a statement names a view that is part number variable of parts equal parts of a tensor. If parts is 0,
-// their number may be any.
+// NamesPart reports whether a statement names a view that is made by a Select of one of several equal parts, with the variable as
+// its index. parts is the number of equal parts; 0: any number.
 func NamesPart(s Stmt, parts int64, variable string) bool {
 	found := false
 	Views(s, func(t *Tensor) {
@@ -157,7 +158,7 @@ func NamesPart(s Stmt, parts int64, variable string) bool {
 	return found
 }
 
-// MakeViews removes the statements that make views, and stores each in the Of field of its view.
+// MakeViews removes the statements that make tensors of role View from a body, and stores each in the Of field of its view.
 func MakeViews(body []Stmt) []Stmt {
 	return Rewrite(body, func(s Stmt) []Stmt {
 		if out := Result(s); MakesView(s) && out.Role == View && out.Of == nil {

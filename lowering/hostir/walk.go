@@ -51,8 +51,8 @@ func Is[S Stmt](s Stmt) bool {
 	return is
 }
 
-// Rewrite replaces every statement by the result of f, innermost first, and returns the new body. It does not write to the slices
-// of the old body.
+// Rewrite replaces every statement by the result of f, innermost first, and returns the new body. It sets the nested bodies of
+// statements, but does not write to the slices of the old bodies.
 func Rewrite(body []Stmt, f func(Stmt) []Stmt) []Stmt {
 	out := make([]Stmt, 0, len(body))
 	for _, s := range body {
@@ -84,14 +84,14 @@ func Bodies(s Stmt) []*[]Stmt {
 	return list
 }
 
-// Uses lists the tensors whose elements a statement reads, in the order of its operands. For a statement that makes a view, it is
-// the tensor viewed.
+// Uses lists the tensors whose elements a statement reads, in the order of its fields, without absent optional ones. For a
+// statement that makes a view, it lists the tensor viewed, or both sides of an Either. It ignores nested statements.
 func Uses(s Stmt) []*Tensor { return load(uses(s, new(fewTensors))) }
 
-// Defs lists the tensors that a statement writes. For a statement that makes a view, it is the view.
+// Defs lists the tensors that a statement itself writes. For a statement that makes a view, it lists the view.
 func Defs(s Stmt) []*Tensor { return load(defs(s, new(fewTensors))) }
 
-// Mentions lists every tensor that a statement names, including buffers that it only allocates or frees.
+// Mentions lists every tensor that a statement itself names, including buffers that it only allocates or frees.
 func Mentions(s Stmt) []*Tensor {
 	return slices.Concat(Uses(s), Defs(s), load(tensors(s, layoutOf(s).mentions, new(fewTensors))))
 }
@@ -138,7 +138,8 @@ func MakesView(s Stmt) bool {
 	}
 }
 
-// Result returns the tensor that a compute statement or a Communication writes, the first if there are several, or nil.
+// Result returns the first tensor that a statement writes, such as the buffer of a receive, or nil. For a statement that makes a
+// view, it returns the view.
 func Result(s Stmt) *Tensor {
 	if list := defs(s, new(fewTensors)); len(list) > 0 {
 		return *list[0]
@@ -171,7 +172,7 @@ func load(list []**Tensor) []*Tensor {
 // fewTensors is storage for the operands or results of most statements, to avoid an allocation.
 type fewTensors [4]**Tensor
 
-// uses returns pointers to the operands of a statement, without absent ones.
+// uses returns pointers to the operands of a statement, without absent optional ones.
 func uses(s Stmt, in *fewTensors) []**Tensor {
 	if t, ok := s.(*P2PCommunication); ok && !t.Send {
 		return nil
@@ -187,7 +188,7 @@ func defs(s Stmt, in *fewTensors) []**Tensor {
 	return tensors(s, layoutOf(s).defs, in)
 }
 
-// tensors returns pointers to the tensors in some fields, without absent ones. Lists contribute their elements.
+// tensors returns pointers to the tensors in some fields, without absent optional ones. Lists contribute their elements.
 func tensors(s Stmt, fields []placed, in *fewTensors) []**Tensor {
 	v, list := reflect.ValueOf(s).Elem(), in[:0]
 	for _, field := range fields {

@@ -86,7 +86,7 @@ func (w Window) selected(s *Select, index int64) Window {
 	return out.listing(s.In, s.Out)
 }
 
-// listing adds the reduced axes that a part of a tensor lists and the tensor does not.
+// listing returns w, the window of a part of from, with the reduced axes that part lists and from does not.
 func (w Window) listing(from, part *Tensor) Window {
 	live := Live(from)
 	if len(from.Axes) == len(part.Axes) || len(live) != len(Live(part)) {
@@ -100,8 +100,8 @@ func (w Window) listing(from, part *Tensor) Window {
 	return wide
 }
 
-// Aliased returns the window of the view that a Reshape, Broadcast, Permute or Slice makes of w. It is Whole if no strides describe
-// the result of a Reshape.
+// Aliased returns the window of the view that a Reshape, Broadcast, Permute or Slice makes of w. It is Whole if w is Whole, or if
+// no strides describe the result of a Reshape.
 func (w Window) Aliased(s Stmt) Window {
 	if w.Whole {
 		return w
@@ -160,7 +160,7 @@ func (w Window) Dense() bool {
 	return high-low == step
 }
 
-// RowMajor reports whether outer axes have the larger strides.
+// RowMajor reports whether no axis has a larger stride than an axis outside of it. It ignores axes of one element.
 func (w Window) RowMajor() bool {
 	last := int64(-1)
 	for _, i := range w.longAxes() {
@@ -207,7 +207,8 @@ func at(elements []int64, places []int) []int64 {
 	return lists.Map(places, func(place int) int64 { return elements[place] })
 }
 
-// Joined is a group of axes of a reshape: Out axes of the result have the same elements as In axes of the operand.
+// Joined is the size of a group of adjacent axes of a reshape: Out axes of the result have the same elements as In axes of the
+// operand.
 type Joined struct{ Out, In int }
 
 // Regrouped divides the axes of a reshape, all with more than one element, into the smallest groups with the same elements. ok is

@@ -8,10 +8,10 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// AccumulateInGEMM lets GEMMs add to their results with beta = 1 if the schedule has fuse: gemm. cuBLASLt then
-// reads the addend from the memory of the result, and a statement that reads two tensors and writes one
-// disappears. The pass fuses a GEMM with a following addition that only some steps execute, such as the
-// addition of a sum along a ring, whose first step has no addend.
+// AccumulateInGEMM lets GEMMs add a tensor to their results with beta = 1 if the schedule has fuse: gemm. cuBLASLt
+// then reads the addend as its matrix C, and the separate addition, which reads two tensors and writes one,
+// disappears. The pass fuses a GEMM with a following addition that only some steps execute, such as the addition of a
+// sum along a ring, whose first step has no addend.
 //
 // Requires: nothing between the GEMM and the addition names the result.
 // Establishes: with fuse: gemm, no GEMM is followed by such an addition. It is an error if the user sets fuse: gemm
@@ -82,8 +82,8 @@ func addsToOther(split *hostir.If, before []hostir.Stmt) hostir.Stmt {
 	return sum.Out.Of
 }
 
-// accumulateInto moves a GEMM into a branch that ends with an addition to the result of the GEMM. It reports
-// whether that was possible.
+// accumulateInto moves a GEMM into a branch that consists of Waits and an addition to the result of the GEMM. It
+// reports whether that was possible.
 func accumulateInto(split *hostir.If, gemm hostir.Stmt) bool {
 	n := len(split.Body)
 	if n == 0 || len(split.Else) > 0 {

@@ -11,7 +11,7 @@ type operand struct {
 	*joined
 	number int
 	result *hostir.Tensor   // the buffer of the concat's result
-	by     []*hostir.Select // views that take the result from its buffer
+	by     []*hostir.Select // Selects that take the result from its buffer, the one nearest to the result first
 
 	whole  *hostir.Tensor // the tensor that the operand is a slice of, as the result is of its buffer
 	axis   int            // of the concat, among the axes of the result's buffer
@@ -39,8 +39,8 @@ func (c *concats) place(o *operand) bool {
 	return true
 }
 
-// find finds the underlying buffer of the operand. It reports whether the buffer is a temporary with the type and the
-// mesh of the result, and the operand covers all of it.
+// find sets the underlying buffer of the operand and the views between them. It reports whether the buffer is a
+// temporary with the type and the mesh of the result, and the operand covers all of it.
 func (o *operand) find() bool {
 	in := o.in[o.number]
 	whole, by := taken(in)
@@ -84,7 +84,8 @@ func (o *operand) through(by []*hostir.Select) bool {
 	return len(by) == 0
 }
 
-// taken returns the tensor that a slice is taken from, and the Selects that take it, the innermost first.
+// taken returns the tensor that a slice is taken from, and the Selects that take it, the one nearest to the slice
+// first.
 func taken(t *hostir.Tensor) (whole *hostir.Tensor, by []*hostir.Select) {
 	for {
 		sel, selects := t.Of.(*hostir.Select)
@@ -96,7 +97,7 @@ func taken(t *hostir.Tensor) (whole *hostir.Tensor, by []*hostir.Select) {
 }
 
 // beyond converts an axis of two slices to an axis of the tensors that they are taken from. It returns -1 if the slices
-// are taken differently or along that axis.
+// are taken differently, or if they are parts along that axis.
 func beyond(a, b *hostir.Select, axis int) int {
 	at := slices.Index(hostir.Live(a.In), a.Axis)
 	if at != slices.Index(hostir.Live(b.In), b.Axis) || a.Parts != b.Parts || a.Index.String() != b.Index.String() {
@@ -111,8 +112,8 @@ func beyond(a, b *hostir.Select, axis int) int {
 	return axis
 }
 
-// mayMove reports whether all statements that use the buffer of an operand support gaps, and whether its writers are
-// complete before the concat copies it.
+// mayMove reports whether statements write the buffer of an operand, all of them before the concat copies it, and all
+// statements that use the buffer support gaps.
 func (c *concats) mayMove(o *operand) bool {
 	made := false
 	for _, s := range c.of[o.buffer] {
@@ -162,8 +163,8 @@ func rearranges(s hostir.Stmt) bool {
 	return hostir.MakesView(s) && of != nil && hostir.Op(of) == hostir.Op(s)
 }
 
-// allocateFirst allocates the result at the place of its allocation or the operand's, whichever comes first. It removes
-// the allocation of the operand.
+// allocateFirst allocates the result at its own allocation or at the operand's, whichever comes first. It removes the
+// allocation of the operand.
 func (c *concats) allocateFirst(o *operand) {
 	body := c.program.Body
 	operand, result := hostir.Stmt(c.allocates[o.buffer]), hostir.Stmt(c.allocates[o.result])

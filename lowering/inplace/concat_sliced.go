@@ -18,13 +18,14 @@ import (
 // sliced is an operand whose slices are taken before some of its reshapes and permutes.
 type sliced struct {
 	*operand
-	views []hostir.Stmt  // of the slice, from the operand on
-	cut   *hostir.Select // takes the slice of the operand
-	from  *hostir.Select // takes the slice of the result
-	made  []*hostir.Tensor
+	views []hostir.Stmt    // reshapes and permutes between the slice and the operand, the one that makes the operand first
+	cut   *hostir.Select   // takes the slice of the operand
+	from  *hostir.Select   // takes the slice of the result
+	made  []*hostir.Tensor // the tensors that turn declares
 }
 
-// turn makes the tensor that the slices are taken from a view of the result, by calling set, and reports whether it can.
+// turn makes the tensor that the slices are taken from a view of the result, by calling set, and reports whether that is
+// possible.
 func (l *sliced) turn(c *concats, set func(*hostir.Tensor, hostir.Stmt)) bool {
 	at, first := l.from.Axis, l.slice(c)
 	if first == nil {
@@ -57,7 +58,8 @@ func (l *sliced) turn(c *concats, set func(*hostir.Tensor, hostir.Stmt)) bool {
 	return len(l.views) > 0
 }
 
-// slice declares the part of the result that consists of all slices of the operand.
+// slice declares the part of the result that consists of all slices of the operand. It returns nil if a tensor has
+// reduced axes, or if the numbers of slices differ.
 func (l *sliced) slice(c *concats) *hostir.Tensor {
 	in := l.whole
 	if !plainAxes(in) || !plainAxes(l.result) || !plainAxes(l.cut.In) ||

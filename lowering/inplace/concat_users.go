@@ -17,7 +17,7 @@ type users struct {
 
 // site is the position of a statement.
 type site struct {
-	at       int // its index in the program
+	at       int // its index among the statements, from 1
 	loops    []*hostir.For
 	branches bool // in a branch, or in a sum over peers
 }
@@ -90,8 +90,8 @@ func takesGaps(s hostir.Stmt, buffer *hostir.Tensor) bool {
 	}
 }
 
-// earlier reports whether s has written buffer when reader reads t there. s must precede reader. If both are in the
-// same outermost loop, s must write the slice that reader reads.
+// earlier reports whether the write of s to buffer precedes the read of t by reader, a view of the same buffer. s
+// must precede reader. If both are in the same outermost loop, s must write the slice that reader reads.
 func (u *users) earlier(s hostir.Stmt, buffer *hostir.Tensor, reader hostir.Stmt, t *hostir.Tensor) bool {
 	first, then := u.sites[s], u.sites[reader]
 	if first.at >= then.at {
@@ -109,7 +109,7 @@ func sameSlice(a, b *hostir.Tensor) bool {
 	return slices.EqualFunc(selects(a), selects(b), alike)
 }
 
-// selects lists the Selects between a view and its buffer.
+// selects lists the Selects between a view and its buffer, the one nearest to the buffer first.
 func selects(t *hostir.Tensor) (list []*hostir.Select) {
 	hostir.EachView(t, func(v *hostir.Tensor) {
 		if sel, ok := v.Of.(*hostir.Select); ok {

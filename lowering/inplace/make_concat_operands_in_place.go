@@ -11,8 +11,9 @@ import (
 // operands disappears. Otherwise each other operand is copied separately. If a pipeline reads slices of whole operands,
 // the operands are computed before the pipeline.
 //
-// The pass runs after the pipelines are lowered. By then any statement may write a view of another buffer, and statements
-// that read slices still do. Before that, the result would be made in parts by several statements.
+// The pass runs after the pipelines are lowered, because from then on any statement may write a view of another buffer.
+// Statements that read slices of the result still read the same views. Earlier, each tensor is the result of one
+// statement, and the result of the concat would be that of several.
 //
 // Requires: buffers are allocated, transfers between ranks are communications, and GEMMs have their additions.
 // Establishes: an operand of a concat is not copied if kernels or attentions make it and no statement needs it contiguous.
@@ -118,7 +119,7 @@ func (c *concats) makesAlone(j *joined, buffer *hostir.Tensor) bool {
 	return !slices.ContainsFunc(c.of[buffer], func(s hostir.Stmt) bool { return s != j.stmt && writesTo(s, buffer) })
 }
 
-// copied copies an operand to its place in the result.
+// copied returns the statement that copies an operand to its part of the result.
 func (c *concats) copied(j *joined, i int) hostir.Stmt {
 	in := j.in[i]
 	part := &hostir.Tensor{

@@ -47,7 +47,7 @@ type localShards struct {
 	allocates map[*hostir.Tensor]*hostir.Allocate // allocations outside of loops
 }
 
-// loop removes the copies of local shards from a loop, and then the statements that only they needed.
+// loop removes those copies of local shards from a loop that fits allows, and makes the local shards views.
 func (o *localShards) loop(loop *hostir.For) {
 	var copies []*hostir.Set
 	for branch := range hostir.Each[*hostir.If](loop.Body) {
@@ -76,8 +76,8 @@ func isEquality(cond expr.Expr) bool {
 	return ok && c.Op == "=="
 }
 
-// fits reports whether a copied buffer, which must be all of the rank's shard, can be a view of the slice that it is
-// copied to.
+// fits reports whether a copied buffer can be a view of the slice that it is copied to. The buffer must contain the
+// whole shard of the rank and nothing else.
 func (o *localShards) fits(from, to *hostir.Select) bool {
 	local, all := from.In, to.In
 	if from.Parts != 0 || to.Parts != 0 || local.Role != hostir.Temp || all.Role == hostir.View || local.Mesh != all.Mesh ||

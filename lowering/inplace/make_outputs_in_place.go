@@ -7,7 +7,7 @@ import (
 )
 
 // MakeOutputsInPlace computes reshaped and copied outputs directly in the caller's buffer. A reshape moves no element, so the
-// buffer of its operand can be a view of the output. Ranks then gather rows there.
+// buffer of its operand can be a view of the output. Ranks then gather directly into the output.
 //
 // Requires: buffers are allocated; local shards are views of the buffers that they are gathered into.
 // Establishes: no row-major output is a copy of a row-major temporary that is allocated before it, unless a reshape copies

@@ -31,7 +31,8 @@ func newMotion(p *hostir.Program) *motion {
 	}
 }
 
-// part returns a loop over the same iterations with only the statements of one way, or nil if there are none.
+// part returns a loop with only the statements of one way, or nil if there are none. It omits iterations without
+// statements at both ends.
 func (m *motion) part(loop *hostir.For, which way) *hostir.For {
 	return m.Project(loop, func(s hostir.Stmt, _ []hostir.Stmt) bool { return m.ways[s] == which })
 }
@@ -46,8 +47,8 @@ func (m *motion) leave(loop *hostir.For) {
 }
 
 // madeBy returns the statement that makes a view. If the view is the local shard in one step, madeBy returns the
-// statement of the other steps. If the view is the local shard in all steps, madeBy returns nil: it counts as a buffer,
-// because peers write only the other slices.
+// statement of the other steps. If the view is the local shard in all steps, madeBy returns nil, so that the view
+// counts as a buffer: peers write only the other slices.
 func madeBy(t *hostir.Tensor) hostir.Stmt {
 	switch of := t.Of.(type) {
 	case *hostir.Either:

@@ -21,7 +21,7 @@ type peerReads struct {
 type summedParts struct {
 	loop     *hostir.For
 	recv     *hostir.P2PCommunication
-	subChunk *hostir.Select // of the buffer of the receive
+	subChunk *hostir.Select // makes the view that the receive writes
 	local    localCopy
 	waits    map[string]*hostir.Wait
 }
@@ -29,10 +29,10 @@ type summedParts struct {
 // localCopy copies the local partial sum into the buffer of the parts.
 type localCopy struct {
 	set      *hostir.Set
-	from, to *hostir.Select // that take the two sides from their buffers, or nil
+	from, to *hostir.Select // Selects that take the two sides from their buffers, or nil
 }
 
-// find collects the buffers that receives over IPC-get fill in a loop of the program.
+// find collects the buffers of parts that receives over IPC-get fill in a top-level loop of the program.
 func (d *peerReads) find() {
 	for _, s := range d.program.Body {
 		loop, ok := s.(*hostir.For)
@@ -74,8 +74,8 @@ func (f *summedParts) isGathered() bool {
 	return f.local.set == nil || f.local.to != nil && expr.Mentions(f.local.to.Index, f.loop.Var)
 }
 
-// localPart declares a view of the local partial sum in the buffer where it was computed. If a sum cannot read its
-// parts in place, localPart reports an error and returns nil.
+// localPart declares a view of the local partial sum in the buffer where the program computes it. If a sum cannot read
+// its parts in place, localPart reports an error and returns nil.
 func (d *peerReads) localPart(r *hostir.Reduce, f *summedParts) *hostir.Tensor {
 	switch {
 	case r.Fn != "sum":

@@ -8,13 +8,12 @@ import (
 )
 
 // ReadSumsInPlace lets a sum over ranks read the partial sums of the other ranks in place (fuse: peer-read). The sum
-// itself waits for the ready flags. So no part is copied, and the parts need no memory. Owners wait for the done flags
-// at the end of the program. If they waited before their local sum, ranks would wait for each other.
+// itself waits for the ready flags. So no part is copied, and the parts need no memory. The ranks that own the parts
+// wait for the done flags at the end of the program. If they waited before their local sum, ranks would wait for each
+// other.
 //
-// Requires: the sum of a pipeline follows its work loop and the joins; transfers and their waits are where they were
-// lowered; the local partial sum is copied to the other parts.
-// Establishes: with fuse: peer-read, no part of such a sum is copied. If a sum cannot read its parts in place, the
-// pass returns an error.
+// Requires: the sum of a pipeline follows its loop; transfers and their waits are where they were lowered; the local
+// partial sum is copied into the buffer of the parts.
 //
 //	before: For s: (P_s = Matmul(A_s, B); If s == 0: (P_parts_s = Set(P_s))
 //	          Else: (send P_s, receive P_parts_s, Wait(send), Wait(receive)))
@@ -84,7 +83,7 @@ func (d *peerReads) read(r *hostir.Reduce, f *summedParts) (sum []hostir.Stmt, d
 	}}, doneWaits
 }
 
-// forget removes buffers of parts that no statement names any more.
+// forget removes the buffers of parts, and views of them, that no statement names.
 func (d *peerReads) forget() {
 	named := map[*hostir.Tensor]bool{}
 	for s := range hostir.All(d.program.Body) {

@@ -8,11 +8,13 @@ import (
 )
 
 // WriteSumsInPlace lets a sum that reads the parts of its peers in place (fuse: peer-read) also write its result to the
-// buffers where peers gather it. Peers set the ready flags of their slices before the sum, and no copies follow it. The
-// copies stay if the sum is not made in place in the gathered buffer, or if a slice is exchanged in another way.
+// buffers where peers gather it. Peers set the ready flags of their slices before the sum, and no copies follow the
+// sum. The copies stay if the sum is not made in place in the gathered buffer, or if a slice is not exchanged over
+// IPC-get.
 //
 // Requires: sums are read in place; transfers and their waits are where they were lowered.
-// Establishes: with fuse: peer-read, no slice of such a sum is copied from rank to rank.
+// Establishes: with fuse: peer-read, no slice of a sum that is made in place in the gathered buffer is copied over
+// IPC-get.
 //
 //	before: R = PeerReadSum(P_local): For s in 1..D: (receive R)
 //	        For s in 1..D: send R over IPC-get; receive C_s; both waits

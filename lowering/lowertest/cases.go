@@ -1,5 +1,5 @@
-// Package lowertest has helpers for the tests of passes: cases of one pass in files, and an oracle for the result of a
-// whole pipeline.
+// Package lowertest has helpers for the tests of passes: cases of one pass in files, an oracle for the result of a
+// whole pipeline, and the happens-before relation of a program.
 package lowertest
 
 import (
@@ -22,8 +22,8 @@ import (
 var update = flag.Bool("update", false, "write the wanted files anew; the run still fails, so that a change is looked at")
 
 // PassCases runs one pass over every testdata/pass/<name>/<case>.in.hir and compares the result with <case>.want.hir:
-// the program's text, or, after "error:", the diagnostics. The pass must keep the results of the program, and a second
-// run of it must change nothing.
+// the program's text, or, after "error:", the diagnostics. If it gives no error, the pass must keep the results of the
+// program, and a second run of it must change nothing.
 func PassCases(t *testing.T, name string, pass func(*hostir.Program) error) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(moduleRoot(t), "testdata", "pass", name, "*.in.hir"))
@@ -106,7 +106,7 @@ func Compare(t *testing.T, file, got string) {
 	}
 }
 
-// interpret runs all variants of a program on small integers, and returns the outputs, which must be equal.
+// interpret runs all variants of a program on small integers. Their outputs must be equal, and interpret returns them.
 func interpret(t *testing.T, program *hostir.Program) []map[string]*interp.Array {
 	t.Helper()
 	var first []map[string]*interp.Array

@@ -9,7 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// CheckNeeds returns an error for a communication without a Need, or with one that names no tensors of the spec.
+// CheckNeeds returns an error for a communication without a Need, or with a Need that names something other than inputs and
+// results of the spec.
 func CheckNeeds(p *hostir.Program) error {
 	known := func(name string) bool {
 		return slices.ContainsFunc(p.Tensors, func(t *hostir.Tensor) bool { return t.Name == name && t.Role == hostir.Input }) ||

@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model/eval"
 )
 
-// Interpreters allocate many short-lived values in a small heap. With Go's default GC target, tests spend a third of
-// their time on garbage collection.
+// init raises the GC target. Interpreters allocate many short-lived values in a small heap. With Go's default GC
+// target, tests spend a third of their time on garbage collection.
 func init() { debug.SetGCPercent(400) }
 
 // shards returns the shards that each rank holds of the tensors in list.
@@ -30,7 +30,8 @@ func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*eval.Arr
 	return ranks
 }
 
-// Oracle has the inputs and the expected outputs of every rank, and the bounds of outputs that cannot be exact.
+// Oracle has the inputs and the expected outputs of every rank. If the check is not exact, it also has bounds of the deviations
+// of the outputs; otherwise the bounds are nil.
 type Oracle struct {
 	Inputs, want, bounds []map[string]*interp.Array
 	Values, Bounds       map[string]*eval.Array // whole tensors
@@ -76,7 +77,7 @@ func Within(p *model.Pipeline, inputs map[string]*eval.Array) (*Oracle, error) {
 // Check interprets a program on one node and its fallback variant on the Partitions, and compares every rank's outputs.
 func (o *Oracle) Check(program *hostir.Program, seed uint64) error { return o.Orders(program)(seed) }
 
-// Orders returns Check for several orders of execution of a program that no longer changes.
+// Orders returns a function that does what Check does for a seed. The program must not change between its calls.
 func (o *Oracle) Orders(program *hostir.Program) (check func(seed uint64) error) {
 	checks := []func(uint64) error{o.OrdersOn(nil, program)}
 	if program.Fallback != nil {

@@ -16,18 +16,19 @@ type Ahead struct {
 	by int64 // iterations
 }
 
-// ahead is a loop some of whose transfers are issued a number of iterations ahead.
+// ahead is a loop with the transfers that are issued some iterations ahead.
 type ahead struct {
 	before []hostir.Stmt // transfers of the first iterations
-	loop   *hostir.For
+	loop   *hostir.For   // the loop, whose iterations issue the other transfers
 	copied []hostir.Stmt // transfers of the loop over CUDA IPC, which run on the copy stream
 }
 
-// ahead issues the transfers of a loop early if they lead by fewer iterations than the loop has. The
-// transfers of the first iterations are issued before the loop. Each iteration begins with the transfers of a
-// later iteration, on its own stream. They wait for the work before the iteration, so no more transfers are
-// in flight than the schedule sets. Copies over CUDA IPC run on the copy stream, which waits for the stream of
-// the iteration. The loop stays unchanged if an iteration has no computation to issue transfers ahead of.
+// ahead issues the transfers of a loop early if they lead by fewer iterations than the loop has. sets has
+// these transfers by the number of iterations. The transfers of the first iterations are issued before the
+// loop, on the stream of the list (on). Each iteration begins with the transfers of a later iteration, on its
+// own stream (runs). They wait for the work before the iteration, so no more transfers are in flight than the
+// schedule sets. Copies over CUDA IPC run on the copy stream, which waits for the stream of the iteration. The
+// loop stays unchanged if an iteration has no computation to issue transfers ahead of.
 //
 //	before: For s in S: gather(s); Wait(gather); C_s = Matmul(A_all_s, B)
 //
@@ -74,7 +75,8 @@ func (o *overlap) ahead(sets map[int64]map[*Task]bool, loop *hostir.For, on, run
 
 // leading finds the transfers of an outermost loop that are issued some of its iterations ahead, grouped by
 // that number. A transfer qualifies only if the edges allow this lead for every transfer that is issued in the
-// same call, and for both sides of a copy over CUDA IPC.
+// same call, and for both sides of a copy over CUDA IPC. It does not qualify if the tasks of the loop that
+// depend on it are all in later iterations (isLate).
 func (o *overlap) leading(loop *hostir.For) map[int64]map[*Task]bool {
 	sets := map[int64]map[*Task]bool{}
 	for _, t := range o.graph.inside[loop] {
@@ -108,7 +110,7 @@ func (o *overlap) together(t *Task) []*Task {
 	return list
 }
 
-// isLate reports whether a transfer has dependents in a loop, and all of them are in later iterations.
+// isLate reports whether tasks of a loop depend on a transfer, and all of them are in later iterations.
 func (o *overlap) isLate(t *Task, loop *hostir.For) bool {
 	late := false
 	for _, e := range o.graph.out[t.id] {
@@ -123,7 +125,9 @@ func (o *overlap) isLate(t *Task, loop *hostir.For) bool {
 	return late
 }
 
-// later rewrites part of a loop into the same transfers of a later iteration.
+// later rewrites part, the transfers of a loop, so that each iteration issues the transfers of a later one; by
+// is the distance in iterations. Branches around them skip iterations that have no such transfers. later
+// returns the statements, and adds those for the copy stream to a.copied.
 func (o *overlap) later(a *ahead, part *hostir.For, by int64, runs hostir.StreamRef) []hostir.Stmt {
 	v := part.Var
 	part.Body = newShift(o, v, by).list(part.Body)
@@ -185,8 +189,8 @@ func among(variable, op string, n int64) expr.Expr {
 	return &expr.Binary{Op: op, X: expr.Var(variable), Y: expr.Int(n)}
 }
 
-// waitLater places the Waits for a transfer that was issued ahead. They are next to the Waits for the
-// transfers of the first iterations.
+// waitLater places the Wait for a transfer that was issued ahead next to the Wait for the transfers of the
+// first iterations.
 func (w *waits) waitLater(stmt *hostir.Wait, t *Task) {
 	of := t.Ahead.of
 	next, loops := w.first(of, (*Edge).aligned), len(of.Loops)

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Alone returns how long a statement takes on an idle machine, in microseconds. It is 0 for statements that neither compute nor
-// move data.
+// Alone returns how long a statement takes on an idle machine, in microseconds. It is 0 for statements that neither write a
+// tensor nor send one.
 func Alone(m *cost.Machine, s hostir.Stmt) float64 {
 	switch s := s.(type) {
 	case *hostir.Communication:
@@ -44,7 +44,7 @@ func Alone(m *cost.Machine, s hostir.Stmt) float64 {
 	return m.KernelAlone(bytes)
 }
 
-// bytesOf returns the size of a tensor on one rank.
+// bytesOf returns the size of a tensor on one rank, in bytes.
 func bytesOf(t *hostir.Tensor) int64 {
 	bytes := t.DType.Size()
 	for _, size := range hostir.LocalShape(t) {
@@ -53,8 +53,8 @@ func bytesOf(t *hostir.Tensor) int64 {
 	return bytes
 }
 
-// gemmSizeOf returns the GEMM of a statement. If the second operand has batches, each batch is a GEMM.
-// Otherwise all rows of the first operand are in one GEMM. An epilogue costs as much as reading the result.
+// gemmSizeOf returns the size of the GEMMs of a statement. If the second operand has batches, each batch is a GEMM. Otherwise
+// all rows of the first operand are in one GEMM. An epilogue costs as much as reading the result.
 func gemmSizeOf(s hostir.Stmt) cost.GEMMSize {
 	out, operands := hostir.Result(s), hostir.Uses(s)
 	rows, second := hostir.LocalShape(operands[0]), hostir.LocalShape(operands[1])
@@ -79,7 +79,8 @@ func gemmSizeOf(s hostir.Stmt) cost.GEMMSize {
 	return p
 }
 
-// rowOf returns how many elements of a tensor are next to each other in memory, as a row of a matrix.
+// rowOf returns the length of a row of a tensor in memory: the local extent of the innermost axis with more than one element,
+// or 1.
 func rowOf(t *hostir.Tensor) int64 {
 	live := hostir.Live(t)
 	for _, axis := range slices.Backward(hostir.Layout(t)) {

@@ -8,8 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// withoutImplied removes each Synchronize that is redundant on all ranks and in all iterations: its stream
-// waits for the same work without it. With joins: body or buffers: free it removes nothing.
+// withoutImplied removes each Synchronize that is redundant on all ranks and in all iterations: its stream waits
+// for the same work without it. It also removes loops and branches that become empty. With joins: body or buffers:
+// free it removes nothing.
 //
 //	before: For s: (compute stream s waits for the caller)
 //	        For s: Wait(gather); C_s = Matmul(A_all_s, B)      # gather was issued after all of the caller's work
@@ -50,7 +51,7 @@ func syncs(s hostir.Stmt) bool {
 // streams it waits for. Each transfer counts as a separate stream that waits for the stream that issues it.
 type clocks struct {
 	*unroller
-	needed  map[hostir.Stmt]bool
+	needed  map[hostir.Stmt]bool // waits that are needed on this rank or an earlier one
 	streams map[string]*stream
 	current *stream
 	started hostir.Started[ended] // the clock that a Wait for the transfer adds to its stream
@@ -62,7 +63,7 @@ type clocks struct {
 // stream is a queue of one rank.
 type stream struct {
 	number  int
-	seen    ended
+	seen    ended         // the work that its next work follows, without the pending waits
 	pending []pendingWait // waits since the last work of the stream
 	all     ended         // seen, with the pending waits
 }

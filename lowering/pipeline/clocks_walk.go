@@ -58,7 +58,7 @@ func (c *clocks) leaf(s hostir.Stmt) {
 	}
 }
 
-// target finds the stream that a statement names.
+// target returns the stream that a reference in a statement refers to.
 func (c *clocks) target(ref hostir.StreamRef) (*stream, error) {
 	if ref.Index == nil {
 		return c.stream(ref.String()), nil
@@ -67,9 +67,9 @@ func (c *clocks) target(ref hostir.StreamRef) (*stream, error) {
 	return c.stream(fmt.Sprint("worker ", index)), err
 }
 
-// transfer starts a transfer or a group. It waits for earlier transfers of its communicator, or for those
-// with its handle in earlier iterations, and for the work issued to the current stream. If a transfer runs only
-// intra-node or only inter-node, its end implies nothing about earlier work.
+// transfer starts a transfer or a group. A collective waits for earlier transfers of its communicator, and any
+// other transfer for those with its handle in earlier iterations. Both wait for the work issued to the current
+// stream. If a transfer runs only intra-node or only inter-node, its end implies nothing about earlier work.
 func (c *clocks) transfer(handle string, s hostir.Stmt) {
 	on := c.stream("transfer " + handle)
 	if team, ok := s.(*hostir.Communication); ok && team.Type != collective.SendRecv {

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// machine is the machine model that decides the order of issue. It is the same for all ranks and all
-// machines, because all ranks must issue in the same order. Only ratios matter.
+// machine is the machine model that decides the order of issue. It does not depend on the machine that runs the program, because all
+// ranks must issue in the same order. Only ratios of its times matter.
 var machine = sync.OnceValue(func() *cost.Machine {
 	m, err := cost.LoadMachine("h200")
 	if err != nil {
@@ -20,8 +20,8 @@ var machine = sync.OnceValue(func() *cost.Machine {
 // duration estimates how long one instance of the task takes alone, in ns.
 func (t *Task) duration() int64 { return int64(1e3 * Alone(machine(), t.Stmt)) }
 
-// arrival estimates how long a transfer takes until its data arrives, in ns. It is the same if the peer
-// copies, because the peer copies as this rank does.
+// arrival estimates how long a transfer takes until its data arrives, in ns. Over CUDA IPC this is the time of the copy, whichever
+// rank copies.
 func (t *Task) arrival() int64 {
 	if t.Exchange == nil {
 		return t.duration()
@@ -29,8 +29,8 @@ func (t *Task) arrival() int64 {
 	return int64(1e3 * Alone(machine(), t.Exchange.Copier()))
 }
 
-// communicator names the communicator of a collective. Collectives of one communicator run in the order of the program. Each library
-// has another communicator and another stream.
+// communicator names the communicator of a collective. Collectives of one communicator run in the order of the program. Each backend
+// has its own communicators and streams.
 func communicator(c *hostir.Communication) string {
 	return "communicator " + c.Mesh.Name + " " + c.MeshAxis + " " + string(c.Backend)
 }

@@ -29,7 +29,7 @@ func (k EdgeKind) String() string {
 // loops around both tasks, or To is some iterations later.
 type Edge struct {
 	From, To *Task
-	Kind     EdgeKind
+	Kind     EdgeKind // Data if both kinds apply
 	// Distances are the numbers of iterations from From to To, one for each loop around both tasks, the
 	// outermost first. They are sorted and distinct.
 	Distances [][]int64
@@ -84,7 +84,8 @@ func (e *Edge) carriedBy(variable string) bool {
 	return false
 }
 
-// aligned reports whether the edge stays in one iteration of all loops around From.
+// aligned reports whether the edge stays in one iteration of all loops around From. It is false if one of
+// these loops is not around To.
 func (e *Edge) aligned() bool {
 	return common(e.From, e.To) == len(e.From.Loops) && !slices.ContainsFunc(e.Distances, func(d []int64) bool {
 		return slices.ContainsFunc(d, func(steps int64) bool { return steps != 0 })

@@ -10,11 +10,11 @@ import (
 type element struct {
 	stmt         hostir.Stmt
 	at           int           // index in the program
-	names        []hostir.Stmt // the statements that allocate its memory and name its streams
+	names        []hostir.Stmt // the statements that allocate its memory and name the caller's stream
 	preds, succs []*element
 	tasks        []*Task
 	resource     string // that it occupies: the caller's stream, a communicator or the copy stream
-	duration     int64  // ns, roughly
+	duration     int64  // ns on its busiest resource, roughly
 	awaits       int64  // ns until the last transfer of a preceding pipeline arrives
 	path         int64  // ns from its start to the end of the program, at least
 	left         int    // predecessors that have not ended
@@ -22,7 +22,8 @@ type element struct {
 	ready        bool   // the awaited transfer has arrived
 }
 
-// onlyMoves reports whether an element only moves data between ranks.
+// onlyMoves reports whether an element only moves data between ranks, on one communicator or on the copy
+// stream.
 func (e *element) onlyMoves() bool { return e.resource != onCaller }
 
 // longest returns the computation of an element whose instances together take the longest time. If the element
@@ -37,11 +38,11 @@ func (e *element) longest() *Task {
 	return longest
 }
 
-// onCaller is the resource of computations.
+// onCaller is the resource of computations, and of elements that occupy several resources.
 const onCaller = "caller"
 
-// elements lists the elements of a program, connected by the order that edges require. An Allocate is not an
-// element; it moves with the statements that use its memory.
+// elements lists the elements of a program, connected by the order that edges require. Statements without
+// tasks, such as an Allocate, are not elements. An Allocate moves with the statements that use its memory.
 func (o *overlap) elements(body []hostir.Stmt) []*element {
 	var list []*element
 	b := &elementBuilder{overlap: o, of: map[hostir.Stmt]*element{}, makers: map[*hostir.Tensor]hostir.Stmt{}}
@@ -108,8 +109,8 @@ func (b *elementBuilder) fill(e *element) {
 	}
 }
 
-// connect makes elements depend on each other as their tasks do. An element that sets a ready flag goes
-// before the copy that waits for the same flag of the peer.
+// connect makes elements depend on each other as their tasks do, and sets their awaits. An element that sets a
+// ready flag goes before the copy of the same exchange, which waits for the ready flag of a peer.
 func (b *elementBuilder) connect(list []*element) {
 	joined := map[[2]int]bool{}
 	connect := func(from, to *element) {

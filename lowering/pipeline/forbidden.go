@@ -10,7 +10,8 @@ import (
 )
 
 // forbidden reports each lead that the spec sets but no transfer can have, with the edge that it would break.
-// A lead for all communications must be possible for at least one of them.
+// Without such an edge, the loop has no work that the transfer could be issued ahead of. A lead for all
+// communications must be possible for at least one of them.
 func (o *overlap) forbidden() error {
 	var errors diag.List
 	for _, choice := range o.program.Choices.Choices {
@@ -50,7 +51,8 @@ func (o *overlap) forbid(errors *diag.List, choice schedule.Choice, e *Edge) {
 	hostir.NoteEdge(d, p, e.Kind.String(), e.From.Stmt).WithHint("%s", hint)
 }
 
-// apart describes how many iterations of the outermost loop are between the ends of the edge, at least.
+// apart describes how many iterations of the outermost loop are between the ends of the edge, at least: "of
+// the iteration before".
 func (e *Edge) apart() string {
 	switch steps := e.Distances[0][0]; steps {
 	case 0:
@@ -63,7 +65,7 @@ func (e *Edge) apart() string {
 }
 
 // edgeInto returns the shortest edge to a transfer, or to a transfer issued together with it, from a task in
-// the same outermost loop; nil if there is none.
+// the same outermost loop; nil if there is none. An edge from a transfer to itself is the last choice.
 func (o *overlap) edgeInto(t *Task) *Edge {
 	var nearest *Edge
 	for _, end := range o.together(t) {

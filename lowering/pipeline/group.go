@@ -14,7 +14,7 @@ import (
 // one Wait, where the first Wait was, waits for all members. So statements between the collectives, or between the Waits, no longer
 // hide a member. These statements may take no longer than the latencies that the group saves. In-place collectives are not grouped.
 //
-// Requires: transfers are issued, and Waits placed, where they stay.
+// Requires: transfers and Waits are at their final positions.
 //
 //	before: k = Communication(AllToAll, in K, ...); v = Communication(AllToAll, in V, ...); Wait(k); Wait(v)
 //
@@ -86,7 +86,8 @@ func (g *grouping) first(body []hostir.Stmt) (members []*hostir.Communication, e
 	return members, end
 }
 
-// apart reports whether a collective can join a group with the given members.
+// apart reports whether a collective can join a group with the given members: it has their type, team and stream, and no member reads
+// or writes a buffer that another one writes.
 func apart(members []*hostir.Communication, c *hostir.Communication) bool {
 	share := func(a, b *hostir.Tensor) bool {
 		return slices.ContainsFunc(hostir.Buffers(a), func(t *hostir.Tensor) bool { return slices.Contains(hostir.Buffers(b), t) })
@@ -140,7 +141,7 @@ func (g *grouping) group(members []*hostir.Communication, body []hostir.Stmt) []
 	for i, m := range members {
 		w := g.waits[m.Handle][0]
 		if i < len(members)-1 && strings.HasPrefix(m.Note, issuedAhead) {
-			m.Note = "" // it is issued later
+			m.Note = "" // the group issues it later
 		}
 		out, waits, begins, ends = append(out, m), append(waits, w), append(begins, m.Why), append(ends, w.Why)
 		g.gone[w.Wait] = true

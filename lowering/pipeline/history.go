@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// history records the last accesses to the elements of one buffer, in parts whose elements have the same
-// accesses: the last writer, and the readers since. An access only looks at the parts that it touches, and a
-// write replaces them by one part. There can be as many parts as ranks, so an insertion moves the indices of
-// parts and not the parts.
+// history records the last accesses to the elements of one buffer, in parts whose elements have the same accesses: the last writer,
+// and the later readers. An access only looks at the parts that it touches, and a write replaces them by one part. There can be as
+// many parts as ranks, so an insertion moves the indices of parts and not the parts.
 type history struct {
 	parts []part  // in the order of creation; some are overwritten
 	order []int32 // indices of the current parts, sorted, without overlap; elements in no part were not touched
@@ -40,8 +39,8 @@ type pair struct {
 	kind     EdgeKind
 }
 
-// access records that an instance reads or writes elements, and adds the edges to the instances that it depends on. The
-// predicate reports whether an earlier instance and this one are exclusive: only one of the two runs.
+// access records that an instance reads or writes elements, and returns pairs with the edges from the instances that it depends on.
+// beside reports whether an earlier instance and this one are exclusive: only one of the two runs.
 func (h *history) access(r run, at int, writes bool, beside func(int) bool, pairs []pair) []pair {
 	h.cut(r.low)
 	h.cut(r.high)
@@ -111,7 +110,7 @@ func (h *history) fill(r run, reader, first, end int) {
 	}
 }
 
-// cut splits the part that contains an element, so that the element is the first one of a part.
+// cut splits the part that contains an element, if there is one, so that the element is the first one of a part.
 func (h *history) cut(at int64) {
 	i, found := h.find(at)
 	if found || i == 0 || h.at(i-1).high <= at {

@@ -6,10 +6,11 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// leavesWorkBefore reports whether a Wait can move into the loop around the first task that depends on a
-// transfer. That requires that the loop begins with work that need not wait, and contains all dependents of
-// the transfer. Each iteration then waits on its own stream. All loops of the transfer must be around that
-// loop. A transfer that sets a ready flag never qualifies: its flags are waited for once.
+// leavesWorkBefore reports whether the Wait for a transfer can move into the loop at the given depth around
+// next, the first task that depends on the transfer. That requires that the loop begins with work that need
+// not wait, and contains all dependents of the transfer. Each iteration then waits on its own stream. All
+// loops of the transfer must be around that loop. A transfer that sets a ready flag never qualifies, because
+// its done flag is waited for only once.
 //
 //	before: Wait(gather_2); For s: Z_s = Linear(U_s, W1_all); P_s = Linear(Z_s, W2_all)
 //	after:  For s: Z_s = Linear(U_s, W1_all); Wait(gather_2); P_s = Linear(Z_s, W2_all)

@@ -7,8 +7,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// insert puts Waits at their places in a list. A conditional Wait becomes part of the adjacent branch with
-// the same condition, or with the opposite one.
+// insert puts Waits at their places in a list. joined may merge a conditional Wait into an adjacent branch.
 func (w *waits) insert(body []hostir.Stmt) []hostir.Stmt {
 	out := make([]hostir.Stmt, 0, len(body))
 	for _, s := range body {
@@ -21,7 +20,9 @@ func (w *waits) insert(body []hostir.Stmt) []hostir.Stmt {
 	return out
 }
 
-// joined appends a Wait that goes before the statement next, or merges it into an adjacent branch.
+// joined appends a Wait that goes before the statement next. A conditional Wait becomes part of next, if next
+// is a branch with the same condition, or of a branch with the same or the opposite condition at the end of
+// out.
 func (w *waits) joined(out []hostir.Stmt, wait, next hostir.Stmt) []hostir.Stmt {
 	branch, ok := wait.(*hostir.If)
 	if !ok {

@@ -32,7 +32,8 @@ func (o *overlap) early(loop *hostir.For) map[*Task]bool {
 // unbounded is the lead of a transfer that can be issued before its loop.
 const unbounded = math.MaxInt64
 
-// lead returns how many iterations ahead the schedule issues a transfer.
+// lead returns how many iterations ahead the schedule issues a transfer: unbounded for lead: all, and 0 for
+// other tasks.
 func (o *overlap) lead(t *Task) int64 {
 	if !t.IsTransfer() {
 		return 0
@@ -47,9 +48,10 @@ func (o *overlap) lead(t *Task) int64 {
 // leads reports whether the schedule issues a transfer ahead.
 func (o *overlap) leads(t *Task) bool { return o.lead(t) > 0 }
 
-// most returns how many iterations of a loop ahead a transfer can be issued: one less than the distance to
-// the nearest work in the loop that it depends on. It returns unbounded if there is no such work, and 0 if the
-// transfer depends on another transfer of the loop, whose end it awaits in its own iteration.
+// most returns how many iterations of a loop ahead a transfer can be issued: one less than the distance to the
+// nearest work in the loop that it depends on, but not less than 0. It returns unbounded if there is no such
+// work, and 0 if the transfer depends on another transfer of the loop, whose end it awaits in its own
+// iteration.
 func (o *overlap) most(t *Task, loop *hostir.For) int64 {
 	most, depth := int64(unbounded), slices.Index(t.Loops, loop)
 	for _, e := range o.graph.in[t.id] {
@@ -73,7 +75,8 @@ func (o *overlap) allOf(group *hostir.EndCoalescing, set map[*Task]bool) bool {
 
 // issue builds the loops that run early transfers before the loop that they leave, or returns nil without early
 // transfers. Copies over CUDA IPC and their ready flags run on the copy stream, which waits for the current
-// stream. Other transfers run on the stream of their communicator.
+// stream (on). Other transfers are issued to the current stream, and run on the streams of their communicators.
+// what begins the notes.
 func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.StreamRef, what string) []hostir.Stmt {
 	if len(early) == 0 {
 		return nil

@@ -9,13 +9,13 @@ import (
 )
 
 // order sorts the statements of a program into the order in which they are issued. It uses list scheduling by
-// the longest path to the end, over the edges of the graph. Among the statements that can start, each
-// resource (the caller's stream, a communicator, the copy stream) takes the one with the longest path after
-// it. The duration of the statement itself does not count: a long GEMM with no dependents can be last, and
-// hides transfers that other statements depend on. Ties go to the statement that takes longest, then to the
-// first one in the spec. So a transfer starts as soon as its data and its communicator are ready, and the
-// statements after the last transfer of a pipeline let other work go first. Where reordering gains nothing,
-// the order of the spec remains. All ranks have the same order.
+// the longest path to the end, over the edges of the graph. Among the statements that can start, each resource
+// (the caller's stream, a communicator, the copy stream) takes the one with the longest path after it. The
+// duration of the statement itself does not count: a long GEMM with no dependents can be last, and hides
+// transfers that other statements depend on. Ties go to the statement that takes longest, then to the first
+// one in the program. So a transfer starts as soon as its data and its communicator are ready, and a statement
+// that awaits the last transfer of a pipeline lets other work go first. Where reordering gains nothing, the
+// order of the program remains. All ranks have the same order.
 //
 // A resource that never idles while a statement can start may begin a long one just before the data of a more
 // urgent one arrives. So order also tries to wait for such data, for different parts of the long statement's
@@ -81,8 +81,8 @@ func listSchedule(list []*element, patience float64) *listScheduling {
 	return s
 }
 
-// explain adds a note to each transfer that is now issued ahead of computations that precede it in the spec.
-// The note names the longest of them, which hides the transfer.
+// explain adds a note to each transfer that is issued ahead of computations that originally precede it. The
+// note names the longest of these computations, which hides the transfer.
 func explain(issued []*element) {
 	for i, e := range issued {
 		var behind *element
@@ -109,14 +109,14 @@ type listScheduling struct {
 	now       int64
 	patience  float64
 	queues    map[string]*byPath // resource -> elements that can start on it
-	resources []string           // transfers before the caller's stream: a transfer waits for the statements issued before it
+	resources []string           // the caller's stream is last, because a transfer also waits for all work issued to that stream before
 	busy      map[string]bool
 	running   byEnd
 	issued    []*element
 }
 
-// release queues an element whose predecessors have ended. If the element awaits a transfer, it is queued
-// once that has arrived.
+// release queues an element whose predecessors have ended. If the element awaits a transfer, release queues it
+// once the transfer has arrived.
 func (s *listScheduling) release(e *element) {
 	if e.ready = e.awaits == 0 || e.end > 0; !e.ready {
 		e.end = s.now + e.awaits
@@ -174,7 +174,7 @@ func (s *listScheduling) next(resource string) *element {
 }
 
 // waits reports whether an element should wait for a more urgent element of its resource. The last predecessor
-// of that element must end within the patience: the given part of this element's duration.
+// of that element must end within the patience: a part of the duration of the element that waits.
 func (s *listScheduling) waits(e *element) bool {
 	limit := s.now + int64(s.patience*float64(e.duration))
 	return slices.ContainsFunc(s.running.byPath, func(r *element) bool {
@@ -184,7 +184,8 @@ func (s *listScheduling) waits(e *element) bool {
 	})
 }
 
-// named adds, once, the statements that declare the memory of each issued statement before it.
+// named returns the issued statements, each after the statements that declare its memory. The other statements
+// of the body are last. It adds each statement once.
 func (o *overlap) named(body []hostir.Stmt, issued []*element) []hostir.Stmt {
 	out, done := make([]hostir.Stmt, 0, len(body)), map[hostir.Stmt]bool{}
 	emit := func(s hostir.Stmt) {

@@ -7,9 +7,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Overlap makes independent statements run at the same time, as far as edges allow. It issues transfers ahead
-// of the loops that need them, spreads the iterations of pipelines over the compute streams, and waits for
-// each transfer where it is first needed.
+// Overlap makes independent statements run at the same time, as far as edges allow. It issues transfers ahead of the loops that need
+// them, spreads the iterations of pipelines over the compute streams, and waits for each transfer where it is first needed. It does
+// nothing to a program without loops and transfers, or with statements on other streams.
 //
 // Requires: all statements run on the caller's stream; a Wait follows each transfer; every communication has
 // a backend.
@@ -66,10 +66,10 @@ type overlap struct {
 	*Projector
 	names     *hostir.Namer
 	graph     *Graph
-	reference bool // streams wait for each other as in the reference system
+	reference bool // joins: body, as in preset: reference: the caller waits for each iteration at its end
 	derive    bool // put Waits where edges require them, not where transfers are issued
-	// forks maps a loop to the initial waits before it. A Wait that goes before the loop on the caller's
-	// stream is inserted before these initial waits.
+	// forks maps a loop to the initial waits before the loop. A Wait that goes before the loop on the caller's stream is inserted
+	// before these initial waits.
 	forks map[hostir.Stmt]hostir.Stmt
 	// around is the stream of the statement list that contains a loop; the loop itself may begin on another
 	// stream.
@@ -101,7 +101,7 @@ func isEmpty(s hostir.Stmt) bool {
 	return len(bodies) > 0 && !slices.ContainsFunc(bodies, func(b *[]hostir.Stmt) bool { return len(*b) > 0 })
 }
 
-// block schedules the loops of a list that runs on a stream.
+// block schedules the loops of a list, whose other statements run on the given stream.
 func (o *overlap) block(body []hostir.Stmt, on hostir.StreamRef) []hostir.Stmt {
 	out := make([]hostir.Stmt, 0, len(body)+8)
 	for _, s := range body {

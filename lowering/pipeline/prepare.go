@@ -7,11 +7,11 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// prepared finds the collectives of a loop that have lead: all and depend only on local work without GEMMs in
-// the loop, such as a norm or a copy. The set contains these collectives and that work, which are issued in a
-// separate loop before the rest. A communicator runs its operations in the order of issue. In a single loop, the
-// gather of slice s+1 would run after the reduce-scatter of slice s, and no GEMM would hide it. prepared returns
-// nil with joins: body, or if the rest of the loop does not use the same communicator.
+// prepared finds the collectives of a loop that have lead: all and depend on local work in the loop, such as a
+// norm or a copy, but on no GEMM or transfer in the loop. The set contains these collectives and that work,
+// which are issued in a separate loop before the rest. A communicator runs its operations in the order of issue.
+// In a single loop, the gather of slice s+1 would run after the reduce-scatter of slice s, and no GEMM would
+// hide it. prepared returns nil with joins: body, or if the rest of the loop does not use the same communicator.
 //
 //	before: For s: V_s = Unary(X_s); gather(V_s); P_s = Matmul(V_all_s, W); reduce_scatter(P_s)
 //	after:  For s: V_s = Unary(X_s); gather(V_s)
@@ -45,8 +45,8 @@ func (o *overlap) prepared(loop *hostir.For) map[*Task]bool {
 	return nil
 }
 
-// prepares adds to work a task and the tasks of inside that it depends on. It reports whether all tasks that it
-// depends on are local work without GEMMs.
+// prepares adds to work a task and the tasks of inside that it depends on. It reports whether these tasks of
+// inside are local work without GEMMs.
 func (o *overlap) prepares(t *Task, inside, work map[*Task]bool) bool {
 	if work[t] {
 		return true

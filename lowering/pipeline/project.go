@@ -11,8 +11,9 @@ type Projector struct{ program *hostir.Program }
 // NewProjector prepares to copy parts of the loops of a program.
 func NewProjector(p *hostir.Program) *Projector { return &Projector{p} }
 
-// Project copies a loop with only some of its statements, in the same order, with the branches and loops
-// around them. It returns nil if there are none. Iterations without statements are dropped at both ends.
+// Project copies a loop with only the statements for which keep returns true, in the same order, with the
+// branches and loops around them. list is the statement list that contains s. Project returns nil if there
+// are none. Iterations without statements are dropped at both ends.
 //
 //	before: For s in D: If s == 0: x Else: y(A_s)
 //	after, with y:  For s in 1..D: y(A_s)

@@ -34,8 +34,8 @@ func (e *Edge) Reason() string {
 	return fmt.Sprintf("%s: %s (task %d) ", e.Kind, e.To.Name(), e.To.id) + fmt.Sprintf(does, from) + e.Later()
 }
 
-// Later describes how many iterations lie between the two tasks; it is empty if they are in the same
-// iteration.
+// Later describes how many iterations lie between the two tasks: ", iterations before: 1". It is empty if
+// they are in the same iteration.
 func (e *Edge) Later() string { return distances(e.Distances) }
 
 // mostReasons limits how many edges the reason of one wait names.
@@ -54,8 +54,8 @@ func reasons(edges []*Edge, more ...string) string {
 	return strings.Join(append(list, more...), "; ")
 }
 
-// crossing lists the edges that lead into some tasks from others, or out of them. It omits edges from
-// transfers: a Wait ends a transfer, and that Wait has the edge as its reason.
+// crossing lists the edges that lead into some tasks from others or, with out, from them into others. It
+// omits edges from transfers: a Wait ends a transfer, and that Wait has the edge as its reason.
 func (o *overlap) crossing(tasks []*Task, out bool) []*Edge {
 	var list []*Edge
 	for _, t := range tasks {
@@ -134,7 +134,7 @@ const (
 	whyReference = "the schedule keeps each Wait where its transfer is issued (joins: body)"
 )
 
-// explainKept sets the reason of each Wait that stayed directly after its transfer.
+// explainKept sets the reason of each Wait without one, which stays directly after its transfer.
 func explainKept(body []hostir.Stmt) {
 	for w := range hostir.Each[*hostir.Wait](body) {
 		if w.Why == "" {

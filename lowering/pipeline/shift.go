@@ -105,7 +105,7 @@ func (s *shift) task(old, transfer hostir.Stmt) hostir.Stmt {
 	return transfer
 }
 
-// view returns a view as it is in the later iteration.
+// view returns a view as it is in the later iteration: t itself if it does not depend on the loop variable.
 func (s *shift) view(t *hostir.Tensor) *hostir.Tensor {
 	if !hostir.Depends(t, s.variable) {
 		return t

@@ -5,7 +5,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// spots caches the positions of tensors in their buffers, which every iteration on every rank needs.
+// spots caches the positions of tensors in their buffers, which every iteration on every rank needs. A nil spot stands for a position
+// that spotOf cannot find.
 type spots map[*hostir.Tensor]*spot
 
 // spot is the position of a tensor: its buffer, its runs if all indices are 0, and the indices that move the runs.
@@ -21,7 +22,7 @@ type index struct {
 	count, step int64
 }
 
-// of returns the buffer of a tensor, and its runs, to each of which the offset must be added. It fails if an index has no value or is
+// of returns the buffer of a tensor, an offset, and runs to which the offset must be added. It fails if an index has no value or is
 // out of range.
 func (p spots) of(t *hostir.Tensor, eval func(expr.Expr) (int64, error)) (buffer *hostir.Tensor, offset int64, list []run, err error) {
 	at, known := p[t]
@@ -70,7 +71,7 @@ func spotOf(t *hostir.Tensor) *spot {
 		if p.indices[i].count == 1 {
 			continue
 		}
-		left := len(p.indices) - i // WindowOf begins with the innermost view
+		left := len(p.indices) - i // WindowOf first evaluates the index of the view next to the buffer
 		w, err := hostir.WindowOf(t, func(expr.Expr) (int64, error) {
 			if left--; left == 0 {
 				return 1, nil

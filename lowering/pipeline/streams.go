@@ -9,8 +9,8 @@ import (
 )
 
 // onComputeStreams reports whether the iterations of a loop run on the compute streams. They do if there are
-// compute streams, the loop computes, and no iteration depends on an earlier one. With joins: body, a loop that
-// only moves data qualifies too.
+// compute streams, the loop computes, and no iteration depends on an earlier one. With joins: body, the loop
+// may also only move data.
 func (o *overlap) onComputeStreams(loop *hostir.For) bool {
 	tasks := o.tasks(loop.Body)
 	moves := slices.ContainsFunc(tasks, func(t *Task) bool { return t.IsTransfer() && !t.setsReady() })
@@ -33,16 +33,17 @@ func (o *overlap) tasks(body []hostir.Stmt) []*Task {
 	return list
 }
 
-// overSubChunks reports whether a loop goes over the sub-chunks of shards. Its body may contain loops over
-// shards.
+// overSubChunks reports whether a loop goes over the sub-chunks of shards: some statement in it uses a part of
+// a tensor whose index is the loop variable. Its body may contain loops over shards.
 func (o *overlap) overSubChunks(loop *hostir.For) bool {
 	return hostir.Any(loop.Body, func(s hostir.Stmt) bool { return hostir.NamesPart(s, 0, loop.Var) })
 }
 
-// subChunks schedules a loop over sub-chunks. If the schedule sets how many shards one GEMM takes, the GEMMs
-// stay in order on the current stream. Two concurrent GEMMs would end at the same time, and neither would
-// hide the transfers of the other. The statements after the GEMMs run on a compute stream, at the same time
-// as the GEMMs of the next sub-chunk.
+// subChunks schedules a loop over sub-chunks. If the schedule sets block, the number of shards that one GEMM
+// takes, the GEMMs stay in order on the current stream. Two concurrent GEMMs would end at the same time, and
+// neither would hide the transfers of the other. The statements after the GEMMs run on a compute stream, at the
+// same time as the GEMMs of the next sub-chunk. Otherwise the statements are scheduled like those outside of
+// the loop.
 func (o *overlap) subChunks(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt {
 	cut := behindGEMMs(loop.Body)
 	gemms, rest := loop.Body[:cut], loop.Body[cut:]
@@ -89,7 +90,7 @@ func (o *overlap) inOrder(body []hostir.Stmt, on hostir.StreamRef) []hostir.Stmt
 	return out
 }
 
-// works reports whether some of the statements are tasks, not only declarations of memory and views.
+// works reports whether some of the statements are tasks, not only declarations of memory.
 func (o *overlap) works(body []hostir.Stmt) bool {
 	return hostir.Any(body, func(s hostir.Stmt) bool { return o.graph.of[s] != nil })
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// full is set for a run with many more specs.
+// full is set by HIRGEN_TEST_FULL for a run with many more specs.
 var full = os.Getenv("HIRGEN_TEST_FULL") != ""
 
 // seedOfSpecs is the random seed of the specs.
@@ -93,7 +93,7 @@ func newSubject(text string) (*subject, error) {
 	return s, nil
 }
 
-// brokeOne are specs that broke a property in the past.
+// brokeOne are regression specs for the properties.
 var brokeOne = []string{
 	// Copies must follow the joins of the caller after a loop on compute streams.
 	`mesh: {x: 2, y: 2}

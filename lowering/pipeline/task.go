@@ -14,8 +14,8 @@ type Task struct {
 	Loops []*hostir.For // from the outermost one
 	// Group is the end of the group that contains the statement, or nil.
 	Group *hostir.EndCoalescing
-	// Conds are the conditions of the branches around the task, from the outermost one. All hold where it
-	// runs.
+	// Conds are the conditions of the branches around the task, from the outermost one. The task runs only
+	// where all hold.
 	Conds []expr.Expr
 	// Exchange is the send and the receive of a transfer over CUDA IPC; nil for other tasks.
 	Exchange *hostir.Exchange
@@ -103,7 +103,7 @@ func (c *collector) under(cond expr.Expr, body []hostir.Stmt) {
 	c.conds = c.conds[:len(c.conds)-1]
 }
 
-// leaf adds a statement that uses tensors.
+// leaf adds the task of a statement, if it reads or writes tensors.
 func (c *collector) leaf(s hostir.Stmt) {
 	uses, defs := hostir.Uses(s), hostir.Defs(s)
 	if len(uses)+len(defs) == 0 {

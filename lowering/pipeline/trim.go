@@ -31,9 +31,9 @@ func (j *Projector) trim(loop *hostir.For, around ...*hostir.For) {
 	}
 }
 
-// leavesOut narrows the loop that a condition depends on to the iterations in which it holds. It returns false,
-// and changes nothing, if the condition depends on the rank, on no loop or on several, or if these iterations
-// are not contiguous.
+// leavesOut narrows the loop that a condition depends on to the iterations in which the condition holds. It
+// returns false, and changes nothing, if the condition depends on the rank, on no loop or on several, if it has
+// no value in an iteration, or if these iterations are not contiguous or there are none.
 func (j *Projector) leavesOut(cond expr.Expr, loops []*hostir.For) bool {
 	at := -1
 	for i, l := range loops {
@@ -72,7 +72,7 @@ func (j *Projector) leavesOut(cond expr.Expr, loops []*hostir.For) bool {
 	return true
 }
 
-// at returns the values of names, given the value of one loop variable.
+// at returns the values of the parameters and of one loop variable, by name.
 func (j *Projector) at(variable string, value int64) func(string) (int64, bool) {
 	return func(name string) (int64, bool) {
 		if name == variable {

@@ -80,13 +80,13 @@ func (w *waits) find(body []hostir.Stmt, around []frame) {
 			}
 			w.places[t], w.order = p, append(w.order, t)
 			if t.Ahead != nil && w.places[t.Ahead.of] == nil {
-				w.places[t.Ahead.of] = p // no iteration issues it before the loop
+				w.places[t.Ahead.of] = p // the original transfer is not in the program
 			}
 		}
 	}
 }
 
-// wait decides where to put the Wait for a transfer.
+// wait places the Wait for a transfer.
 func (w *waits) wait(t *Task) {
 	stmt := &hostir.Wait{Info: hostir.InfoFrom(t.Stmt, ""), Handle: t.Handle()}
 	if t.Ahead != nil {
@@ -172,13 +172,13 @@ func (w *waits) atEnd(stmt *hostir.Wait, t *Task) {
 }
 
 // put places a Wait after its transfer and before the target of an edge, under the given conditions. The Wait
-// is inside the given number of the loops around the target. These loops have the same iterations as the
-// loops around the transfer.
+// is inside the given number of the loops around the target. These loops have the same variables as the loops
+// around the transfer.
 func (w *waits) put(stmt *hostir.Wait, t *Task, edge *Edge, loops int, conds []expr.Expr) {
 	next := edge.To
 	stmt.Why = edge.Reason()
 	here, to := w.places[t], w.places[next]
-	depth := 0 // of the frames around both, inside which the Wait is for the same iteration
+	depth := 0 // number of frames of to.around that the Wait is in; those around both tasks keep it in the same iteration
 	for stmt.Iteration == nil && depth < len(here.around) && depth < len(to.around) && here.around[depth] == to.around[depth] {
 		depth++
 	}
@@ -221,8 +221,8 @@ func (w *waits) members(t *Task) []*Task {
 	return []*Task{t}
 }
 
-// within wraps a Wait in conditions and in the loops of its transfer, except those that are already around
-// its place.
+// within wraps a Wait in conditions and in the loops of its transfer, except conditions and loops that are
+// already around its position.
 func (w *waits) within(stmt *hostir.Wait, t *Task, conds []expr.Expr, around []frame) hostir.Stmt {
 	outer, given := map[string]*hostir.For{}, map[string]bool{}
 	for _, f := range around {

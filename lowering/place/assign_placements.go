@@ -8,7 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// The search keeps inAll states in total, divided evenly among the statements, but at least few and at most many after each statement.
+// The search keeps inAll states in total, divided evenly among the statements, but at least few and at most many after each
+// statement. See beamOf.
 const (
 	inAll = 4096
 	few   = 32
@@ -34,9 +35,9 @@ func AssignPlacements(p *hostir.Program, prices Prices) bool {
 	return true
 }
 
-// best returns the cheapest assignment that the search finds, and its time; chosen is nil if there is none. The first search takes every
-// bias as a separate addition. The second search keeps it separate only for linears whose result is partial, so that the bias is not
-// added once per rank. added lists the results of these linears without their bias.
+// best returns the graph and the cheapest assignment that the search finds, with its time in microseconds; chosen is nil if there is
+// none. The first search takes every bias as a separate addition. The second search keeps it separate only for linears whose result is
+// partial, so that the bias is not added once per rank. added lists the results of these linears without their bias.
 func best(p *hostir.Program, pricing *pricing) (g *graph, chosen []int, us float64, added []*hostir.Tensor) {
 	body, biases := apart(p, func(*hostir.Linear) bool { return true })
 	g = newGraph(body, pricing)

@@ -9,7 +9,7 @@ import (
 
 // dim is an axis of a form: the blocks of a tensor axis, one for each rank of a mesh axis, or the elements of a tensor axis.
 type dim struct {
-	axis  int    // of the tensor; summands if there is no such axis
+	axis  int    // index of the tensor's axis; summands for the parts of a partial tensor
 	ranks string // of blocks: the mesh axis, with a block for each rank; empty for elements inside of blocks
 	whole bool   // each rank has all blocks
 	domain.Extent
@@ -29,7 +29,7 @@ func (d dim) is(o dim) bool {
 // counts reports whether a form needs the dim. Other dims have one element and are not split.
 func (d dim) counts() bool { return d.split() || d.Size > 1 }
 
-// one is a dim of one element.
+// one is a dim of one element that belongs to no axis of the tensor.
 var one = dim{axis: summands - 1, Extent: domain.Extent{Size: 1}}
 
 // form is a tensor of the new program: one placement of a tensor of the old program.
@@ -85,7 +85,8 @@ func (r *rewriter) arranged(f form, dims []dim) form {
 	return r.reshaped(f, dims)
 }
 
-// reshaped returns a form with other dims for the same elements in row-major order. It appends a statement if the axes change.
+// reshaped returns a form with other dims for the same elements in row-major order. If the axes change, it appends broadcasts,
+// if these suffice, or else a reshape.
 func (r *rewriter) reshaped(f form, dims []dim) form {
 	if len(f.dims) < len(dims) && slices.EqualFunc(needed(f.dims), needed(dims), dim.is) && len(needed(f.dims)) == len(f.dims) {
 		return r.stretched(f, dims)

@@ -11,7 +11,7 @@ import (
 // Next is the cheapest assignment that avoids one communication of the chosen assignment.
 type Next struct {
 	Us      float64 // how much longer it takes, in microseconds, by the prices of the search
-	Instead string  // the communications that the chosen assignment does not have
+	Instead string  // the communications that the chosen assignment does not have, as text; or, if there are none, that ranks do more work
 }
 
 // NextBest returns a function that finds the cheapest assignment without a communication of the chosen one, for a tensor and its views.
@@ -33,7 +33,7 @@ func NextBest(p *hostir.Program, prices Prices) func(without hostir.Change) (nex
 }
 
 // assigned returns the communications of the cheapest assignment without a change, with the bytes of their results on one rank, and the
-// time of the assignment. It returns nil if no assignment is possible.
+// time of the assignment. It returns nil and 0 if no assignment is possible. With the zero Change no communication is excluded.
 func assigned(p *hostir.Program, prices Prices, without hostir.Change) (made map[hostir.Change]int64, us float64) {
 	spec, mesh, same := hostir.SpecOf(p), p.Meshes[0], alike(p)
 	g, chosen, us, added := best(p, &pricing{Prices: prices, mesh: mesh, not: func(t *hostir.Tensor, s step) bool {
@@ -73,7 +73,7 @@ func alike(p *hostir.Program) func(name string) string {
 	}
 }
 
-// instead lists the communications of made that are not in others.
+// instead lists the communications of made that are not in others, with their bytes, in alphabetical order.
 func instead(made, others map[hostir.Change]int64) string {
 	var list []string
 	for c, bytes := range made {

@@ -14,7 +14,7 @@ type forms struct {
 	ways   []choice // of the statement that makes the view
 	list   []Placements
 	bytes  []int64     // of a rank's part, by number
-	us     [][]float64 // the time of a change, by the numbers before and after it; negative if it is impossible
+	us     [][]float64 // the time of a change in microseconds, by the numbers before and after it; negative if it is impossible
 }
 
 // mostForms limits the placements of one tensor, because a number is one byte. The search drops choices with more placements, which

@@ -8,7 +8,7 @@ import (
 // path is the cheapest way to make a tensor available in a placement. It is a change from an available placement, or a view of another
 // tensor that is then changed.
 type path struct {
-	us   float64 // infinite if there is no path
+	us   float64 // of all changes, in microseconds; infinite if there is no path
 	from byte    // the number of the placement before the change
 	way  int     // the number of the choice of the view, or none
 }
@@ -42,7 +42,7 @@ func (s *state) paths(f *forms) []path {
 	return list
 }
 
-// have returns the numbers of the placements in which a tensor is available.
+// have returns the numbers of the placements in which a tensor is available, one byte each.
 func (s *state) have(f *forms) string {
 	if n, found := s.find(f); found {
 		return s.live[n].have

@@ -2,7 +2,8 @@ package place
 
 import "testing"
 
-// TestSteps checks that steps lead from each placement on three mesh axes to each other one, unless a step would make it partial.
+// TestSteps checks that steps lead from each placement on three mesh axes to every placement, unless a step would have to make
+// the tensor partial.
 func TestSteps(t *testing.T) {
 	var all []Placements
 	kinds := []Placement{Whole, Partial, 0, 1, 2}

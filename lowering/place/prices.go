@@ -99,7 +99,7 @@ func (p *pricing) local(s hostir.Stmt, in, out []Placements) float64 {
 		return p.KernelAlone(2*p.bytes(defs[0], out[0]) + p.bytes(uses[1], in[1]))
 	case *hostir.Reduce:
 		if p.bytes(uses[0], in[0])/uses[0].DType.Size() == p.bytes(defs[0], out[0])/defs[0].DType.Size() {
-			return 0 // each rank reduces one element
+			return 0 // the reduced axis has one element on each rank
 		}
 	}
 	bytes := int64(0)

@@ -24,7 +24,7 @@ func (r *rewriter) product(s hostir.Stmt, in []form, rows [][]int) form {
 	made.axis = rank - 1
 
 	blocks, batched := r.ranked(x, w), len(r.ranked(w)) > 0
-	var lead, ofX, ofW []dim // of the result without columns, of each operand
+	var lead, ofX, ofW []dim // dims of the result without columns, and the corresponding dims of each operand
 	for j := range rank - 1 {
 		xd, wd := one, one
 		if a := j - (rank - 1 - k); a >= 0 {

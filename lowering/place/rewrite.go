@@ -59,7 +59,8 @@ func (r *rewriter) moves(s step, note string) hostir.Info {
 	return info
 }
 
-// add appends a statement and returns its result as a form.
+// add declares a Temp with the element type of like, appends the statement that write returns for it, and returns it as a form.
+// The name is the name of r.of with the suffix, or a fresh name if that is taken.
 func (r *rewriter) add(like form, suffix string, dims []dim, write func(out *hostir.Tensor) hostir.Stmt) form {
 	if _, fixed := r.fixed[r.of]; fixed && suffix == "" {
 		suffix = "_part"

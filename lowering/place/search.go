@@ -24,7 +24,7 @@ type graph struct {
 	choices [][]choice                    // of each statement
 	uses    [][]*hostir.Tensor            // its operands
 	defs    [][]*hostir.Tensor            // its results
-	last    map[*hostir.Tensor]int        // the last statement that reads a tensor
+	last    map[*hostir.Tensor]int        // index of the last statement that reads a tensor
 	fixed   map[*hostir.Tensor]Placements // of inputs, outputs, and tensors that the spec places
 	views   map[*hostir.Tensor]view       // the statements that make views, by result
 	forms   map[*hostir.Tensor]*forms
@@ -134,8 +134,9 @@ func (s *state) key() string {
 }
 
 // search returns the cheapest assignment: the number of the choice of each statement, and the time. It returns nil if no assignment is
-// possible. It is a beam search over the statements in order. Of the states with equal keys it keeps the cheapest, and of these at most
-// beam. The result is optimal if there are never more than beam states. Ties go to less memory, then to the earlier choice.
+// possible. It is a beam search over the statements in order. Of the states with equal keys it keeps the cheapest. It drops states that
+// others cover, and keeps at most beam of the rest. The result is optimal if there are never more than beam states. Ties go to less
+// memory, then to the earlier choice.
 func (g *graph) search(beam int) (chosen []int, us float64) {
 	states := []*state{g.begin()}
 	for i := range g.body {
@@ -190,8 +191,8 @@ func (g *graph) begin() *state {
 	return s
 }
 
-// undominated drops each state that one of the first compared kept states covers, and keeps at most most states. The states must be
-// sorted by compare.
+// undominated drops each state that one of the first compared kept states covers, and keeps the first most of the others. The
+// states must be sorted by compare.
 func undominated(states []*state, most int) (kept []*state) {
 	for _, s := range states {
 		if len(kept) == most {

@@ -175,7 +175,7 @@ func (r *rewriter) regrouped(s *hostir.Reshape, in form, c choice) form {
 }
 
 // folded writes a reduction of each rank's elements, if a rank has several. Blocks of the reduced axis become summands, which a later
-// communication reduces.
+// communication reduces. If each rank has one element, folded only removes the axis and casts to the type of the result.
 func (r *rewriter) folded(s *hostir.Reduce, in form, row []int) form {
 	at := slices.IndexFunc(in.dims, func(d dim) bool { return d.axis == s.Axis && d.ranks == "" })
 	f := form{in.tensor, slices.Clone(in.dims)}
@@ -235,8 +235,8 @@ func (r *rewriter) broadcast(s *hostir.Binary, in []form, rows [][]int) []dim {
 	return full
 }
 
-// stretched returns the dims of a form in the order of others. It replaces a dim that the form lacks by one of one element, but drops
-// such dims before the first.
+// stretched returns the dims of a form in the order of others. It replaces a dim that the form lacks by a dim of one element, except
+// before the first dim that the form has.
 func stretched(f form, others []dim) (dims []dim) {
 	for _, d := range others {
 		at := slices.IndexFunc(f.dims, func(o dim) bool { return o.axis == d.axis && o.ranks == d.ranks })
@@ -277,7 +277,7 @@ func (r *rewriter) inOrder(s hostir.Stmt, in []form, c choice) []form {
 	return r.clone(s, in, dims...)
 }
 
-// inner drops dims of one element if the form is split along the same axis.
+// inner drops the dims of one element along axes along which the form is split.
 func inner(elements []dim, f form) []dim {
 	return slices.DeleteFunc(elements, func(d dim) bool {
 		return d.Size == 1 && slices.ContainsFunc(f.dims, func(b dim) bool { return b.axis == d.axis && b.split() })

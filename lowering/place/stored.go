@@ -6,10 +6,10 @@ import "github.com/hirgen/hirgen/lowering/hostir"
 // elements into few kernels, so that most of their operands and results never reach memory.
 type traffic struct {
 	writes map[*hostir.Tensor]bool                 // tensors that are outputs, or that other statements than operations on elements read
-	reads  map[hostir.Stmt]map[*hostir.Tensor]bool // operands that a statement loads: no kernel keeps them, and no earlier one loaded them
+	reads  map[hostir.Stmt]map[*hostir.Tensor]bool // operands that a statement loads: not kept in a kernel, and not loaded earlier
 }
 
-// onElements reports whether a statement can become a part of a fused kernel.
+// onElements reports whether a statement is taken to become a part of a fused kernel.
 func onElements(s hostir.Stmt) bool {
 	switch s.(type) {
 	case *hostir.Unary, *hostir.Binary, *hostir.Cast, *hostir.Reduce:

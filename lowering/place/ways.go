@@ -83,8 +83,8 @@ func mayRunAlong(s hostir.Stmt, axis int, ranks int64) bool {
 	return !fused || axis == 0 && hostir.Result(s).Axes[0].Size == ranks
 }
 
-// fits reports whether a statement supports a way. In an attention and a fused operation no operand may be whole. The first operand of
-// a matmul must have rows.
+// fits reports whether a statement supports a way that splits it or makes it partial. In such a way of an attention or a fused
+// operation no operand may be whole. The first operand of a matmul must have rows.
 func fits(s hostir.Stmt, w way) bool {
 	switch s.(type) {
 	case *hostir.Attention, *hostir.Fused:
@@ -178,7 +178,7 @@ func linear(s hostir.Stmt) []way {
 		case "div":
 			return []way{left}
 		}
-	case *hostir.Matmul, *hostir.Linear: // a second sum of rounded parts would round twice
+	case *hostir.Matmul, *hostir.Linear: // parts of other types are rounded, and the result would be rounded a second time
 		var ways []way
 		for k, w := range []way{left, right} {
 			if len(hostir.Uses(s)) == 2 && hostir.Uses(s)[k].DType == domain.FP32 && fits(s, w) {

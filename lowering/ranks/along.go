@@ -17,7 +17,7 @@ type Axis struct {
 	Coordinate expr.Expr // of this rank among them
 	// Rank returns the rank at a coordinate.
 	Rank  func(coordinate expr.Expr) expr.Expr
-	Order string // of the steps, as schedule.Steps names it: how distances count
+	Order string // of the steps, a value of schedule.Steps: pairwise, reverse or, for any other value, ascending coordinates
 }
 
 // Along returns the ranks along an axis of a mesh.
@@ -32,7 +32,7 @@ func Along(mesh *domain.Mesh, axis string) *Axis {
 	return r
 }
 
-// Blocks returns the number of whole blocks in x, with an exact division.
+// Blocks returns x divided by block and rounded down. Its division is exact, as expressions require.
 func Blocks(x expr.Expr, block int64) expr.Expr {
 	return expr.Op("/", expr.Op("-", x, expr.Op("%", x, expr.Int(block))), expr.Int(block))
 }
@@ -61,14 +61,15 @@ func (r *Axis) at(d Offset, back bool) expr.Expr {
 	return expr.Op("+", expr.Op("*", r.BlockAt(d, back), width), r.along(r.Coordinate, d.Inner, width, back))
 }
 
-// BlockAt returns the block at a distance; with back, the one from which this rank's block is at that distance.
+// BlockAt returns the index of the block at a distance after this rank's block; with back, of the block at that distance before
+// it.
 func (r *Axis) BlockAt(d Offset, back bool) expr.Expr {
 	return r.along(Blocks(r.Coordinate, d.Width), d.Block, expr.Int(r.Size/d.Width), back)
 }
 
-// along moves steps coordinates forward on a circle of around coordinates. Both back and the order reverse turn the direction
-// around. In pairwise order it returns coordinate XOR steps instead. around is then a power of two, and steps == around leads back
-// to the coordinate itself.
+// along moves steps coordinates forward on a circle of around coordinates. Each of back and the order reverse reverses the
+// direction. In pairwise order along returns coordinate XOR steps instead. around is then a power of two, and steps == around
+// leads back to the coordinate itself.
 func (r *Axis) along(coordinate, steps, around expr.Expr, back bool) expr.Expr {
 	switch {
 	case r.Order == schedule.Pairwise:

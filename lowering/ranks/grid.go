@@ -106,7 +106,8 @@ func (g *grid) along(axis string, extent expr.Expr) (coordinate expr.Expr, rank 
 	}
 }
 
-// listed is like along for a mesh that is not a grid. It returns sums in which at most one term is not zero.
+// listed is like along for a mesh that is not a grid. It returns sums over the ranks of the mesh, in which at most one
+// term is not zero.
 func listed(mesh *domain.Mesh, axis string) (coordinate expr.Expr, rank func(expr.Expr) expr.Expr) {
 	self := expr.Expr(expr.Var("rank"))
 	coordinate = expr.Int(0)

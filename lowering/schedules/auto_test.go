@@ -26,8 +26,8 @@ func autoSpec(t *testing.T, name, chosen string) string {
 	return regexp.MustCompile(`(?m)^schedule:.*\n`).ReplaceAllString(string(source), "") + "schedule: " + chosen + "\n"
 }
 
-// TestAutoWithoutPipelines checks that auto predicts a GEMM and a sum without a pipeline, though the same steps in a pipeline are a
-// measured operation.
+// TestAutoWithoutPipelines checks that auto predicts a GEMM and a sum without a pipeline, although the same steps in a pipeline are
+// a measured operation.
 func TestAutoWithoutPipelines(t *testing.T) {
 	const spec = `hirgen: 1
 name: apart

@@ -11,7 +11,7 @@ import (
 // repeat the same layers, and one schedule is chosen for all of them, so their beginning is representative.
 const mostOperations = 256
 
-// beginningOf prints a program before any pass, or the beginning of a large one.
+// beginningOf returns the text of a program before any pass, or of its first statements if it has more than most.
 func beginningOf(p *hostir.Program, most int) (string, error) {
 	source := text.Print(p)
 	if len(p.Body) <= most {
@@ -25,8 +25,8 @@ func beginningOf(p *hostir.Program, most int) (string, error) {
 	return text.Print(beginning), nil
 }
 
-// keepBeginning keeps the first statements of a program before any pass. Results that only later statements
-// read become outputs, and unused tensors are removed. The shortened program is only good for predicting its
+// keepBeginning keeps the first statements of a program before any pass. Results that none of them reads
+// become outputs, and unused tensors are removed. The shortened program is only good for predicting its
 // time: it has no reference to check results against.
 func keepBeginning(p *hostir.Program, most int) {
 	p.Body, p.Reference, p.Saved = p.Body[:most], nil, nil
@@ -48,7 +48,7 @@ func keepBeginning(p *hostir.Program, most int) {
 	slices.SortStableFunc(p.Tensors, func(a, b *hostir.Tensor) int { return turn(a.Role) - turn(b.Role) })
 }
 
-// turn orders tensors as programs list them: inputs, outputs, the rest.
+// turn returns the position of a role in the order in which programs list tensors: inputs, outputs, the rest.
 func turn(r hostir.Role) int {
 	switch r {
 	case hostir.Input:

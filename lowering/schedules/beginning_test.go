@@ -24,8 +24,8 @@ func unrolled(layers int) string {
 		tensors.String() + "ops:\n" + ops.String()
 }
 
-// TestAutoOfManyLayers checks that auto also chooses a schedule for a large program, and that the predicted time of 80 layers is about
-// 80 times the time of one. The difference is the exposed time at the end of a call.
+// TestAutoOfManyLayers checks that auto chooses point-to-point pipelines for one layer and for a large program, and that the predicted
+// time of 80 layers is about 80 times the time of one. The difference is the exposed time at the end of a call.
 func TestAutoOfManyLayers(t *testing.T) {
 	m, err := cost.LoadMachine(schedules.MeasuredMachine)
 	if err != nil {

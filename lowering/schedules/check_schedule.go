@@ -15,11 +15,12 @@ import (
 // CheckSchedule checks the schedule against the communications of the program, so that no choice is silently
 // ignored. It reports names that no communication has, and choices that no communication can have. It also
 // reports communications of one loop with different choices for how to cut or order it. It does not check the
-// choices of schedule: auto. If a mesh axis has one rank, nothing moves along it. Then a choice may refer to a
-// missing communication, so that a spec also runs on one rank.
+// choices of schedule: auto. If parameters give a mesh axis one rank, nothing moves along it. Then a choice
+// may refer to a missing communication, so that a spec also runs on one rank.
 //
 // Requires: each communication is a separate statement.
-// Establishes: every choice of the user applies to some communication.
+// Establishes: every choice of the user that concerns communications applies to one, unless parameters
+// give a mesh axis one rank.
 func CheckSchedule(p *hostir.Program) error {
 	if hostir.Allocates(p) || len(p.Choices.Choices) == 0 {
 		return nil
@@ -104,11 +105,12 @@ func (c *scheduleCheck) transport(choice schedule.Choice) {
 	}
 }
 
-// complain reports a problem, and notes the operation of the communication that has it.
+// complain reports a problem. For a choice for all communications in the spec, it notes where the communication is that has the
+// problem. A choice on the command line gets the position of that communication.
 func (c *scheduleCheck) complain(choice schedule.Choice, p *schedule.Problem, of *schedule.Facts) {
 	inSpec := choice.Pos.IsValid()
 	if !inSpec && of != nil {
-		choice.Pos = of.Pos // of a choice on the command line
+		choice.Pos = of.Pos // the choice is on the command line, which has no position
 	}
 	d := schedule.Complain(&c.errors, choice, p)
 	if inSpec && of != nil && choice.Of == schedule.All {
@@ -116,7 +118,7 @@ func (c *scheduleCheck) complain(choice schedule.Choice, p *schedule.Problem, of
 	}
 }
 
-// unknown reports a name that no communication has.
+// unknown reports a name that no communication has, once for each name.
 func (c *scheduleCheck) unknown(choice schedule.Choice) {
 	if slices.ContainsFunc(c.errors.Items(), func(d *diag.Diagnostic) bool {
 		return strings.Contains(d.Message, "no communication of "+choice.Of)
@@ -170,7 +172,7 @@ func (c *scheduleCheck) loops() {
 	}
 }
 
-// interchanged reports sums with interchange: true that have different splits.
+// interchanged reports two sums with interchange: true that have different splits, if there are any.
 func (c *scheduleCheck) interchanged() {
 	splits := map[string]*schedule.Facts{}
 	for _, f := range c.facts {
@@ -195,7 +197,7 @@ func (c *scheduleCheck) interchanged() {
 	d.WithHint("choose one split for both")
 }
 
-// chosenSplit returns the choice that sets the split of a communication.
+// chosenSplit returns the choice that sets the split of a communication, or a choice without a position if none does.
 func chosenSplit(f *schedule.Facts) schedule.Choice {
 	for _, name := range append(slices.Clone(f.Loop), schedule.All) {
 		if c, ok := f.Schedule.Given(name, schedule.Split); ok {

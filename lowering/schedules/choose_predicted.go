@@ -46,9 +46,10 @@ func ChooseOn(p *hostir.Program, m *cost.Machine, lower Lower) error {
 
 // predictOn applies the schedule that the model of a machine predicts to be the fastest, and returns the reason. The
 // candidates are the measured schedules of all operations, some additional ones, and the program unchanged. On one
-// rank, only schedules that cut nothing are candidates. predictOn chooses nothing, and basis is empty, if no
-// candidate has a prediction, or if a program on several ranks does not communicate with the best one. For a
-// large program, only the beginning is predicted.
+// rank, only eager schedules and the unchanged program are candidates. With lower.Places, candidates may also have
+// another form of the program. predictOn chooses nothing, and basis is empty, if no candidate has a prediction, or
+// if a program on several ranks does not communicate with the best one. For a large program, only the beginning is
+// predicted.
 func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, err error) {
 	beginning, err := beginningOf(p, mostOperations)
 	if err != nil {
@@ -93,7 +94,8 @@ func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, e
 const asIs = "the default of each field"
 
 // candidates lists the program's schedule unchanged, the measured schedules without duplicates, and the
-// unmeasured ones. Schedules that cut nothing are safe, and so is the unchanged schedule: others must gain
+// unmeasured ones. It omits schedules with another pipeline than the spec asks for and, on one rank, all
+// but eager ones. Schedules that cut nothing are safe, and so is the unchanged schedule: others must gain
 // more than the error of the model.
 func candidates(p *hostir.Program) []Candidate {
 	list := []Candidate{{Name: asIs, Whole: true, Set: func(*hostir.Program) {}}}
@@ -129,9 +131,9 @@ func alone(p *hostir.Program) bool { return p.Meshes[0].Size() == 1 }
 // differ from rank to rank.
 const communicateResults = "reshard after"
 
-// unmeasured lists schedules that were not the fastest for any measured operation, for the given number of
-// ranks. Some are for several operations. Others are for small operations, which a CUDA graph launches at
-// once, or whose sums read the parts of the peers.
+// unmeasured lists schedules, for the given number of ranks, that were not the fastest for any measured
+// operation. Some are for programs of several operations. Others are for small operations: a CUDA graph
+// launches them at once, or sums read the parts of the peers.
 func unmeasured(ranks int) []measurement {
 	var list []measurement
 	for _, text := range []string{

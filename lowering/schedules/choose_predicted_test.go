@@ -13,8 +13,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TestAutoFarFromMeasurements has half the rows of the smallest measured problem. The nearest measured schedule cuts
-// the GEMM. The model predicts that one GEMM of all rows is faster, so auto cuts nothing.
+// TestAutoFarFromMeasurements has half the rows of the nearest measured problem, whose schedule cuts the GEMM. The
+// model predicts that one GEMM of all rows is faster, so auto cuts nothing.
 func TestAutoFarFromMeasurements(t *testing.T) {
 	few := schedules.Problem{Operation: "ag_matmul", Ranks: 4, M: 512, N: 8192, K: 8192}
 	if m, ok := schedules.Nearest(few); !ok || m.M != 1024 || strings.Contains(m.Schedule, "eager") {
@@ -38,7 +38,7 @@ func TestAutoFarFromMeasurements(t *testing.T) {
 	}
 }
 
-// TestAutoOfLayers checks the predicted schedule of an MLP, which is none of the measured operations: it hides the transfers.
+// TestAutoOfLayers checks that auto predicts a point-to-point pipeline without NCCL for an MLP, which is none of the measured operations.
 func TestAutoOfLayers(t *testing.T) {
 	written, err := os.ReadFile("../../scripts/bench_gpu/specs/mlp_p2p/spec.yaml")
 	if err != nil {

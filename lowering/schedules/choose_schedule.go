@@ -12,8 +12,9 @@ import (
 
 // ChooseSchedule chooses the fields that schedule: auto leaves open; fields that the spec sets stay. If the
 // same operation was measured at a similar size, the pass takes its fastest schedule. Otherwise it predicts
-// the time of each candidate that agrees with the spec, and takes the fastest. A prediction lowers the
-// program with the candidate.
+// the time of each candidate that agrees with the spec, and takes the fastest. Without a prediction, it
+// takes the schedule of the nearest size, if there is one. A prediction lowers the program with the
+// candidate.
 //
 // Establishes: every choice is made, and p.Auto.Basis is the reason.
 //
@@ -39,7 +40,8 @@ func chooseSchedule(p *hostir.Program, predict predictor) error {
 }
 
 // chooseBasis makes the choices and returns their reason: a measurement of the same operation at a similar
-// size, or else a prediction.
+// size, or else a prediction, or else the measurement of the nearest size. With none of these it chooses
+// nothing and says so.
 func chooseBasis(p *hostir.Program, predict predictor) (basis string, err error) {
 	problem, known := recognise(p.Body)
 	m := (*measurement)(nil)
@@ -145,7 +147,7 @@ func handsOut(s *hostir.Reduce, row []int) bool {
 		hostir.SplitOver(s.Out.Axes[row[across[0]]]) == hostir.SplitOver(s.In.Axes[s.Axis])
 }
 
-// measureGather records the size of a gathered tensor, unless a GEMM has already recorded its size.
+// measureGather records the slices of a gathered tensor, and its size unless a size is already recorded.
 func (p *problem) measureGather(in, out *hostir.Tensor) {
 	p.measureSlices(out)
 	if p.n == 0 {
@@ -159,7 +161,8 @@ func (p *problem) measureGEMM(a, out *hostir.Tensor) {
 	p.dtype, p.m, p.n, p.k = a.DType, matrixRows(out), lastSize(out), lastSize(a)
 }
 
-// measureSlices records the number of slices of a pipeline's tensor, one for each rank, and their rows.
+// measureSlices records the number of slices of a pipeline's tensor, one for each rank, and the rows of a slice. It records
+// nothing for a tensor without a Stream axis.
 func (p *problem) measureSlices(t *hostir.Tensor) {
 	stream := hostir.StreamAxis(t)
 	if stream < 0 {

@@ -7,8 +7,8 @@ import (
 )
 
 // Known lists the schedules that were the fastest of a measurement, and the additional schedules that are
-// predicted, without duplicates. Each is the list of choices that differ from the default, for the given
-// number of ranks.
+// predicted, without duplicates. Each is the list of its choices that differ from the default. The
+// additional schedules depend on the number of ranks.
 func Known(ranks int) [][]schedule.Choice {
 	var list [][]schedule.Choice
 	seen := map[string]bool{}

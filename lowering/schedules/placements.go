@@ -14,13 +14,14 @@ import (
 // Placing is the name of the pass AssignPlacements. Candidates are lowered without this pass, since some have its placements already.
 const Placing = "assign-placements"
 
-// AssignPlacements applies the placements that package place derives if the program is then predicted to be faster.
+// AssignPlacements applies the placements that package place derives if the program is then predicted to be faster on m, or on
+// MeasuredMachine if m is nil.
 //
 // Requires: the schedule is chosen.
 // Establishes: if the placements are applied, each statement is local to a rank or one communication.
 //
 //	before: S = Reduce(sum, P, axis 0); Y = Reshape(S)    P [DIDx(D), M, N], Y [DIDx(D), m, N]
-//	after:  S_rows = Reshape(P); Y = Reduce(sum, S_rows, axis 0)
+//	after:  Y_rows = Reshape(P); Y = Reduce(sum, Y_rows, axis 0)
 func AssignPlacements(p *hostir.Program, m *cost.Machine, lower Lower) error {
 	if m == nil {
 		var err error
@@ -59,8 +60,8 @@ const (
 // has reports whether a candidate has a form with this name.
 func (c Candidate) has(name string) bool { return c.Form != nil && c.Form.Name == name }
 
-// formsOf lists the other forms of a program that schedule: auto tries. Without the Stream axes of the spec, the passes choose what a
-// pipeline cuts. Derived placements have no Stream axes, either.
+// formsOf lists the other forms of a program that schedule: auto tries, and records in p.Derived what placements are derived from.
+// Without the Stream axes of the spec, the passes choose what a pipeline cuts. Derived placements have no Stream axes, either.
 func formsOf(p *hostir.Program, m *cost.Machine) (forms []*Form, err error) {
 	open := p
 	if shard.Streams(p) && len(p.Body) <= mostOperations {
@@ -89,9 +90,10 @@ func noteDerived(d *hostir.Derived, ranked []Ranked, best Ranked) {
 // triedFirst is the number of the fastest schedules that are tried with another form before all others.
 const triedFirst = 3
 
-// rankForm adds to ranked candidates the same candidates with another form of the program. It first tries the fastest with it, and
-// those without choices, since another communication may need none. It tries the others only if these gain something. The form
-// counts as a choice, so that Best prefers equally fast candidates without it.
+// rankForm adds to ranked candidates the same candidates with another form of the program. It first tries the triedFirst fastest
+// candidates with the form, and those without choices, since the form's communication may need none. It tries the others only if
+// the best candidate then has the form, or if there is no best. The form counts as a choice, so that Best prefers equally fast
+// candidates without it.
 func rankForm(ranked []Ranked, form *Form, m *cost.Machine, lower Lower) []Ranked {
 	from := text.Print(form.Program)
 	fresh := func() (*hostir.Program, error) { return text.Parse(form.Program.File, from) }
@@ -117,8 +119,8 @@ func rankForm(ranked []Ranked, form *Form, m *cost.Machine, lower Lower) []Ranke
 	return ranked
 }
 
-// placed returns a copy of a program with derived placements. It is nil if they change nothing, or if the program is too large to
-// predict its time.
+// placed returns a copy of a program with derived placements, and sets p.Derived. It returns nil if package place may not choose
+// or finds no placements, or if the program is too large to predict its time.
 func placed(p *hostir.Program, m *cost.Machine) (*hostir.Program, error) {
 	if len(p.Body) > mostOperations {
 		return nil, nil //nolint:nilnil // there is no such program
@@ -152,8 +154,8 @@ func (n *Next) String() string {
 	return microseconds(*n.Us) + " more, with " + n.Instead
 }
 
-// NextBest returns a function that returns the Next of a communication of a lowered program. The Next is nil if the spec
-// states all placements, or if hirgen did not search for placements.
+// NextBest returns a function that returns the Next of a communication of a lowered program. The Next is nil if
+// p.Derived is nil, because hirgen derived no placements.
 func NextBest(p *hostir.Program, m *cost.Machine) (func(hostir.Movement) *Next, error) {
 	if p.Derived == nil {
 		return func(hostir.Movement) *Next { return nil }, nil

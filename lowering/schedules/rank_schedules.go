@@ -14,8 +14,9 @@ import (
 )
 
 // A Candidate is a schedule that a program could have. Set applies it to a program before any pass. Choices
-// is the number of choices that it makes. Whole means that it cuts no operation: such a schedule is the safe
-// choice if others gain little. Form is nil for the program of the spec.
+// is the number of choices that distinguish it from the default, where a CUDA graph counts as none and a
+// Form as one. Whole marks the safe choices if others gain little: schedules that cut no operation, and the
+// unchanged one. Form is nil for the program of the spec.
 type Candidate struct {
 	Name    string
 	Whole   bool
@@ -136,8 +137,8 @@ func b2i(b bool) int {
 // repeated runs of a program.
 const alike = 1.01
 
-// Best returns the fastest ranked schedule. Of equally fast schedules, it prefers those that cut no operation, because cuts may
-// cost more than predicted, and then the fewest choices. ok is false if there is no prediction.
+// Best returns the fastest of the ranked schedules, which must be sorted by time. Of equally fast schedules, it prefers Whole
+// ones, because cuts may cost more than predicted, and then the fewest choices. ok is false if there is no prediction.
 func Best(ranked []Ranked) (best Ranked, ok bool) {
 	if len(ranked) == 0 || ranked[0].Prediction == nil {
 		return Ranked{}, false

@@ -12,11 +12,11 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// problem is an operation and its size on one GPU, by which a schedule is chosen.
+// problem is an operation and its size on one GPU. A schedule is chosen for it.
 type problem struct {
 	operation string // "ag_matmul", "matmul_rs", "matmul_ar", "allgather"
 	dtype     domain.DType
-	ranks     int64 // that exchange slices
+	ranks     int64 // number of ranks that exchange slices
 	m, n, k   int64 // of the GEMM of one GPU; an allgather makes m rows of k elements, and n is 1
 	rows      int64 // of one rank's slice, which sub-chunks may cut; like kept, it is not in the table
 	kept      bool  // the program needs the parts of the sum after the sum
@@ -31,8 +31,8 @@ func (p problem) String() string {
 	return fmt.Sprintf("%s %s, %s, %d ranks", p.operation, size, p.dtype, p.ranks)
 }
 
-// distance measures how different two problems of one operation are: the sum over all sizes of the squared
-// log2 of their ratio.
+// distance measures how different two problems of one operation are: the sum of the squared log2 of the
+// ratios of m, n, k, the ranks and the bytes of an element.
 func (p problem) distance(other problem) float64 {
 	sum := 0.0
 	for _, pair := range [][2]int64{
@@ -139,7 +139,7 @@ var measured = func() []measurement {
 }()
 
 // nearest returns the measurement of the same operation that is closest in size and fits together with the
-// asked choices. It returns the first one of several, or nil if there is none.
+// asked choices: the first of equally close ones, or nil if there is none.
 func nearest(list []measurement, p problem, asked schedule.Schedule) *measurement {
 	var found *measurement
 	for i := range list {

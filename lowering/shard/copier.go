@@ -13,16 +13,16 @@ type copier struct {
 	names   *hostir.Namer
 }
 
-// before makes s read a packed copy of operand k in another layout. If s runs as a pipeline, so does the copy. Otherwise the
-// copy is made, and read, as a whole. There is one exception. If s scatters a Stream axis over ranks and its result has no
-// Stream axis, the copy keeps the Stream axis, so that the scatter can become a pipeline.
+// before makes s read a copy of operand k in the given layout, and returns the copy and s. If s runs as a pipeline, so does
+// the copy. Otherwise the copy is made, and read, as a whole. There is one exception. If s scatters a Stream axis over ranks
+// and its result has no Stream axis, the copy keeps the Stream axis, so that the scatter can become a pipeline.
 func (c *copier) before(s hostir.Stmt, k int, layout []int) []hostir.Stmt {
 	operands := hostir.Uses(s)
 	in := operands[k]
 	t := c.like(in, "_packed", layout)
 	t.Axes = alongside(s, k)
 	pack := &hostir.Set{Info: hostir.InfoFrom(s, "in the order in which "+hostir.Op(s)+" reads it"), Out: t, In: in}
-	for other := range operands { // another use of the tensor reads the copy if it has the same axes
+	for other := range operands { // other uses of the tensor that need the same axes read the copy, too
 		if other == k || operands[other] == in && slices.Equal(alongside(s, other), t.Axes) {
 			operands[other] = t
 		}
@@ -31,8 +31,8 @@ func (c *copier) before(s hostir.Stmt, k int, layout []int) []hostir.Stmt {
 	return []hostir.Stmt{pack, s}
 }
 
-// alongside returns the axes of operand k of s. Only the axis that runs along the Stream axis of the result is a Stream axis,
-// apart from the exception in before.
+// alongside returns the axes of a copy of operand k for s. Only the axis that runs along the Stream axis of the result is a
+// Stream axis, apart from the exception in before.
 func alongside(s hostir.Stmt, k int) []domain.Axis {
 	in, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
 	axes := slices.Clone(in.Axes)

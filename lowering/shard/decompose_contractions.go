@@ -7,16 +7,16 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// DecomposeContractions decomposes a matmul that sums over an axis that is split over ranks, such
-// as a row-parallel linear. It becomes a matmul of the parts on each rank, one reduction over the
-// ranks, and then the addition of the bias, which must not be added once per rank. The axis of an
-// operand is split if a reshape merges it from an axis DIDx and the local axis after it. It is also
-// split if it is an axis DIDx itself, so that each rank has one element. The second operand must be a
-// matrix, and both operands must be split over the same mesh axis. Without this pass both operands are
-// gathered.
+// DecomposeContractions decomposes a matmul that sums over an axis that is split over ranks, such as a
+// row-parallel linear. It becomes a matmul of the parts on each rank, one reduction over the ranks, and
+// then the addition of the bias, which must not be added once per rank. The axis of an operand is split
+// if a reshape merges it from an axis DIDx and the local axis after it. It is also split if it is an
+// axis DIDx itself, so that each rank has one element. The first operand must have at least two axes,
+// the second must be a matrix, and both must be split over the same axis of one mesh. Without this pass
+// both operands are gathered.
 //
 // Requires: nothing; it reads the operations as the model has them.
-// Establishes: no matmul with a matrix sums over an axis that is split in both operands in this way.
+// Establishes: no such matmul sums over an axis that is split in both operands in this way.
 //
 //	before: Xk = Reshape(X); Wk = Reshape(W); Y = Linear(Xk, Wk, bias)     X [M, DIDx(D), k], Xk [M, K]
 //	after:  Y_x = Permute(X); Y_w = Permute(W); Y_parts = Linear(Y_x, Y_w); Y_sum = Reduce(sum, Y_parts, axis 0)
@@ -49,7 +49,7 @@ type contractions struct {
 
 func (d *contractions) statement(s hostir.Stmt) []hostir.Stmt {
 	var second *hostir.Tensor
-	fromEnd := 1 // the axis of the second operand that is summed over
+	fromEnd := 1 // the summed axis of the second operand, counted from the end: 1 is the last
 	switch s := s.(type) {
 	case *hostir.Linear:
 		second = s.W
@@ -70,7 +70,7 @@ func (d *contractions) statement(s hostir.Stmt) []hostir.Stmt {
 	return d.parted(s, x, w)
 }
 
-// parts is an operand whose axis -fromEnd, which the matmul sums over, is split over ranks.
+// parts is an operand whose summed axis, axis fromEnd from the end (1: the last), is split over ranks.
 type parts struct {
 	tensor  *hostir.Tensor // with an axis DIDx and then the local axis; without the local axis if bare
 	split   domain.Axis    // the axis DIDx
@@ -78,7 +78,8 @@ type parts struct {
 	bare    bool
 }
 
-// parts describes t if its axis -fromEnd is split over ranks, and returns nil otherwise.
+// parts describes t if its axis fromEnd from the end is split over ranks. It returns nil otherwise, and if the axis is split
+// itself and t has reduced axes.
 func (d *contractions) parts(t *hostir.Tensor, fromEnd int) *parts {
 	if in := d.merged(t, fromEnd); in != nil {
 		return &parts{in, in.Axes[len(in.Axes)-fromEnd-1], fromEnd, false}
@@ -103,8 +104,8 @@ func (d *contractions) local(s hostir.Stmt, suffix string, o *parts, list []host
 	return out, append(list, &hostir.Broadcast{Info: hostir.InfoFrom(s, ""), Out: out, In: t, Axis: axis})
 }
 
-// merged returns the operand of the reshape that makes t, if the reshape only merges an axis DIDx
-// and the next axis into axis -fromEnd of t. It returns nil otherwise.
+// merged returns the operand of the reshape that makes t, if the reshape only merges an axis DIDx and
+// the next axis into the axis of t that is fromEnd from the end. It returns nil otherwise.
 func (d *contractions) merged(t *hostir.Tensor, fromEnd int) *hostir.Tensor {
 	r := d.merges[t]
 	if r == nil {
@@ -130,7 +131,8 @@ func (d *contractions) merged(t *hostir.Tensor, fromEnd int) *hostir.Tensor {
 	return r.In
 }
 
-// parted returns the matmul of parts, the reduction and the addition of the bias.
+// parted returns the statements that replace s: changes of the operands' axes, the matmul of parts, the reduction and, with a
+// bias, its addition.
 func (d *contractions) parted(s hostir.Stmt, first, second *parts) []hostir.Stmt {
 	out := hostir.Result(s)
 	x, list := d.local(s, "_x1", first, nil)
@@ -169,7 +171,7 @@ func biasOf(s hostir.Stmt) *hostir.Tensor {
 	return nil
 }
 
-// keep returns the axes of t that its buffer has.
+// keep returns the axes of t with the given numbers, which are the axes that its buffer has.
 func (d *contractions) keep(t *hostir.Tensor, live []int) []domain.Axis {
 	axes := make([]domain.Axis, 0, len(live)+1)
 	for _, i := range live {
@@ -178,9 +180,9 @@ func (d *contractions) keep(t *hostir.Tensor, live []int) []domain.Axis {
 	return axes
 }
 
-// unsplit returns the axes of t that its buffer has, without the split over the mesh axis of an operand.
-// Each rank computes from its part a summand of the whole result, and the reduction scatters the sum. If t is on
-// another mesh than the operand, its splits need not exist for the matmul, and unsplit removes all of them.
+// unsplit returns the axes of t that its buffer has, without the split over the mesh axis of an operand. Each
+// rank computes from its part a summand of the whole result, and the reduction scatters the sum. If t is on
+// another mesh, the operand's mesh may lack the mesh axes that split t, so unsplit removes all splits.
 func (d *contractions) unsplit(t *hostir.Tensor, live []int, operand *parts) []domain.Axis {
 	axes := d.keep(t, live)
 	for i := range axes {
@@ -191,8 +193,8 @@ func (d *contractions) unsplit(t *hostir.Tensor, live []int, operand *parts) []d
 	return axes
 }
 
-// moved moves an axis of t to another place and appends the Permute for it. It returns t if the
-// axis is already there.
+// moved returns t with axis from at position to, and list with the Permute that moves the axis. It
+// returns t if the axis is already there.
 func (d *contractions) moved(s hostir.Stmt, suffix string, t *hostir.Tensor, from, to int, list []hostir.Stmt) (*hostir.Tensor,
 	[]hostir.Stmt) {
 	if from == to {
@@ -208,13 +210,13 @@ func (d *contractions) moved(s hostir.Stmt, suffix string, t *hostir.Tensor, fro
 	return out, append(list, &hostir.Permute{Info: hostir.InfoFrom(s, ""), Out: out, In: t, Perm: perm})
 }
 
-// like copies the type, mesh and position of t to a new tensor.
+// like copies the type, mesh and source position of t to out, and returns out.
 func (d *contractions) like(t, out *hostir.Tensor) *hostir.Tensor {
 	out.DType, out.Mesh, out.Pos = t.DType, t.Mesh, t.Pos
 	return out
 }
 
-// temp declares a Temp named after the result of s.
+// temp declares a Temp with the given axes, named after the result of s.
 func (d *contractions) temp(s hostir.Stmt, suffix string, axes []domain.Axis) *hostir.Tensor {
 	out := hostir.Result(s)
 	t := &hostir.Tensor{
@@ -225,7 +227,7 @@ func (d *contractions) temp(s hostir.Stmt, suffix string, axes []domain.Axis) *h
 	return t
 }
 
-// dropUnread removes reshapes into temporaries that no statement reads any more.
+// dropUnread removes reshapes into temporaries that no statement reads, and these temporaries.
 func (d *contractions) dropUnread() {
 	read := map[*hostir.Tensor]bool{}
 	for _, s := range d.program.Body {

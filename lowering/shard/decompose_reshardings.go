@@ -11,7 +11,8 @@ import (
 // DecomposeReshardings decomposes movements of data until each one is a single communication. Such a communication either
 // changes what one mesh axis splits, or moves a tensor from one mesh to another.
 //
-//   - On one mesh, axes are reduced and scattered first, then gathered, innermost first, then moved.
+//   - On one mesh, reductions come first, then scatters, then gathers, innermost axis first, then moves to another axis.
+//     Gathers that a pipeline may broadcast slice by slice come last.
 //   - Between meshes, a whole tensor is broadcast, and a split tensor goes rank by rank. One split axis is gathered on
 //     one rank of the operand's mesh, or scattered by one rank of the result's mesh. All other movements go through
 //     whole tensors.
@@ -83,8 +84,8 @@ func (d *decomposer) via(m Movement) *hostir.Tensor {
 	return d.tensor(m, MeshOf(d.program, d.names, m.Out.Mesh.Ranks[:1]), nil)
 }
 
-// movesToPipeline reports whether a mesh axis that splits the Stream axis of the result before the movement splits another
-// axis afterwards. Then no slice can move by itself, so the whole tensor moves before the pipeline.
+// movesToPipeline reports whether a mesh axis splits the axis of the operand that becomes the Stream axis, and another
+// axis of the result. Then no slice can move by itself, so the whole tensor moves before the pipeline.
 func (m Movement) movesToPipeline() bool {
 	return slices.ContainsFunc(m.Shifts, func(sh Shift) bool { return sh.From != NoAxis && sh.To != NoAxis && m.streams(sh.From) })
 }

@@ -8,15 +8,16 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// ExchangeSums lets two ranks that both need a whole sum send each other their parts, if shards go from rank to rank over
-// CUDA IPC. Each rank adds the received part to its own. This moves as many bytes as an allreduce, but copy engines move them
-// without SMs. An allreduce next to GEMMs waits until they release SMs, and takes SMs from the next GEMM. For more than two
-// ranks, the exchange would move more bytes than an allreduce. If a kernel is the only reader of the sum, it adds the parts
-// itself (SumsInKernels). With fuse: exchange it applies to any number of ranks: the kernel also sends the parts, if they are small.
+// ExchangeSums lets two ranks that both need a whole sum send each other their parts, if shards go from rank to rank over CUDA IPC.
+// Each rank adds the received part to its own. This moves as many bytes as an allreduce, but copy engines move them without SMs. An
+// allreduce next to GEMMs waits until they release SMs, and takes SMs from the next GEMM. For more than two ranks, the exchange
+// would move more bytes than an allreduce. If a kernel is the only reader of the sum, it adds the parts itself (SumsInKernels). With
+// fuse: exchange, the pass applies to any number of ranks, and the kernel also sends the parts, if they are small.
 //
 // Requires: every tensor has its Device axes.
-// Establishes: if copy engines move the data, two ranks do not compute a sum that both keep whole by an allreduce. Exceptions
-// are a sum for which the schedule has separate choices, and a schedule that reads partial sums of peers in place.
+// Establishes: if shards move over CUDA IPC, two ranks do not compute a sum that both keep whole by an allreduce. Exceptions
+// are sums with choices of their own in the schedule, sums with a Stream axis or with parts that are not contiguous, and
+// schedules that read partial sums of peers in place.
 //
 //	before: C = Reduce(sum, P, axis 0)                        P [DIDx(2), M, N], C [M, N]
 //	after:  P_parts = Set(P); C = Reduce(sum, P_parts, axis 0)    P_parts [Stream(2), M, N]
@@ -39,8 +40,9 @@ func ExchangeSums(p *hostir.Program) error {
 	return nil
 }
 
-// exchanges reports whether r is a sum that each of its ranks keeps whole, and the schedule moves it over CUDA IPC. There are two
-// ranks, or any number with fuse: exchange.
+// exchanges reports whether r is a sum that each of its ranks keeps whole, without a Stream axis and with contiguous parts, and
+// the schedule moves it over CUDA IPC and has no choices for it alone. There must be two ranks, or any number with fuse:
+// exchange. With fuse: peer-read it is false.
 func exchanges(p *hostir.Program, r *hostir.Reduce) bool {
 	summed := r.In.Axes[r.Axis]
 	via := p.Choices.Of(r.Out.Name, schedule.Via)

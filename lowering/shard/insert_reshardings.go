@@ -9,8 +9,9 @@ import (
 )
 
 // InsertReshardings inserts a Set before or after every operation whose operands and result live on different ranks, so that
-// each statement is either local to a rank or only moves data. The choice reshard selects the side: before moves the operand,
-// after computes on the operand's ranks and moves the result.
+// each statement is either local to a rank or only moves data. The choice reshard selects the side. With reshard: before,
+// the operands move. With reshard: after, the operation runs on the operand's ranks and its result moves, if one operand
+// differs and the operation can run there.
 //
 // Requires: every tensor's sharding is final.
 // Establishes: operands and results of every statement but Set and Reduce agree on
@@ -59,7 +60,7 @@ type resharder struct {
 	program *hostir.Program
 	spec    *hostir.Spec
 	names   *hostir.Namer
-	moved   map[string][]*hostir.Tensor // by operand and new axes, for each mesh, whole or in slices: a tensor is moved once
+	moved   map[string][]*hostir.Tensor // moved operands, by name and new axes without Stream; one for each mesh and Stream axis
 }
 
 // further moves the additional results of s that are declared on other ranks than the first result. s computes them on
@@ -190,8 +191,8 @@ func (r *resharder) spread(s hostir.Stmt) []hostir.Stmt {
 	return append(r.statement(s), r.move(s, out, local))
 }
 
-// follow returns the axes of an operand with the kinds of the corresponding axes of the
-// result. Split axes without a corresponding axis become whole.
+// follow returns the axes of an operand with the kinds of the corresponding axes of the result. Split
+// axes become whole if they have no corresponding axis, or one of another extent.
 func follow(o operand, out *hostir.Tensor) []domain.Axis {
 	axes := slices.Clone(o.tensor.Axes)
 	for i := range axes {
@@ -216,7 +217,7 @@ func follow(o operand, out *hostir.Tensor) []domain.Axis {
 
 // movable reports whether s can run on the ranks of operand o. Each rank must have all elements that s sums over or
 // merges with other axes. The axes on which o and the result differ must not be the Stream axis, and no other operand may
-// run along them. No mesh axis may split two axes of the result that s makes there. Both must be on the same mesh.
+// run along them. No mesh axis may split two axes of the result that s makes there. The result must be on the mesh of o.
 func movable(s hostir.Stmt, o operand) bool {
 	out, rows := hostir.Result(s), hostir.AxisMap(s)
 	if len(Contracted(o.tensor, o.row)) > 0 || splitsTwice(local(s, o)) {
@@ -271,7 +272,7 @@ func splitsTwice(axes []domain.Axis) bool {
 	return false
 }
 
-// local declares the tensor that is computed first and then moved to the ranks of out.
+// local declares a tensor like out with the given axes, which is computed first and then moved to the ranks of out.
 func (r *resharder) local(out *hostir.Tensor, axes []domain.Axis, mesh *domain.Mesh) *hostir.Tensor {
 	local := r.tensor(out, "_local", axes, mesh)
 	if out.Role == hostir.View { // the moved tensor is a buffer, and the local one stays a view
@@ -280,7 +281,7 @@ func (r *resharder) local(out *hostir.Tensor, axes []domain.Axis, mesh *domain.M
 	return local
 }
 
-// move returns the Set that moves an operand to the ranks that compute s, or its result in to the ranks of out.
+// move returns the Set that moves in to the ranks of out: an operand before s, or a result after s. Its note gives the reason.
 func (r *resharder) move(s hostir.Stmt, out, in *hostir.Tensor) hostir.Stmt {
 	set := &hostir.Set{Info: hostir.Info{Pos: s.Meta().Pos}, Out: out, In: in}
 	by, gathers, cuts := r.spec.Operation(s), SameMesh(in, out), SameMesh(in, out)

@@ -13,8 +13,9 @@ import (
 // does not convert types, so the pass casts the parts of a sum over ranks to the type of the result.
 //
 // Requires: gathered and scattered axes are outermost.
-// Establishes: both sides of a movement have their axes in the same order. Slices that are moved, multiplied or reshaped are
-// contiguous, and moved slices have one type.
+// Establishes: both sides of a movement have their axes in the same order. Slices that are moved, multiplied or reshaped
+// are contiguous. Both sides of a movement have one type, except for parts that a pipeline collects and a rank then
+// reduces.
 //
 //	before: B = Set(A)                       A layout [1, 0], B layout [0, 1]
 //	after:  A_packed = Set(A); B = Set(A_packed)       A_packed layout [0, 1]

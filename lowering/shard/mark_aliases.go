@@ -7,10 +7,11 @@ import (
 )
 
 // MarkAliases lets the result of a Reshape, Broadcast, Permute or Slice share its operand's buffer, if the result is a
-// temporary without a layout. None of these operations moves an element. The operand of a Reshape must be row-major, and
-// the operand of a Broadcast must have no layout. A permuted view steps through the buffer in its operand's order, so a
-// matmul reads it as a transposed matrix and needs no copy. A slice that is not contiguous is copied if a statement needs
-// contiguous memory.
+// temporary of the same type without a layout. None of these operations moves an element. The operand of a Reshape must
+// be row-major, and the operand of a Broadcast must have no layout. A permuted view steps through the buffer in its
+// operand's order, so a matmul reads it as a transposed matrix and needs no copy. A slice that is not contiguous is
+// copied if a statement needs contiguous memory. A result of an Attention is laid out for the Permute that alone reads
+// it.
 //
 // Requires: no memory is allocated yet.
 // Establishes: such a result is a View without a buffer, with a layout if its order is not logical.
@@ -46,14 +47,15 @@ func MarkAliases(p *hostir.Program) error {
 	return nil
 }
 
-// wholeOrder lists the axes of a tensor with more than one element, in the order of its layout. An axis that is split counts,
-// even if each rank has one element of it, because another pass may move the whole tensor to each rank in this layout.
+// wholeOrder lists the axes that have more than one element, in the order of the tensor's layout. An axis that is split
+// counts, even if each rank has one element of it, because another pass may move the whole tensor to each rank in this
+// layout.
 func wholeOrder(t *hostir.Tensor) []int {
 	return slices.DeleteFunc(slices.Clone(hostir.Layout(t)), func(axis int) bool { return t.Axes[axis].Size < 2 })
 }
 
 // layOutHeads gives a result of an Attention the layout of the Permute that is its only reader, so that the result of the
-// Permute is in logical order. Logs, and permutes that move the last axis, are excluded.
+// Permute is in logical order. The result Logs, and permutes that move the last axis, are excluded.
 func layOutHeads(body []hostir.Stmt) {
 	readers := map[*hostir.Tensor][]hostir.Stmt{}
 	for _, s := range body {
@@ -99,10 +101,10 @@ func carried(s *hostir.Permute) []int {
 }
 
 // wholeSlices turns the view of a Slice with gaps into a copy, if a statement needs the slice, or a view of it, as contiguous
-// memory. A Reshape needs no copy if it joins no axes across a gap.
+// memory. A Reshape that makes a view needs no copy if it joins no axes across a gap.
 func wholeSlices(p *hostir.Program) {
 	gapped := map[*hostir.Tensor]*hostir.Tensor{} // by view: the slice with gaps that it views, possibly itself
-	gaps := map[*hostir.Tensor][]int{}            // by view in logical order: the axes that have gaps before them
+	gaps := map[*hostir.Tensor][]int{}            // by view that a Slice or Reshape makes: the axes that have gaps before them
 	for _, s := range p.Body {
 		out, uses := hostir.Result(s), hostir.Uses(s)
 		r, reshapes := s.(*hostir.Reshape)

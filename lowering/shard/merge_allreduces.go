@@ -4,12 +4,13 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// MergeAllreduces replaces a sum over ranks that is scattered, and then gathered along the same mesh axis, by one allreduce,
-// if operations run as a whole (preset: eager). A pipeline keeps the two apart, because it gathers one part while it sums the
-// next.
+// MergeAllreduces replaces a reduction over ranks whose result is scattered, and then gathered along the same mesh axis, by
+// one allreduce, if operations run as a whole (preset: eager or none). A pipeline keeps the scatter and the gather, because
+// it gathers one part while it reduces the next.
 //
 // Requires: no tensor has an axis of kind Stream.
-// Establishes: with preset: eager, no sum is scattered if its only use is a gather along the same mesh axis.
+// Establishes: with these presets, no temporary is scattered by a reduction and then only gathered along the
+// same mesh axis.
 //
 //	before: R = Reduce(sum, P, axis 0); C = Set(R)     P [DIDx(D), D, m, N], R [r(D), DIDx(D), m, N], C [D, m, N]
 //	after:  C = Reduce(sum, P, axis 0)
@@ -42,7 +43,7 @@ func MergeAllreduces(p *hostir.Program) error {
 	return nil
 }
 
-// isAllreduce reports whether a sum is scattered along the one mesh axis along which it is then gathered.
+// isAllreduce reports whether a reduction over one mesh axis scatters its result along this mesh axis, and a Set only gathers it again.
 func isAllreduce(r *hostir.Reduce, gather *hostir.Set) bool {
 	sum, whole := Describe(r), Describe(gather)
 	return len(sum.Shifts) == 1 && len(whole.Shifts) == 1 && SameMesh(r.In, r.Out) && SameMesh(gather.In, gather.Out) &&

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// MeshOf returns the 1-D mesh of some ranks. It adds the mesh to the program if there is none.
+// MeshOf returns the mesh of some ranks with one axis, x. It adds the mesh to the program if there is none.
 func MeshOf(p *hostir.Program, names *hostir.Namer, ranks []int) *domain.Mesh {
 	for _, m := range p.Meshes {
 		if len(m.Axes) == 1 && m.Axes[0].Name == "x" && slices.Equal(m.Ranks, ranks) {
@@ -23,7 +23,7 @@ func MeshOf(p *hostir.Program, names *hostir.Namer, ranks []int) *domain.Mesh {
 	return m
 }
 
-// SameAxes reports whether two meshes have the same axes.
+// SameAxes reports whether two meshes have axes with the same names and sizes, in the same order.
 func SameAxes(a, b *domain.Mesh) bool {
 	return slices.EqualFunc(a.Axes, b.Axes, func(x, y domain.MeshAxis) bool {
 		return x.Name == y.Name && x.Size == y.Size

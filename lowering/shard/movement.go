@@ -13,7 +13,7 @@ import (
 type Movement struct {
 	In, Out *hostir.Tensor
 	Row     []int  // the operand's row of the axis map
-	Reduce  string // the function of a Reduce over a split axis
+	Reduce  string // the function of a Reduce over a split axis; empty for other statements
 	Shifts  []Shift
 }
 
@@ -81,9 +81,8 @@ func (m Movement) Gathered() int {
 	return NoAxis
 }
 
-// Moves reports whether s moves data between ranks. A Set that splits over ranks a tensor that each rank has whole moves
-// none, because each rank takes its part. With preset: reference one rank scatters the tensor, as in the host programs of the
-// reference.
+// Moves reports whether s moves data between ranks. A Set that splits a tensor which each rank has whole moves none, because
+// each rank takes its part. With preset: reference, Moves is true for such a Set, too: one rank scatters the tensor.
 func Moves(p *hostir.Program, s hostir.Stmt) bool {
 	if !Reshards(s) || p.Choices.Get(schedule.Preset) == schedule.Reference {
 		return Reshards(s)

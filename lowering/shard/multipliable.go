@@ -7,8 +7,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// multipliably copies operands of the matmul that ends a list if no call can read their layout. For example, a tensor that
-// the program moved keeps the order of its source, which may be a permuted view.
+// multipliably inserts copies of operands of the matmul that ends a list if no call can read their layout. It returns
+// other lists unchanged. For example, a tensor that the program moved keeps the order of its source, which may be a
+// permuted view.
 func (c *contiguity) multipliably(list []hostir.Stmt) []hostir.Stmt {
 	s := list[len(list)-1]
 	if second, _ := hostir.SecondOperand(s); second == nil {
@@ -32,7 +33,7 @@ func (c *contiguity) multipliably(list []hostir.Stmt) []hostir.Stmt {
 
 // multipliable reports whether some call can read operand k of a matmul in its layout. Each matrix of the second operand must
 // be contiguous, by rows or by columns. In the first operand the summed axis must be innermost, or only rows may lie inside
-// of it, in the order of the result. The last axis of a bias must be innermost.
+// of it, in the order of the result. The last axis of a bias or an addend must be innermost.
 func multipliable(s hostir.Stmt, k int) bool {
 	t, row := hostir.Uses(s)[k], hostir.AxisMap(s)[k]
 	live, lies := hostir.Live(t), inProduct(s, t, row)

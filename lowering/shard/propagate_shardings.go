@@ -38,12 +38,12 @@ func PropagateShardings(p *hostir.Program) error {
 
 type propagation struct {
 	body                []hostir.Stmt
-	wholeViews          bool                      // do not stream a view that a statement reads as a whole
-	rooted              bool                      // a pipeline may broadcast from rank to rank
-	makers              map[*hostir.Tensor]int    // number of the statement that makes a tensor
-	readers             map[*hostir.Tensor][]int  // numbers of the statements that read it
+	wholeViews          bool                      // do not stream a view that a statement reads as a whole; see gathersParts
+	rooted              bool                      // pipeline: broadcast, so that statements may run along split axes
+	makers              map[*hostir.Tensor]int    // index in body of the statement that makes a tensor
+	readers             map[*hostir.Tensor][]int  // indices of the statements that read it
 	wishes              map[*hostir.Tensor][]wish // of the readers
-	forwards, backwards *queue                    // statements to visit: by number; by negative number, so from the last
+	forwards, backwards *queue                    // statements to visit: by number from the first; by negated number from the last
 	errors              diag.List
 }
 
@@ -60,7 +60,8 @@ func (pr *propagation) run() error {
 	return pr.errors.Err()
 }
 
-// newPropagation puts open results without a mesh on the mesh of the first operand, and every statement in both queues.
+// newPropagation puts open results without a mesh on the mesh of the first operand, and every statement in both queues. It
+// records what each statement wants for its operands.
 func newPropagation(p *hostir.Program) *propagation {
 	pr := &propagation{
 		body:   p.Body,
@@ -120,7 +121,7 @@ func has(t *hostir.Tensor, a domain.Axis) bool {
 // places reports whether an axis is a Device or a Stream axis.
 func places(a domain.Axis) bool { return a.Kind == domain.Device || a.Kind == domain.Stream }
 
-// forward gives an open result the kinds on which its operands agree.
+// forward gives an open result the kinds on which its operands agree, and other open results of s the kinds of the first.
 func (pr *propagation) forward(s hostir.Stmt) {
 	out, rows := hostir.Result(s), hostir.AxisMap(s)
 	if out == nil || rows == nil {
@@ -196,8 +197,9 @@ func (pr *propagation) summedOver(t *hostir.Tensor) string {
 	return ""
 }
 
-// give sets the kind of an axis of t, the result of s. It does nothing if another axis has the kind
-// already, or for a Stream axis along which s or, with wholeViews, a reader of t cannot run.
+// give sets the kind of an axis of t, the result of s. It does nothing if the kind is neither Device
+// nor Stream, if an axis of t has the kind already, or for a Stream axis along which s or, with
+// wholeViews, a reader of t cannot run.
 func (pr *propagation) give(s hostir.Stmt, t *hostir.Tensor, w wish) {
 	if !places(w.kind) || has(t, w.kind) || w.kind.Kind == domain.Stream &&
 		(!pr.runsAlong(s, w.axis) || pr.wholeViews && !pr.carriedOn(t, w.axis)) {
@@ -211,8 +213,8 @@ func (pr *propagation) give(s hostir.Stmt, t *hostir.Tensor, w wish) {
 	pr.alongside(s, w.axis)
 }
 
-// carriedOn reports whether t is no view, or the results of all of its readers have the axis, so that they can read t slice by
-// slice.
+// carriedOn reports whether all readers of t can read it slice by slice, because their results have the axis. It is true for
+// every t that is not a view.
 func (pr *propagation) carriedOn(t *hostir.Tensor, axis int) bool {
 	return t.Role != hostir.View || !slices.ContainsFunc(pr.readers[t], func(reader int) bool {
 		s := pr.body[reader]
@@ -255,8 +257,9 @@ func (pr *propagation) runsAlong(s hostir.Stmt, axis int) bool {
 	return true
 }
 
-// gathersParts reports whether s may run in a pipeline along an axis that one operand has on its ranks, such as the scales of rows
-// that a GEMM before it gathers. The pipeline then gathers this operand part by part, too.
+// gathersParts reports whether s may run in a pipeline along an axis that is split over ranks in one operand. An example are
+// scales of rows, when a GEMM before s gathers the rows. The pipeline then gathers this operand part by part. Only a Binary may,
+// with wholeViews.
 func (pr *propagation) gathersParts(s hostir.Stmt) bool {
 	_, elementwise := s.(*hostir.Binary)
 	return elementwise && pr.wholeViews
@@ -317,7 +320,7 @@ func (pr *propagation) settle(s hostir.Stmt) {
 	}
 }
 
-// contradict reports two tensors that want contradictory kinds for an open tensor.
+// contradict adds an error: two tensors want contradictory kinds for axes of the open tensor t.
 func (pr *propagation) contradict(s hostir.Stmt, t *hostir.Tensor, a, b wish) {
 	pr.errors.Add(s.Meta().Pos, diag.ShardingConflict, "%s cannot lie as %s %s and as %s %s do: axis %d would be %s, and axis %d %s",
 		t.Name, a.from.Name, domain.FormatAxes(a.from.Axes), b.from.Name, domain.FormatAxes(b.from.Axes),

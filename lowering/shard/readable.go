@@ -6,9 +6,10 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// readably copies operands of the last statement of a list if the statement cannot read their
-// layout: a matmul reads matrices by rows or by columns, a reshape reads rows. Tensors that the program makes
-// for a pipeline are stored slice after slice. A matmul alone can read them if its result is stored the same way.
+// readably copies operands of the last statement of a list if the statement cannot read their layout: a matmul
+// reads matrices by rows or by columns, a reshape and a broadcast read logical order, and an attention needs the
+// last axis innermost. A Temp of a pipeline is stored slice after slice. A statement without a Stream axis needs
+// no copy of it if its result stores the rows in the same order.
 func (c *contiguity) readably(list []hostir.Stmt) []hostir.Stmt {
 	s := list[len(list)-1]
 	if r, ok := s.(*hostir.Reshape); ok {
@@ -40,9 +41,10 @@ func (c *contiguity) inRows(list []hostir.Stmt, r *hostir.Reshape) []hostir.Stmt
 	return append(list[:len(list)-1], c.before(r, 0, rows)...)
 }
 
-// SlicedAlong returns the axis of its operand along which a reshape runs as a pipeline. There is none if
-// the reshape makes the Stream axis from other axes, or a view whose slices would have gaps. The reshape
-// then runs as a whole, and only the statements after it run along the axis.
+// SlicedAlong returns the axis of its operand along which a reshape runs as a pipeline. It is NoAxis if
+// the result has no Stream axis, if the reshape makes the Stream axis from other axes, or if the slices
+// of a view would have gaps. The reshape then runs as a whole, and only the statements after it run
+// along the axis.
 func SlicedAlong(r *hostir.Reshape) int {
 	loop := hostir.StreamAxis(r.Out)
 	if loop < 0 || r.Out.Role == hostir.View && hostir.Outside(r.Out, loop) >= 0 {
@@ -106,8 +108,8 @@ func hasInside(t *hostir.Tensor, axis int) bool {
 	})
 }
 
-// leading returns the number of batch axes of an operand with the axes live: none when the
-// second operand is a matrix, and all leading axes are rows.
+// leading returns the number of batch axes of an operand with the axes live. It is 0 if the second
+// operand is a matrix, because then all leading axes are rows.
 func leading(second *hostir.Tensor, live []int) int {
 	if len(hostir.Live(second)) < 3 {
 		return 0
@@ -124,7 +126,7 @@ func inOrder(t *hostir.Tensor, axes []int) bool {
 	return slices.Equal(long(hostir.Layout(t)), long(axes))
 }
 
-// logicalOrder returns the layout of a tensor without a permutation.
+// logicalOrder returns the layout 0, 1, 2, ... of all axes of t.
 func logicalOrder(t *hostir.Tensor) []int {
 	order := make([]int, len(t.Axes))
 	for i := range order {

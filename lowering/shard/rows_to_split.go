@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// split is an axis of rows that becomes two axes, At and At+1. At has one element for each rank along By. Was is the extent
-// of the rows before the split.
+// split is an axis of rows that becomes two axes, At and At+1. At has one element for each rank along By, an axis of kind
+// Device. Was is the extent of the rows before the split.
 type split struct {
 	At  int
 	By  domain.Axis
@@ -41,7 +41,8 @@ func rowsToSplit(p *hostir.Program) map[*hostir.Tensor]split {
 }
 
 // summedRows returns the results of GEMMs that are summed over ranks, and their rows. If the sum is whole on each rank, the
-// rows are its outermost axis. If the sum leaves a part on each rank, a reshape made the scattered axis from the rows.
+// rows are its outermost axis. If the sum leaves a part on each rank, a reshape made the scattered axis from the rows. The
+// list is nil for other statements.
 func summedRows(s *hostir.Reduce, makers map[*hostir.Tensor]hostir.Stmt) ([]*hostir.Tensor, split) {
 	by, t := s.In.Axes[s.Axis], s.In
 	if s.Fn != "sum" || hostir.SplitOver(by) == "" || !SameMesh(s.In, s.Out) {
@@ -60,7 +61,7 @@ func summedRows(s *hostir.Reduce, makers map[*hostir.Tensor]hostir.Stmt) ([]*hos
 }
 
 // madeByGEMMs lists t if a GEMM makes it along rows that can be split. If elementwise operations make t from such tensors, it lists
-// these and t.
+// these and t. Otherwise it returns nil.
 func madeByGEMMs(t *hostir.Tensor, at int, by domain.Axis, makers map[*hostir.Tensor]hostir.Stmt) []*hostir.Tensor {
 	maker := makers[t]
 	if maker == nil || !isOpen(t) || !splittable(t, at, by) {
@@ -86,8 +87,8 @@ func madeByGEMMs(t *hostir.Tensor, at int, by domain.Axis, makers map[*hostir.Te
 	return []*hostir.Tensor{t}
 }
 
-// elementwiseFrom returns the operands from which an elementwise operation computes its result: one with the axes of the result,
-// while others stretch, or the two operands of a sum. It returns nil for other statements.
+// elementwiseFrom returns the operands from which an elementwise operation computes its result: one operand with the axes of the
+// result, while others are broadcast, or both operands of an add. It returns nil for other statements.
 func elementwiseFrom(s hostir.Stmt) (from []*hostir.Tensor) {
 	adds := false
 	switch s := s.(type) {
@@ -114,8 +115,8 @@ func weightsHave(gemm hostir.Stmt, rows [][]int, axis int) bool {
 	return i >= 0 && hostir.Uses(gemm)[1].Axes[i].Size > 1
 }
 
-// outermostRows returns the axis of a sum's operand that is outermost in its result, or NoAxis. Only the parts along this
-// axis need no copy.
+// outermostRows returns the axis of a sum's operand that is the first axis of its result with several local elements. It
+// is NoAxis if that axis is not Serial. Only parts along this axis need no copy.
 func outermostRows(s *hostir.Reduce) int {
 	for i, j := range hostir.AxisMap(s)[0] {
 		if j != hostir.Unmapped && s.Out.Axes[j].LocalSize() > 1 {
@@ -128,7 +129,8 @@ func outermostRows(s *hostir.Reduce) int {
 	return NoAxis
 }
 
-// mergedRows returns the axis that a reshape makes by merging an axis that is split over ranks with the rows after it.
+// mergedRows returns the axis that a reshape makes by merging an axis that is split over ranks with the rows after it. It
+// returns false if there is none or the axis cannot be split.
 func mergedRows(s *hostir.Reshape) (split, bool) {
 	i := slices.IndexFunc(s.In.Axes, func(a domain.Axis) bool { return hostir.SplitOver(a) != "" })
 	at := joined(s.In, i, s.Out)
@@ -163,7 +165,7 @@ func inside(t *hostir.Tensor, axis int) int64 {
 	return n
 }
 
-// splittable reports whether an axis is whole and splits evenly over several ranks.
+// splittable reports whether an axis is Serial and splits evenly over the ranks along by, of which there must be several.
 func splittable(t *hostir.Tensor, axis int, by domain.Axis) bool {
 	a := t.Axes[axis]
 	return by.Size > 1 && a.Kind == domain.Serial && a.Size >= by.Size && a.Size%by.Size == 0

@@ -5,10 +5,10 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// SerializeSingleRanks removes mesh axes of one rank. Tensors are no longer split along them, and communication along them
-// becomes local. A sum of one part is that part: the GEMM that makes the part writes the sum, if its axes allow that.
-// Otherwise a Reshape makes the sum, if it has the same type. In a world of one rank a Stream axis of one slice becomes
-// Serial, since there is no pipeline.
+// SerializeSingleRanks removes splits over mesh axes of one rank, and makes communication along them local. A reduction of
+// one part is that part: the GEMM that makes the part writes the result, if its axes allow that. Otherwise a Reshape makes
+// the result, if it has the same type. In a world of one rank a Stream axis of one slice becomes Serial, since there is no
+// pipeline.
 //
 // Establishes: no tensor is split over a mesh axis of one rank.
 //
@@ -58,16 +58,16 @@ func serializeAxes(p *hostir.Program) map[*hostir.Tensor]bool {
 	return changed
 }
 
-// serialization makes statements local.
+// serialization makes statements local. uses counts the reads of a tensor, and gone holds the parts that need no tensor.
 type serialization struct {
-	changed map[*hostir.Tensor]bool // had an axis of one rank
+	changed map[*hostir.Tensor]bool // tensors whose axes serializeAxes changed
 	uses    map[*hostir.Tensor]int
 	makers  map[*hostir.Tensor]hostir.Stmt
 	gone    map[*hostir.Tensor]bool
 }
 
-// local returns the local statement that replaces a communication along an axis of one rank, or nil if the GEMM before it now
-// makes its result. It returns other statements unchanged.
+// local returns the local statement that replaces a communication along an axis of one rank, or nil if it has made the GEMM
+// before the communication write the result. It returns other statements unchanged.
 func (s *serialization) local(stmt hostir.Stmt) hostir.Stmt {
 	switch stmt := stmt.(type) {
 	case *hostir.Reduce:

@@ -6,10 +6,11 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// SerializeStreams makes Stream axes Serial, for preset: eager. Each communication is then one collective, and each
-// computation one statement, and they run one after the other. That is fastest if the problem is too small to be cut.
+// SerializeStreams makes Stream axes Serial, for preset: eager or none. Each communication is then one collective,
+// and each computation one statement, and they run one after the other. That is fastest if the problem is too small
+// to be cut.
 //
-// Establishes: with preset: eager, no tensor has an axis of kind Stream.
+// Establishes: with these presets, no tensor has an axis of kind Stream.
 //
 //	before: C = Matmul(A, B)     A [DIDx(D), m, K], C [Stream(D), m, N]
 //	after:  C = Matmul(A, B)     A [DIDx(D), m, K], C [D, m, N]

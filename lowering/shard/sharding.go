@@ -38,9 +38,9 @@ func Contracted(operand *hostir.Tensor, row []int) []int {
 	return axes
 }
 
-// Reshards reports whether a statement is a Set whose operand and result differ in sharding or
-// mesh, or a Reduce over a split axis. Such a statement is no operation of one rank. Unless each
-// rank only takes its part of a whole tensor, it is a communication (see Moves).
+// Reshards reports whether a statement is a Set whose operand and result differ in sharding or mesh, or
+// a Reduce over a split axis. Such a statement is a communication, unless each rank only takes its part
+// of a whole tensor (see Moves).
 func Reshards(s hostir.Stmt) bool {
 	switch s := s.(type) {
 	case *hostir.Set:

@@ -20,7 +20,8 @@ import (
 // that need their rows in one axis get a view. Operands whose rows are not split get one, too.
 //
 // Requires: every tensor has its Device axes, and its layout.
-// Establishes: a sum over ranks next to a GEMM, and the statements after it, have an axis that is split over the ranks.
+// Establishes: if the schedule asks for point-to-point pipelines and the spec names none, a sum over ranks next to a
+// GEMM, and the statements after it, have an axis that is split over the ranks, where their rows can be split.
 //
 //	before: P = Linear(A, W); S = Reduce(sum, P, axis 0); Y = Binary(add, X, S)       P [DIDx(D), M, N], S [M, N]
 //	after:  A_rows = Reshape(A); W_rows = Broadcast(W, axis 1); P = Linear(A_rows, W_rows); S = Reduce(sum, P, axis 0)
@@ -49,7 +50,7 @@ type rowSplitter struct {
 	maps    [][][]int                  // axis map of each statement before the pass
 	begin   map[*hostir.Tensor]split   // tensors at which a split begins
 	wanted  map[*hostir.Tensor]bool    // tensors whose rows are split because their readers have split rows
-	splits  map[*hostir.Tensor]split   // tensors whose rows are two axes now
+	splits  map[*hostir.Tensor]split   // tensors whose rows are two axes
 	views   map[viewKey]*hostir.Tensor // views of tensors with other axes
 }
 
@@ -129,7 +130,7 @@ func runsAlongRows(s hostir.Stmt, rows [][]int, k, axis int) bool {
 	switch s := s.(type) {
 	case *hostir.Matmul, *hostir.Linear:
 		return k == 0 && !weightsHave(s, rows, rows[0][axis])
-	case *hostir.Fused: // a dropout
+	case *hostir.Fused: // before fusion, only a dropout
 		return s.Parts() == 1 && !s.FoldsRows() && !counts(s.Body)
 	case *hostir.Set, *hostir.Unary, *hostir.Binary, *hostir.Cast, *hostir.Reduce, *hostir.Broadcast, *hostir.Slice, *hostir.Concat:
 		return true
@@ -226,7 +227,7 @@ func moveAxis(s hostir.Stmt, rows [][]int, at int) {
 	}
 }
 
-// dropSame removes reshapes whose operand and result have the same axes after the split.
+// dropSame removes reshapes to open views that have the axes of the operand after the split. Readers of such a view read the operand.
 func (r *rowSplitter) dropSame() {
 	by := map[*hostir.Tensor]*hostir.Tensor{}
 	r.program.Body = slices.DeleteFunc(r.program.Body, func(s hostir.Stmt) bool {

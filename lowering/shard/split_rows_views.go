@@ -19,7 +19,7 @@ func (r *rowSplitter) result(out *hostir.Tensor) *hostir.Tensor {
 }
 
 // viewKey identifies a view of a tensor by the axis that is split over a mesh axis or gathered along it, or by the position
-// of the added axis.
+// of the added axis. With the axis NoAxis it identifies the view that has the rows in one axis.
 type viewKey struct {
 	t    *hostir.Tensor
 	at   int
@@ -36,8 +36,8 @@ func (r *rowSplitter) view(key viewKey, suffix string, build func(*hostir.Tensor
 	return r.views[key]
 }
 
-// rows returns t with its rows in two axes, or t itself if it has these already. Rows that are split over another mesh axis
-// are gathered first, because each rank has a single row, which cannot be split.
+// rows returns t with its rows in two axes, or t itself if it has these already. Rows that are split over ranks are
+// gathered first, because each rank has a single row, which cannot be split.
 func (r *rowSplitter) rows(info hostir.Info, t *hostir.Tensor, at split) *hostir.Tensor {
 	if _, is := r.splits[t]; is {
 		return t
@@ -98,7 +98,7 @@ func (r *rowSplitter) splitAxis(t *hostir.Tensor, at split) {
 }
 
 // spread adds an axis to a layout. The new axis has the number axis, and lies directly outside of the axis that had this
-// number.
+// number, or innermost if there was none.
 func spread(layout []int, axis int) []int {
 	var list []int
 	for _, a := range layout {

@@ -21,7 +21,8 @@ import (
 // has a Stream axis, the spec alone defines the pipelines.
 //
 // Requires: every tensor has its Device axes.
-// Establishes: in a program of pipelines, communication next to a GEMM is a pipeline.
+// Establishes: if the schedule asks for point-to-point pipelines and the spec names none, the gathers
+// and sums above are pipelines, where the tensors can have a Stream axis.
 //
 //	before: Z = Linear(X, W)    X [DIDx(D), m, K], Z [D, m, N] inferred
 //	after:  Z = Linear(X, W)    Z [Stream(D), m, N] inferred
@@ -66,7 +67,7 @@ func streamGathered(s hostir.Stmt) bool {
 	return false
 }
 
-// streamSummed streams the GEMM before a sum along the rows that the sum scatters over ranks. It reports success.
+// streamSummed streams the GEMMs before a sum along the rows that the sum scatters over ranks. It reports success.
 func streamSummed(s hostir.Stmt, makers map[*hostir.Tensor]hostir.Stmt) bool {
 	r, reduces := s.(*hostir.Reduce)
 	if !reduces || r.Fn != "sum" {
@@ -102,7 +103,7 @@ func streamRows(t *hostir.Tensor, axis int, split domain.Axis, makers map[*hosti
 }
 
 // stream makes an axis of a tensor a Stream axis, if the axis is whole and as long as a split axis, and the tensor has no Stream
-// axis and is a temporary or an open view. A declared tensor keeps its sharding. It reports success.
+// axis and is a temporary or an open view. Inputs, outputs and other views keep their axes. It reports success.
 func stream(t *hostir.Tensor, axis int, split domain.Axis) bool {
 	if !isOpen(t) && t.Role != hostir.Temp || t.Axes[axis].Kind != domain.Serial || t.Axes[axis].Size != split.Size ||
 		hostir.StreamAxis(t) >= 0 {

@@ -37,8 +37,9 @@ func WholeViews(p *hostir.Program) error {
 	return nil
 }
 
-// readWhole finds the views with a Stream axis whose readers have no Stream axis. A reader may also be another such view.
-// Views that a movement between ranks reads are excluded, because it may move slices.
+// readWhole finds the views with a Stream axis that are read, and whose readers all have results without a Stream axis. A
+// reader may also be another such view. Views that a movement between ranks reads are excluded, because it may move
+// slices.
 func readWhole(p *hostir.Program) map[*hostir.Tensor]bool {
 	whole, read, sliced := map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
 	for _, s := range slices.Backward(p.Body) {

@@ -42,8 +42,8 @@ func (c *contiguity) collectsParts(r *hostir.Reduce) bool {
 }
 
 // ScattersSlices reports whether a reduction over ranks leaves each rank one slice of a Stream axis, so that a pipeline can
-// reduce slice by slice. It does not if the result has a Stream axis: the result is then made in slices along that axis, and
-// a slice along both axes is not contiguous.
+// reduce slice by slice. If the result has a Stream axis, ScattersSlices is false: the result is made in slices along that
+// axis, and a slice along both axes is not contiguous.
 func ScattersSlices(r *hostir.Reduce) bool {
 	m := Describe(r)
 	i := m.Scattered()

@@ -11,9 +11,9 @@ import (
 //
 //	C = Matmul(A, B)  ->  A_bf16 = Cast(A); B_bf16 = Cast(B); C = Matmul(A_bf16, B_bf16)
 //
-// It has GEMMs of numbers of 8 bits under three conditions. Both operands are stored along the summed axis, 16 divides its extent,
-// and one operand is fp8_e4m3 (https://docs.nvidia.com/cuda/cublas/#cublasltmatmul; Hopper with CUDA 13.0 has no others). The
-// conversion is exact, so the result does not change.
+// cuBLASLt has GEMMs of 8-bit numbers under three conditions. Both operands are stored along the summed axis, 16 divides its
+// extent, and at least one operand is fp8_e4m3 (https://docs.nvidia.com/cuda/cublas/#cublasltmatmul; Hopper with CUDA 13.0 has no
+// others). The conversion is exact, so the result does not change.
 //
 // Requires: layouts are final, and every statement is local or one movement.
 func WidenOperands(p *hostir.Program) error {

@@ -21,7 +21,8 @@ func (l *streamLowering) named(s hostir.Stmt) string {
 	return ""
 }
 
-// loopOf lists the names of the communications between ranks of one pipeline, in the order of its steps.
+// loopOf lists the names of the communications of a pipeline that exchange slices from rank to rank, in the
+// order of its steps.
 func (l *streamLowering) loopOf(g *group) []string {
 	if g.chosen != nil && g.named == len(g.steps) {
 		return g.names
@@ -37,7 +38,7 @@ func (l *streamLowering) loopOf(g *group) []string {
 	return g.names
 }
 
-// loopChoice returns the value of a structural field for the communications of one pipeline.
+// loopChoice returns the value of a structural field, which the communications of one pipeline share.
 func (l *streamLowering) loopChoice(g *group, field string) string {
 	names := l.loopOf(g)
 	value, known := g.chosen[field]
@@ -64,9 +65,9 @@ func (l *streamLowering) chooser(g *group, field string) string {
 	return schedule.All
 }
 
-// interchanged returns the number of sub-chunks if the loop over sub-chunks goes outside of the loop over
-// shards, and 0 otherwise. Rings are skipped: interchange does not change their order, even if it is set for
-// them.
+// interchanged returns the number of sub-chunks if the schedule puts the loop over sub-chunks outside of the
+// loop over shards. It returns 0 otherwise, and if no shards are cut. It skips rings: interchange does not
+// change their order, even if it is set for them.
 func interchanged(p *hostir.Program) int64 {
 	if !p.Choices.Any(schedule.Interchange, schedule.True) {
 		return 0

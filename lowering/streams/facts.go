@@ -10,8 +10,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Communications lists, in order, the facts of all communications that decide which schedules are legal. It
-// groups statements into pipelines as lower-streams does; ok is false if lower-streams would refuse some.
+// Communications lists the communications of a program in order, with the facts that decide which schedules
+// are legal for them. It groups statements into pipelines as lower-streams does; ok is false if lower-streams
+// would refuse some statement.
 func Communications(p *hostir.Program) (list []*schedule.Facts, ok bool) {
 	l := newStreamLowering(p)
 	summed := map[*hostir.Tensor]bool{}
@@ -56,7 +57,7 @@ func (l *streamLowering) factsOf(g *group, st step) *schedule.Facts {
 	return f
 }
 
-// partsOfSum reports whether a gather collects the parts of a sum on every rank.
+// partsOfSum reports whether a gather collects the parts of a sum on every rank, where a Reduce adds them.
 func partsOfSum(p *hostir.Program, s *hostir.Set) bool {
 	return slices.ContainsFunc(p.Body, func(other hostir.Stmt) bool {
 		r, ok := other.(*hostir.Reduce)
@@ -64,7 +65,7 @@ func partsOfSum(p *hostir.Program, s *hostir.Set) bool {
 	})
 }
 
-// movementKind returns the name by which a spec refers to a movement of a whole tensor, such as "allgather".
+// movementKind returns the kind of a movement of a whole tensor, as reports name it, such as "allgather".
 func movementKind(s hostir.Stmt) string {
 	m := shard.Describe(s)
 	_, sum := s.(*hostir.Reduce)

@@ -19,9 +19,9 @@ type group struct {
 	sums   map[*hostir.Tensor]stepKind // parts of a sum -> how the ranks sum them
 	behind *group                      // the open pipeline when the group was created, if the group comes after it; or nil
 	number int
-	names  []string // names of the communications between ranks, valid for the first named steps
+	names  []string // result of loopOf, valid while the field named is the number of steps
 	named  int
-	chosen map[string]string      // structural field -> its value for these communications
+	chosen map[string]string      // structural field -> its value for the communications of names
 	last   map[*hostir.Tensor]int // tensor -> number of the last group that uses it
 }
 
@@ -45,7 +45,7 @@ func (g *group) computes() bool {
 	return g.any(func(o order) bool { return o.kind == onSlices })
 }
 
-// isRing reports whether the ranks exchange slices along a ring. The steps then run in order, on the caller's
+// isRing reports whether the ranks exchange slices along a ring. The steps of the ring then run in order, on the caller's
 // stream.
 func (g *group) isRing() bool {
 	return g.any(func(o order) bool { return o.kind.alongRing() })
@@ -113,7 +113,8 @@ func (st step) team() string {
 	return m.Shifts[0].Mesh
 }
 
-// parts reports whether the ranks of a collective of the step would have different slices in an order along this mesh axis.
+// parts reports whether the ranks of the step's collective would have different slices if the order went along this mesh
+// axis.
 func (o order) parts(along string) bool {
 	return along != "" && (o.team == along || o.team == "*")
 }
@@ -150,8 +151,8 @@ func (g *group) add(st step) {
 	}
 }
 
-// orderSteps sets the mesh axis along which each step goes through the slices. Each rank begins with its
-// local shard in the steps that exchange slices, and in the steps that compute the slices to send.
+// orderSteps sets the mesh axis along which each step goes through the slices. For a step that exchanges slices it is the
+// axis of the ranks that exchange. The steps that compute the slices to send go along the same axis.
 func orderSteps(steps []step) {
 	wanted := map[*hostir.Tensor]string{}
 	for i := range slices.Backward(steps) {
@@ -171,10 +172,10 @@ func orderSteps(steps []step) {
 	}
 }
 
-// group cuts the statements into pipelines. A statement joins the open pipeline if it takes the same number
-// of slices, in a compatible order, and reads the results of that pipeline slice by slice. A statement
-// outside of pipelines does not end the pipeline. If it needs no result of the pipeline, it moves before it.
-// Otherwise later steps that do not need the statement can still join the pipeline.
+// group cuts the statements into pipelines. A statement joins the open pipeline if it takes the same number of slices, in a
+// compatible order, and reads the results of that pipeline slice by slice. It must also read no result of a statement that
+// comes after the pipeline. A statement outside of pipelines does not end the open pipeline. Directly after the pipeline,
+// such a statement moves before the pipeline if it reads none of its results.
 func (l *streamLowering) group(body []hostir.Stmt) []*group {
 	g := &grouping{made: map[*hostir.Tensor]*group{}, last: map[*hostir.Tensor]int{}}
 	steps := lists.Map(body, l.classify)

@@ -11,12 +11,12 @@ import (
 )
 
 // InterchangeSubChunks merges pipelines whose slices are cut into the same sub-chunks into one loop over the
-// sub-chunks (interchange: true). The parts of a sub-chunk are computed and summed, and the sum is gathered,
-// before the next sub-chunk begins. The gather of one sub-chunk can then run while the next one is computed.
-// The pass moves the loop over the sub-chunks of a slice outside, and merges adjacent loops over the same
-// sub-chunks. Both change the order of sub-chunks and slices. So all written buffers must be written and read
-// by sub-chunk, along one axis. If the user sets interchange where a statement does not allow it, the pass
-// reports the edge that would break.
+// sub-chunks (interchange: true). The parts of a sub-chunk are computed and summed, and the sum is gathered, before
+// the next sub-chunk begins. The gather of one sub-chunk can then run while the next one is computed. The pass
+// moves the loop over the sub-chunks of a slice outside, and merges adjacent loops over the same sub-chunks. Both
+// change the order of sub-chunks and slices. So all buffers that these loops write must be written and read by
+// sub-chunk, along one axis. If the user sets interchange where a statement does not allow it, the pass reports the
+// edge that would break.
 //
 // Requires: a pipeline of sub-chunks is a loop over slices around a loop over their sub-chunks.
 // Establishes: no two adjacent loops over sub-chunks could be one loop.
@@ -83,8 +83,8 @@ func (f *interchange) swapLoops(s hostir.Stmt) *hostir.For {
 	}
 }
 
-// append adds a statement to a list. If it is a loop over the same sub-chunks as the last statement, the two
-// are merged. An Allocate goes before such loops.
+// append adds a statement to a list. It merges two adjacent loops over the same sub-chunks. An Allocate goes before
+// the loops over sub-chunks that end the list.
 func (f *interchange) append(body []hostir.Stmt, s hostir.Stmt) []hostir.Stmt {
 	n := len(body)
 	for n > 0 && f.overSubChunks(body[n-1]) != nil {
@@ -133,8 +133,8 @@ func (f *interchange) edge(variable string, body []hostir.Stmt) (buffer *hostir.
 	return buffer, [2]hostir.Stmt{written[buffer], mixed[buffer]}
 }
 
-// refuse reports the edge that interchange: true would break, if the user set it for a transfer in the loop over
-// slices. It reports nothing for the fallback variant.
+// refuse reports the edge that interchange: true would break, if the user set interchange for a transfer in the
+// loop over slices. It reports nothing for the fallback variant.
 func (f *interchange) refuse(slice *hostir.For, buffer *hostir.Tensor, ends [2]hostir.Stmt) {
 	from, to := ends[0], ends[1]
 	var chosen schedule.Choice
@@ -157,8 +157,8 @@ func (f *interchange) refuse(slice *hostir.For, buffer *hostir.Tensor, ends [2]h
 		hostir.Called(f.program, to, buffer))
 }
 
-// region is a part of a buffer: the current sub-chunk along an axis, or, if subChunk is shard.NoAxis,
-// possibly more. axes are the axes of the buffer that correspond to the axes of the view.
+// region is a part of a buffer: the current sub-chunk along axis subChunk of the buffer, or possibly more if
+// subChunk is shard.NoAxis. axes has, for each axis of the view, the axis of the buffer that it corresponds to.
 type region struct {
 	buffer   *hostir.Tensor
 	subChunk int

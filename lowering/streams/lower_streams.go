@@ -13,7 +13,7 @@ import (
 
 // LowerStreams allocates a buffer for every result that is not a view. It turns operations on a Stream axis into
 // a loop, mostly with one iteration per slice of the axis. The iterations run one after the other on the caller's
-// stream. Adjacent operations on the same axis share a loop.
+// stream. Adjacent operations on equally many slices share a loop where possible.
 //
 // The kind of a step decides what an iteration does for its statement: see stepKind.
 //
@@ -148,7 +148,7 @@ func (l *streamLowering) work(g *group) {
 
 // firstStep and steps return the bounds First and Count of the loop of a pipeline. If the pipeline exchanges at
 // distance s and takes the local shard last, s runs from 1 to D, and distance D is the rank itself. With steps:
-// bracket each iteration takes one sub-chunk, beginning in the middle of the local shard.
+// bracket each iteration takes one sub-chunk, and the first one begins in the middle of the local shard.
 func (l *streamLowering) firstStep(g *group) int64 {
 	if g.cut.bracket {
 		return g.cut.subChunks / 2

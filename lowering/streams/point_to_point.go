@@ -10,12 +10,12 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// A point-to-point pipeline exchanges at distance s in step s. In a gather, a rank receives the slice of rank + s and
-// sends its own slice to rank - s. So in every step each rank sends and receives one slice. Step 0, or the
-// last step with local: last, takes the local shard.
+// A point-to-point pipeline exchanges at distance s in step s. In a gather with steps: rotation, a rank receives the
+// slice of rank + s and sends its own slice to rank - s. So in every step each rank sends and receives one slice. Step
+// 0, or the last step with local: last, takes the local shard.
 
 // rotate prepares the steps that exchange slices between ranks: it sets the team and the order of its ranks, and
-// begins sums over ranks.
+// begins sums over ranks with collectParts or collectSums.
 func (c *slicer) rotate(g *group) {
 	for _, st := range g.steps {
 		if !st.exchanges() {
@@ -71,8 +71,9 @@ func (c *slicer) passFromRank(st step) {
 	}
 }
 
-// usesInPlace reports whether the local shard can be used where it is. The schedule must not copy it, and GEMMs must
-// take single slices. Only this pipeline may use t, a temporary, whose slices must have the layout of the local shard.
+// usesInPlace reports whether the local shard can be used where it is, in place of a slice of t. The schedule must not
+// copy it, and GEMMs must take single slices. t must be a temporary that only this pipeline uses, and its slices must
+// have the layout of the local shard.
 func (c *slicer) usesInPlace(t, local *hostir.Tensor, loop int) bool {
 	return c.lowering.program.Choices.Get(schedule.LocalShard) != schedule.Copied && c.cut.width == 1 && t.Role == hostir.Temp &&
 		c.group.last[t] <= c.group.number && slices.Equal(hostir.Layout(local), hostir.DropAxis(hostir.Layout(t), loop))
@@ -102,7 +103,8 @@ func (c *slicer) localStep(s hostir.Stmt) *hostir.If {
 	return &hostir.If{Info: hostir.InfoFrom(s, note), Cond: c.isLocal()}
 }
 
-// receive sends the slice of this rank to rank - s, and receives the slice of rank + s.
+// receive returns statements that send the slice of this rank to rank - s, and receive the slice of rank + s, in the
+// order of the steps.
 func (c *slicer) receive(s hostir.Stmt, from, into *hostir.Tensor) []hostir.Stmt {
 	return c.exchange(s, from, into, c.team.Before(c.distance()), c.team.After(c.distance()))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// collectParts allocates the buffer for the parts of a sum, one from each rank of the ring. If the local
+// collectParts allocates the buffer for the parts of a sum, one from each rank of the team. If the local
 // shard is used in place, the pipeline computes the local part directly in that buffer.
 func (c *slicer) collectParts(st step) {
 	r, l := st.stmt, c.lowering
@@ -29,7 +29,7 @@ func (c *slicer) collectParts(st step) {
 	l.program.Tensors = append(l.program.Tensors, parts)
 	c.parts[r] = parts
 	l.emit(&hostir.Allocate{Info: hostir.InfoFrom(r, ""), Tensor: parts})
-	cutAxis := c.cutAxis(in, i) // statements that compute the parts follow it: a part is sent as one run of memory
+	cutAxis := c.cutAxis(in, i) // chosen before the statements that compute the parts, so that a part is sent as one run of memory
 	if !c.sumsInPlace(r, in, part, i) {
 		return
 	}
@@ -55,7 +55,8 @@ func between(t *hostir.Tensor, part, loop int) bool {
 	return slices.ContainsFunc(axes, func(a domain.Axis) bool { return a.Kind != domain.Reduction })
 }
 
-// sumsInPlace reports whether the local partial sum is computed directly in the buffer of the parts.
+// sumsInPlace reports whether the pipeline computes the local partial sum directly in the buffer of the
+// parts.
 func (c *slicer) sumsInPlace(r hostir.Stmt, in *hostir.Tensor, part, loop int) bool {
 	return !between(in, part, loop) && c.lowering.program.Choices.Get(schedule.LocalShard) != schedule.Copied &&
 		c.lowering.choice(r, schedule.Fuse) != schedule.PeerRead && c.cut.width == 1 && in.Role == hostir.Temp &&

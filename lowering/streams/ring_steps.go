@@ -60,7 +60,7 @@ func (c *slicer) following() expr.Expr { return expr.Op("+", expr.Var(c.lowering
 // lastStep returns the number of the last step.
 func (c *slicer) lastStep() expr.Expr { return expr.Op("-", c.team.Extent, expr.Int(1)) }
 
-// toNext sends to the next rank of the ring and receives from the previous one.
+// toNext returns statements that send to the next rank of the ring and receive from the previous one.
 func (c *slicer) toNext(s hostir.Stmt, from, into *hostir.Tensor) []hostir.Stmt {
 	one := ranks.Offset{Block: expr.Int(1)}
 	return c.exchange(s, from, into, c.team.After(one), c.team.Before(one))
@@ -81,8 +81,9 @@ func (c *slicer) declareSums(st step) {
 	c.parts[r] = parts
 }
 
-// collectSums starts a step of a reduce-scatter along a ring. The sum of the previous step goes to the next
-// rank, and the sum to add to comes from the previous rank, while the GEMM of the step runs.
+// collectSums appends the beginning of a step of a reduce-scatter along a ring. The sum of the previous step goes to
+// the next rank, and the sum to add to comes from the previous rank, while the GEMM of the step runs. If GEMMs
+// accumulate the sums, makeSums prepares the step instead.
 func (c *slicer) collectSums(st step) {
 	if c.lowering.accumulates(st.stmt) {
 		c.makeSums(st)
@@ -144,7 +145,8 @@ func (c *slicer) copyOut(st step, in, out *hostir.Tensor, i int) {
 	c.after = append(c.after, &hostir.Set{Info: hostir.InfoFrom(r, "the local sum"), Out: result, In: alone})
 }
 
-// complainOfSums reports parts of a sum that a ring would overwrite but another statement needs.
+// complainOfSums reports that a ring would overwrite the parts of a sum with sums, although another statement or the
+// caller needs them.
 func (l *streamLowering) complainOfSums(r *hostir.Reduce) step {
 	d := hostir.Refuse(&l.errors, l.program, r, l.moves[r], schedule.Steps,
 		"the sums of a ring take the place of %s, which is needed as it is", hostir.Called(l.program, r, r.In))

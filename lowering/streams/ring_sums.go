@@ -20,7 +20,7 @@ func (l *streamLowering) accumulates(r hostir.Stmt) bool {
 	return l.choice(r, schedule.Fuse) == schedule.GEMM
 }
 
-// makeSums begins a step whose sums are accumulated in GEMMs.
+// makeSums prepares a step whose sums are accumulated in GEMMs.
 func (c *slicer) makeSums(st step) {
 	if c.team.Size > 1 {
 		c.declareSums(st)
@@ -28,8 +28,8 @@ func (c *slicer) makeSums(st step) {
 	c.makeLastInPlace(st)
 }
 
-// makeLastInPlace lets the GEMM of the last step write directly to the result. In other steps it writes to
-// the buffer that is sent.
+// makeLastInPlace lets the GEMM of the last step write directly to the result, if madeInPlace allows it. In other steps
+// the GEMM writes to the buffer that is sent.
 func (c *slicer) makeLastInPlace(st step) {
 	r := st.stmt
 	in, out := hostir.Uses(r)[0], hostir.Result(r)

@@ -20,8 +20,8 @@ type slicer struct {
 	team     *ranks.Axis                    // in a pipeline that passes slices from rank to rank
 	parts    map[hostir.Stmt]*hostir.Tensor // reduction -> buffer for the parts of its sum
 	after    []hostir.Stmt                  // statements after the loop
-	slices   map[sliceKey]*hostir.Tensor
-	along    map[*hostir.Tensor]int // if slices are cut: tensor -> the axis of its sub-chunks
+	slices   map[sliceKey]*hostir.Tensor    // the views of this iteration
+	along    map[*hostir.Tensor]int         // if slices are cut: tensor -> the axis of its sub-chunks
 	body     []hostir.Stmt
 	whole    bool // the current statement needs slices that are contiguous in memory
 }
@@ -96,8 +96,8 @@ func (c *slicer) statement(st step) {
 	c.body = append(c.body, s)
 }
 
-// dropAxis renumbers the axes in a statement's attributes, after axis in is removed from its operands and
-// axis out from its results. live is the index of axis in without reduced axes.
+// dropAxis renumbers the axes in a statement's attributes, after axis in is removed from its operands and axis out
+// from its results. live is the index of axis in among the axes of the first operand without reduced axes.
 func dropAxis(s hostir.Stmt, out, in, live int) {
 	switch s := s.(type) {
 	case *hostir.Reduce:
@@ -121,10 +121,9 @@ func dropAxis(s hostir.Stmt, out, in, live int) {
 	}
 }
 
-// slice returns the view of t for this iteration: its slice at the current index of axis. If the axis is
-// split over ranks, that is the only slice that the rank has. If slices are cut, it returns the current
-// sub-chunk along cutAxis, and if a GEMM takes several slices, it returns all of them. shard.NoAxis means
-// that t has no such axis.
+// slice returns the view of t for this iteration: its slice at the current index of axis. If the axis is split over
+// ranks, the rank has only one slice. If slices are cut, slice returns the current sub-chunk along cutAxis. If a GEMM
+// takes several slices, slice returns all of them. shard.NoAxis means that t has no such axis.
 func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	key := sliceKey{t, axis, cutAxis}
 	if c.cut.width > 1 && axis != shard.NoAxis && t.Axes[axis].LocalSize() == 1 {
@@ -159,7 +158,8 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *host
 	return c.slices[key]
 }
 
-// made declares the view that a statement itself makes: of a slice, of a sub-chunk, or of several slices.
+// made declares the view that a statement itself makes, for this iteration: of a slice, of a sub-chunk, or of several
+// slices.
 func (c *slicer) made(t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	var view *hostir.Tensor
 	if c.cut.width > 1 {
@@ -174,8 +174,8 @@ func (c *slicer) made(t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	return view
 }
 
-// inSlice returns the number of axis other in the part of a tensor that an iteration takes along axis. A single slice
-// lacks that axis.
+// inSlice returns the index of axis other in the part of a tensor that an iteration takes along axis. A single slice
+// lacks axis.
 func (c *slicer) inSlice(axis, other int) int {
 	if c.cut.width == 1 && other > axis {
 		return other - 1

@@ -14,8 +14,8 @@ import (
 type step struct {
 	stmt hostir.Stmt
 	kind stepKind
-	loop int // the axis of the result that the pipeline runs along; shard.NoAxis outside of pipelines
-	axis *domain.Axis
+	loop int          // the axis of the result that the pipeline runs along; shard.NoAxis outside of pipelines
+	axis *domain.Axis // the Stream axis: of the result or, in a sum over ranks, of the operand; nil outside of pipelines
 
 	along string // the mesh axis whose coordinates decide the order of slices; empty for none
 }
@@ -105,7 +105,7 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 	return st
 }
 
-// complain reports that a statement cannot be pipelined, and what to do about it.
+// complain reports that a statement cannot be pipelined, with a hint. It returns an unpipelined step.
 func (l *streamLowering) complain(s hostir.Stmt, hint, format string, args ...any) step {
 	d := l.errors.Add(s.Meta().Pos, diag.NotLowerable, format, args...).WithHint("%s", hint)
 	_ = hostir.NoteDeclared(d, l.program, s, hostir.Result(s))

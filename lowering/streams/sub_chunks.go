@@ -12,11 +12,11 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// A point-to-point pipeline has as many slices as ranks; the best number of GEMMs depends on the problem. So
-// a pipeline may cut each slice into sub-chunks, with an inner loop around the whole iteration. Or it may
-// compute on several slices with one GEMM, with an inner loop around their transfers. A point-to-point sum and
-// its gather may also take the sub-chunks one after the other, each of one slice or of several.
-// interchange-sub-chunks then interchanges their loops.
+// A point-to-point pipeline has as many slices as ranks, but the best number of GEMMs depends on the problem. So a pipeline
+// may cut each slice into sub-chunks, with an inner loop around the whole iteration. Or it may compute on several slices
+// with one GEMM, with an inner loop around their transfers. A point-to-point sum and its gather may also take the
+// sub-chunks one after the other, each of one slice or of several. The pass interchange-sub-chunks then interchanges their
+// loops.
 
 // cut describes how the slices of a pipeline become GEMMs: each GEMM takes one sub-chunk of width slices.
 type cut struct {
@@ -93,8 +93,8 @@ func (c *slicer) isLocal() expr.Expr {
 	return expr.Op("==", step, local)
 }
 
-// index returns the slice of this iteration: slice s, or, in exchanges between ranks, the slice of the rank
-// at distance s.
+// index returns the index of the slice of this iteration: s, or, in exchanges between ranks, the coordinate of the rank at
+// distance s. In a sum along a ring it is that of the rank s + 1 before this one.
 func (c *slicer) index() expr.Expr {
 	switch {
 	case c.team == nil:
@@ -117,8 +117,8 @@ func (c *slicer) distance() ranks.Offset {
 	return d
 }
 
-// shards returns the number of the current slice or block of slices. If each iteration takes one sub-chunk,
-// that is the iteration divided by the sub-chunks per slice.
+// shards returns the index of the current slice or block of slices. If each iteration takes one sub-chunk, that is the
+// iteration divided by the sub-chunks per slice.
 func (c *slicer) shards() expr.Expr {
 	if c.cut.bracket {
 		return ranks.Blocks(expr.Var(c.lowering.loop), c.cut.subChunks)
@@ -220,7 +220,7 @@ func (c *slicer) uneven(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	hostir.NoteDeclared(d, l.program, s, t).WithHint("choose another split")
 }
 
-// oneRun reports the first operand or result of a communication that is a sub-chunk but not contiguous in memory.
+// oneRun reports the first operand or result of a communication that is a sub-chunk, but not contiguous in memory.
 func (c *slicer) oneRun(s hostir.Stmt, tensors []*hostir.Tensor) {
 	for _, view := range tensors {
 		cut, ok := view.Of.(*hostir.Select)
@@ -236,8 +236,7 @@ func (c *slicer) oneRun(s hostir.Stmt, tensors []*hostir.Tensor) {
 	}
 }
 
-// ofAllRanks reports a gather along the axis that is cut: each sub-chunk would come from only some of the
-// ranks.
+// ofAllRanks reports a gather along the axis that is cut, in which each sub-chunk would come from only some of the ranks.
 func (c *slicer) ofAllRanks(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	l := c.lowering
 	d := hostir.Refuse(&l.errors, l.program, s, l.chooser(c.group, schedule.Split), schedule.Split,
@@ -272,9 +271,8 @@ func (c *slicer) cutAxis(t *hostir.Tensor, whole ...int) int {
 	return c.along[t]
 }
 
-// wholeAxes lists the axes of a statement's result that sub-chunks do not cut. These are the axis of the
-// pipeline, the axis along which the statement concatenates, slices or folds, and the axes that a reshape
-// combines or splits.
+// wholeAxes lists the axes of a statement's result that sub-chunks must not cut. These are the axis of the pipeline, the
+// axis of a concat or slice, the columns of a kernel that needs whole rows, and the axes that a reshape combines or splits.
 func wholeAxes(s hostir.Stmt, loop int) []int {
 	switch s := s.(type) {
 	case *hostir.Concat:
@@ -316,9 +314,10 @@ func (c *slicer) oneElement(st step) {
 		WithHint("leave out split")
 }
 
-// follow chooses the sub-chunk of a statement's results: the one that needs only the current sub-chunks of its operands. It
-// returns the axis along which the results are cut. It reports an error if the statement would need other sub-chunks of its
-// operands, which are not computed yet, or would make others than a sum needs.
+// follow chooses the axis along which the results of a statement are cut, and returns it. A sub-chunk of the results then
+// needs only the current sub-chunks of the operands. follow reports an error if the statement would need other sub-chunks
+// of its operands, which are not computed yet, or if a sum takes the results in other sub-chunks than the statement can
+// compute.
 func (c *slicer) follow(s hostir.Stmt, whole []int) int {
 	out, axes := hostir.Result(s), hostir.AxisMap(s)
 	for i, t := range hostir.Uses(s) {
@@ -343,7 +342,8 @@ func (c *slicer) follow(s hostir.Stmt, whole []int) int {
 	return cut
 }
 
-// makesAll reports a statement that makes all sub-chunks in one step, although a sum takes them one by one.
+// makesAll reports a statement that computes all sub-chunks of its result in one step, although a sum takes them one by
+// one.
 func (c *slicer) makesAll(s hostir.Stmt, t *hostir.Tensor, along int) {
 	p := c.lowering.program
 	d := hostir.Refuse(&c.lowering.errors, p, s, c.lowering.chooser(c.group, schedule.Split), schedule.Split,

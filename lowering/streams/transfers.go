@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/transports"
 )
 
-// exchange returns statements that send to one rank of the team and receive from another. They use NCCL, or shared
-// memory, or shared memory intra-node and NCCL inter-node. The ready flag comes first, and the waits last.
+// exchange returns statements that send to one rank of the team and receive from another. They use NCCL, or shared memory, or
+// shared memory intra-node and NCCL inter-node. In shared memory the ready flag comes first. The waits are last.
 func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.Expr) []hostir.Stmt {
 	pair := transferPair{c: c, stmt: s, from: from, into: into, to: c.team.Rank(to), of: c.team.Rank(of)}
 	backend := hostir.BackendOf(c.via(s))
@@ -56,7 +56,7 @@ func (p transferPair) grouped(backend hostir.Backend, locality hostir.Locality) 
 	return []hostir.Stmt{&hostir.StartCoalescing{Info: hostir.InfoFrom(p.stmt, "")}, recv, send, end}, p.wait(end.Handle)
 }
 
-// shared returns the pair through shared memory: the statement that sets the ready flag, the copy, and the
+// shared returns the pair through shared memory: the statements that share the memory and set the ready flag, the copy, and the
 // waits.
 func (p transferPair) shared(backend hostir.Backend, locality hostir.Locality) (ready, copied, waits []hostir.Stmt) {
 	send, recv := p.transfers(backend, locality)
@@ -80,8 +80,8 @@ func (p transferPair) wait(handles ...string) []hostir.Stmt {
 	return list
 }
 
-// via returns the transport that the schedule chooses for a communication. Along the mesh axis that connects nodes, and if that
-// transport has no point-to-point transfers, it returns NCCL instead.
+// via returns the transport that the schedule chooses for a communication. It returns NCCL instead along the mesh axis that
+// connects nodes, and if the chosen transport has no point-to-point transfers.
 func (c *slicer) via(s hostir.Stmt) string {
 	via := c.lowering.choice(s, schedule.Via)
 	if c.team.Name == c.lowering.program.Choices.Get(schedule.Nodes) || !transports.Named(via).Pairs {

@@ -30,8 +30,8 @@ func madeView(s hostir.Stmt) bool {
 	return out != nil && out.Role == hostir.View
 }
 
-// mayAddTo reports whether a ring may overwrite a tensor with sums. The tensor must be internal to the
-// program, and neither it nor the tensor that it is a view of may have another reader.
+// mayAddTo reports whether a ring may overwrite a tensor with sums. Neither the tensor nor a tensor that it
+// is a view of may be an input or an output, or have more than one reader.
 func (u *uses) mayAddTo(t *hostir.Tensor) bool {
 	for ; t != nil; t = u.viewed[t] {
 		if t.Role == hostir.Input || t.Role == hostir.Output || u.readers[t] > 1 {
@@ -41,8 +41,9 @@ func (u *uses) mayAddTo(t *hostir.Tensor) bool {
 	return true
 }
 
-// KeepsParts reports whether the program needs the parts of a sum over ranks after the sum. The body must be
-// one whose views are not marked yet.
+// KeepsParts reports whether a sum over ranks must keep its parts, because they are inputs, outputs, or read
+// by another statement. In body, no view may have its role yet: KeepsParts takes every statement that can
+// make a view for one that does.
 func KeepsParts(body []hostir.Stmt) bool {
 	u := usesIn(body, hostir.MakesView)
 	for _, s := range body {

@@ -7,9 +7,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// AssignTransport sets the backend of every communication without one: the transport of the schedule if it carries
-// this collective, and NCCL otherwise. Transfers of a point-to-point pipeline already have the backend of the schedule.
-// If no transfer of the program uses CUDA IPC, its fallback variant replaces it.
+// AssignTransport sets the backend of every communication without one: the transport of the schedule if it carries this
+// collective, and NCCL otherwise. Transfers of a point-to-point pipeline already have their backend. If no transfer of
+// the program uses CUDA IPC, its fallback variant replaces it, without choices of via, copy and signals.
 //
 // Requires: all transfers between ranks are communications.
 // Establishes: every communication has a backend.

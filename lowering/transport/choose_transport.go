@@ -9,14 +9,13 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// ChooseTransport makes a fallback variant if the schedule has transport: auto. The program itself uses
-// CUDA IPC. The variant, for ranks that cannot all share memory, uses CUDA IPC within nodes and NCCL between nodes. All
-// later passes run on both. By measurements, put is faster for programs that scatter sums, and get for those that only
-// gather. The pass keeps choices of via, and adds no variant if via is never CUDA IPC. Pipelines that exchange no shards
-// use NCCL.
+// ChooseTransport makes a fallback variant if the schedule has transport: auto. The program itself uses CUDA IPC. The
+// variant, for ranks that cannot all share memory, uses CUDA IPC within nodes and NCCL between nodes. All later passes run
+// on both. By measurements, put is faster for programs that scatter sums, and get for those that only gather. The pass
+// keeps choices of via, and adds no variant if via is never CUDA IPC, or if pipelines exchange no shards from rank to rank.
 //
 // Requires: each transfer between ranks is a separate statement.
-// Establishes: every communication has one transport.
+// Establishes: the schedule has no transport: auto.
 //
 //	before: choices pipeline p2p, transport auto, ...
 //	after:  choices pipeline p2p, all.via ipc-get, ...

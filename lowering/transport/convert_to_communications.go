@@ -26,9 +26,8 @@ import (
 //	Reduce     yes            yes                 same     ReduceScatter
 //	Reduce     yes            no                  differ   Reduce
 //
-// Requires: a Set or Reduce is one step, or local; the axes that it gathers or scatters are outermost in their buffers.
-// Establishes: every other statement is local to a rank. A rank's own part of a whole tensor is a view if it has the
-// layout of its buffer.
+// Requires: each Set or Reduce is a single movement of data between ranks, or local; the axes that it gathers or scatters are outermost
+// in their buffers.
 //
 //	before: A_all_s = Set(A_s)                   A_s [DIDx(D), m, K], A_all_s [D, m, K]
 //	after:  gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s); Wait(gather)
@@ -123,8 +122,8 @@ func (c *converter) between(m shard.Movement, comm *hostir.Communication) {
 	}
 }
 
-// onTeam sets the team, all ranks of a 1-D mesh, and the root: the first rank of the other mesh that is also in the team.
-// Without such a rank there is no communication, and it clears the type.
+// onTeam sets the team, all ranks of a mesh with one axis, and the root: the first rank of the other mesh that is also in the team.
+// Without such a rank there is no communication, and onTeam clears the type.
 func onTeam(comm *hostir.Communication, team, other *domain.Mesh) {
 	root, ok := shard.CommonRank(other, team)
 	if !ok {
@@ -135,8 +134,8 @@ func onTeam(comm *hostir.Communication, team, other *domain.Mesh) {
 	comm.Root = expr.Int(slices.Index(team.Ranks, root))
 }
 
-// broadcast sets team and root of a Broadcast. The root is a rank of the result's mesh if such a rank has the data.
-// Otherwise it joins the team as the last rank.
+// broadcast sets team and root of a Broadcast. The team is the result's mesh. The root is a rank of the team that has the operand, if
+// there is one. Otherwise the first rank of the operand's mesh joins the team as the last rank.
 func (c *converter) broadcast(m shard.Movement, comm *hostir.Communication) {
 	comm.Type, comm.Mesh = collective.Broadcast, m.Out.Mesh
 	root, ok := shard.CommonRank(m.In.Mesh, m.Out.Mesh)

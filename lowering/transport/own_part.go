@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/shard"
 )
 
-// ownPart replaces a Set of a rank's local shard of a whole tensor by a view. If the result is a caller's buffer or a
-// view, or has another layout, ownPart keeps the Set, with the view as its operand.
+// ownPart replaces a Set that takes a rank's local shard from a whole tensor by a view. If the result is a caller's
+// buffer or a view, or has another layout, ownPart keeps the Set, with the view as its operand.
 func (c *converter) ownPart(s hostir.Stmt) []hostir.Stmt {
 	m := shard.Describe(s)
 	along, view := ranks.Along(m.In.Mesh, m.Shifts[0].Mesh), *m.Out
@@ -20,7 +20,7 @@ func (c *converter) ownPart(s hostir.Stmt) []hostir.Stmt {
 		Index: along.Coordinate, Parts: along.Size,
 	}
 	if m.Out.Role == hostir.Temp && liesAs(&view, m.Out) {
-		m.Out.Role, m.Out.Of = hostir.View, hostir.MadeAs(view.Of, m.Out) // keeps its layout, which its views also have
+		m.Out.Role, m.Out.Of = hostir.View, hostir.MadeAs(view.Of, m.Out) // m.Out keeps its layout, because its views have the same order of axes
 		return nil
 	}
 	view.Name = c.names.Fresh(m.In.Name + "_own")

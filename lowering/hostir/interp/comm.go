@@ -9,9 +9,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// transfer issues the statements that concern communication. A communication runs on the stream
-// of its team. It starts after the tasks that were issued to the current stream before, and Wait
-// makes the current stream follow its end.
+// transfer issues the statements that concern communication. A communication over NCCL or UCC runs on the stream of its
+// team. It starts after the tasks that were issued to the current stream before, and Wait makes the current stream
+// follow its end.
 func (r *rank) transfer(s hostir.Stmt) error {
 	switch s := s.(type) {
 	case *hostir.StartCoalescing:
@@ -44,8 +44,8 @@ func (r *rank) transfer(s hostir.Stmt) error {
 	return nil
 }
 
-// wait makes the current stream follow the end of a communication. A rank that took no
-// part in it waits for nothing.
+// wait makes the current stream follow the end of a communication. On a rank that never started the communication it
+// does nothing.
 func (r *rank) wait(s *hostir.Wait) error {
 	if r.started[s.Handle] == nil {
 		return nil

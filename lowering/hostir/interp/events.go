@@ -15,10 +15,10 @@ type Event struct {
 	Rank      int         // -1 for meetings of ranks
 	Stmt      hostir.Stmt // nil for the caller's work between calls
 	Iteration []int64     // of the enclosing loops, outermost first
-	// Stream is the stream of the event, which follows earlier events there. It is empty for meetings of ranks, and for signals
-	// until a stream waits for them.
+	// Stream is the stream of the event, which follows earlier events there. It is empty for meetings of ranks, and for tasks
+	// that only stand for a done flag or a skipped transfer. Iteration is then nil.
 	Stream string
-	Call   int   // number of the call, from 1
+	Call   int   // index of the call, from 1; 0 for a task that only stands for a done flag or a skipped transfer
 	After  []int // events that have to end before this one begins
 	// Accesses lists the elements that the event accesses, including elements in memory of other ranks.
 	Accesses []Access
@@ -29,14 +29,14 @@ type Access struct {
 	Rank      int
 	Stmt      hostir.Stmt // nil for the caller
 	Iteration []int64
-	Buffer    *float64 // identifies the buffer
-	Elements  []int64  // of the buffer
+	Buffer    *float64 // address of the first element, which identifies the buffer; nil if it is empty
+	Elements  []int64  // indices in the buffer
 	Writes    bool
 }
 
-// Events lists the tasks of all ranks in two calls of a program, and the predecessors of each task. This describes all
-// orders of execution at once. The events of a rank on streams are in the order of issue. Each statement of the program
-// has to run on one rank or communicate. Events returns an error if some task can never run.
+// Events lists the tasks of all ranks in two calls of a program, and the predecessors of each task. This describes all orders
+// of execution at once. The events of a rank on streams are in the order of issue. Each statement of the program has to run on
+// one rank or communicate. nodes is as in RunOn. Events returns an error if some task can never run.
 func Events(nodes []int, p *hostir.Program) ([]Event, error) {
 	m, err := newMachine(nodes, p)
 	if err != nil {
@@ -110,7 +110,7 @@ func (r *rank) touches(s hostir.Stmt, reads []*view, writes ...*view) []touch {
 	return list
 }
 
-// sides lists the accesses of a rank in a collective. If the collective has a root, only the root has both sides.
+// sides lists the accesses of a rank in a communication. In a collective with a root, only the root has both sides.
 func (p *part) sides() []touch {
 	c, ok := p.stmt.(*hostir.Communication)
 	if !ok || c.Root == nil || p.root == int64(slices.Index(p.team, p.rank.number)) {

@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// exchange moves the data of a meeting. It reads the inputs of all ranks before it writes any output. It moves buffers in memory
-// order.
+// exchange moves the data of a meeting. It reads the inputs of all ranks before it writes any output. Messages and collectives
+// move buffers in memory order.
 func (m *meeting) exchange() error {
 	parts := slices.Clone(m.parts)
 	slices.SortFunc(parts, func(a, b *part) int {

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// ipcTransfer is one transfer over CUDA IPC. The owner of a buffer sets its ready flag; the copier waits for it, copies and sets
-// the done flag. Each flag is an edge of the task graph in one direction, so the ranks do not have to meet.
+// ipcTransfer is one transfer over CUDA IPC. The owner of a buffer sets its ready flag; the copier waits for the flag, copies
+// and sets the done flag. Each flag is an edge of the task graph in one direction, so the ranks do not have to meet.
 type ipcTransfer struct {
 	owner, copier *part
 	puts          bool          // the copier is the sender
@@ -64,7 +64,7 @@ func (m *machine) sameNode(rank, other int) bool {
 	return len(m.nodes) == 0 || m.nodes[slices.Index(ranks, rank)] == m.nodes[slices.Index(ranks, other)]
 }
 
-// ipcTransfer returns the transfer between two ranks through one exchange in this iteration.
+// ipcTransfer returns the transfer between two ranks through one exchange in this iteration, and makes it if necessary.
 func (r *rank) ipcTransfer(e *hostir.Exchange, owner, copier int) *ipcTransfer {
 	key := fmt.Sprint(e.Send.Handle, e.Recv.Handle, r.Key(r.Loops), r.calls, owner, copier)
 	m := r.machine
@@ -75,7 +75,7 @@ func (r *rank) ipcTransfer(e *hostir.Exchange, owner, copier int) *ipcTransfer {
 	return m.transfers[key]
 }
 
-// setReady sets the flag that allows the peer to use the buffer. Wait waits for the done flag.
+// setReady issues the task that sets the ready flag, which allows the peer to use the buffer. A Wait waits for the done flag.
 func (r *rank) setReady(s *hostir.P2PCommunication, p *part, l *ipcTransfer) {
 	l.owner, l.ready = p, r.issue(r.current, s, nil)
 	back := r.machine.tasks.Add(r.number, s, r.current, nil)
@@ -83,7 +83,7 @@ func (r *rank) setReady(s *hostir.P2PCommunication, p *part, l *ipcTransfer) {
 	r.started.Note(r.Issue, s.Handle, back)
 }
 
-// copy moves the data after the ready flag is set, on the copy stream.
+// copy issues the task that moves the data, on the copy stream, after the ready flag is set.
 func (r *rank) copy(s *hostir.P2PCommunication, p *part, l *ipcTransfer) {
 	l.copier = p
 	l.done = r.issue(r.stream(hostir.CopyStream), s, l.move, r.current.Last())
@@ -130,7 +130,7 @@ func tie(waits []*tasks.Task, set *tasks.Task) {
 	}
 }
 
-// unanswered describes transfers with only one side.
+// unanswered describes the first transfer with only one side; nil if there is none.
 func (m *machine) unanswered() []string {
 	var lines []string
 	for _, l := range m.transferOrder {

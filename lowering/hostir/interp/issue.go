@@ -140,10 +140,12 @@ func (r *rank) compute(s hostir.Stmt) error {
 	return nil
 }
 
-// operands returns the buffers that a statement reads. A buffer is nil if this rank has no part of it.
+// operands returns the buffers that a statement reads. A buffer is nil if this rank has no part of the
+// tensor.
 func (r *rank) operands(s hostir.Stmt) ([]*view, error) { return r.parts(s, hostir.Uses(s)) }
 
-// results returns the buffers that a statement writes.
+// results returns the buffers that a statement writes. A buffer is nil if this rank has no part of the
+// tensor.
 func (r *rank) results(s hostir.Stmt) ([]*view, error) { return r.parts(s, hostir.Defs(s)) }
 
 func (r *rank) parts(s hostir.Stmt, tensors []*hostir.Tensor) ([]*view, error) {
@@ -157,7 +159,7 @@ func (r *rank) parts(s hostir.Stmt, tensors []*hostir.Tensor) ([]*view, error) {
 	return views, nil
 }
 
-// alias makes the result of a Reshape, Broadcast or Permute a view of its operand.
+// alias makes the result of a Reshape, Broadcast, Permute or Slice a view of its operand.
 func (r *rank) alias(s hostir.Stmt, in *view) (*view, error) {
 	w := in.Aliased(s)
 	if w.Whole {

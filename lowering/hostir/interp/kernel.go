@@ -37,7 +37,7 @@ func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 	}, nil
 }
 
-// kernel returns the work of a statement, which may depend on the rank.
+// kernel returns the work of a statement of any type. The work may depend on the rank.
 func (r *rank) kernel(s hostir.Stmt, results, in []*view) (func() error, error) {
 	switch s := s.(type) {
 	case *hostir.Attention:
@@ -85,7 +85,7 @@ func taken(s hostir.Stmt, ranges []hostir.Range, out *view, in []*view) func() e
 // fused returns the work of a fused kernel, row by row.
 func fused(s *hostir.Fused, results, in []*view) func() error {
 	out, columns := results[0], s.Columns()
-	outer, apart := slices.Clone(out.Size), make([]int64, len(results)) // how far apart the columns of a result are
+	outer, apart := slices.Clone(out.Size), make([]int64, len(results)) // the stride of a result's columns; 0 if it has one
 	wide := s.Body.Rows(s.HasRows())[len(in):]
 	if last := lastAxis(s.Out[0]); last >= 0 && !s.FoldsRows() {
 		outer[last] = 1

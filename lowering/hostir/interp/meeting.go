@@ -13,7 +13,7 @@ import (
 type part struct {
 	rank *rank
 	stmt hostir.Stmt
-	key  string // of the team; its meetings take place in order
+	key  string // of the team; meetings with the same key take place in order
 	team []int  // world ranks; sender and receiver for a point-to-point pair
 	in   []*view
 	out  *view
@@ -56,8 +56,8 @@ func (r *rank) join(p *part, on *tasks.Stream) *meeting {
 	return m
 }
 
-// matchMeetings checks that the ranks of each meeting issue the same communication. A meeting that a rank never reaches cannot
-// take place.
+// matchMeetings checks that the ranks of each meeting issue the same communication. It blocks the task of a meeting that a rank
+// never reaches.
 func (m *machine) matchMeetings() error {
 	for _, meeting := range m.order {
 		if err := meeting.match(); err != nil {

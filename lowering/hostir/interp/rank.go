@@ -17,7 +17,7 @@ type rank struct {
 	streams   map[string]*tasks.Stream
 	current   *tasks.Stream // of the current statement
 	views     map[*hostir.Tensor]*view
-	aliases   map[*hostir.Tensor]bool     // views that a Reshape, Broadcast or Permute made
+	aliases   map[*hostir.Tensor]bool     // views that a Reshape, Broadcast, Permute or Slice made
 	started   hostir.Started[*tasks.Task] // the tasks that a Wait waits for
 	turns     map[string]int              // how many meetings of a team this rank has joined
 	group     []*part                     // communications of the open group
@@ -37,7 +37,7 @@ func newRank(m *machine, number int) *rank {
 	return r
 }
 
-// issue appends a task to a stream. It also runs after the tasks in after.
+// issue appends a task to a stream. The task also runs after the tasks in after.
 func (r *rank) issue(s *tasks.Stream, stmt hostir.Stmt, run func() error, after ...*tasks.Task) *tasks.Task {
 	t := r.machine.tasks.Issue(r.number, stmt, s, run, after...)
 	r.machine.notes[t] = &note{stream: s, call: r.calls, iteration: r.Iteration(r.Loops)}
@@ -45,7 +45,7 @@ func (r *rank) issue(s *tasks.Stream, stmt hostir.Stmt, run func() error, after 
 }
 
 // call issues one call of the program. The caller fills the inputs, the statements run, and the caller reads the outputs
-// (not in a rehearsal) and overwrites the inputs. The caller's work is on its stream.
+// (not in a rehearsal) and overwrites the inputs. The caller's work is on the caller's stream.
 func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 	r.calls++
 	r.started = hostir.Started[*tasks.Task]{}

@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// crosses reports whether a statement that computes takes elements of other ranks, as
-// statements do until communications are inserted.
+// crosses reports whether a statement that computes takes elements of other ranks. Before
+// convert-to-communications statements may.
 func crosses(s hostir.Stmt) bool { return !onOneMesh(s) || len(crossed(s)) > 0 }
 
 // onOneMesh reports whether operands and results live on the same mesh.
@@ -91,7 +91,8 @@ func (r *rank) together(s hostir.Stmt) error {
 }
 
 // teamOf lists the ranks that run a statement together with this rank. On one mesh they have the same
-// coordinates along the axes along which nothing moves: other ranks may be at another slice of a pipeline.
+// coordinates along the axes along which nothing moves, because other ranks may be at another slice of a
+// pipeline. Otherwise they are all ranks of the meshes of the statement's tensors.
 func (r *rank) teamOf(s hostir.Stmt) []int {
 	var team []int
 	for _, t := range slices.Concat(hostir.Uses(s), hostir.Defs(s)) {
@@ -114,8 +115,8 @@ func (r *rank) teamOf(s hostir.Stmt) []int {
 	return team
 }
 
-// reshard puts whole operands together from the shards of all ranks, runs the statement on them, and
-// writes each rank's shard of the results.
+// reshard assembles whole operands from the shards of all ranks, runs the statement on them, and writes each
+// rank's shard of the results.
 func reshard(s hostir.Stmt, parts []*part) error {
 	whole := make([]*view, len(hostir.Uses(s)))
 	for i, t := range hostir.Uses(s) {
@@ -172,7 +173,7 @@ func wholeView(t *hostir.Tensor) *view {
 	return newBuffer(&all)
 }
 
-// share returns the window of a rank on the whole of t.
+// share returns a rank's window of whole, which has the elements of t on all ranks.
 func share(whole *view, t *hostir.Tensor, rank int) *view {
 	w := &view{data: whole.data, Window: whole.Window}
 	w.Size = slices.Clone(whole.Size)

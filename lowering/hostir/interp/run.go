@@ -18,7 +18,8 @@ func (m *machine) run(seed uint64) error {
 	return err
 }
 
-// deadlock reports the wait of every stuck rank.
+// deadlock returns an error with the wait of every stuck rank, the first communication that a rank does not
+// reach, and the first one-sided transfer over CUDA IPC.
 func (m *machine) deadlock() error {
 	var lines []string
 	for _, r := range m.ranks {

@@ -7,15 +7,15 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// peerPart is one transfer of a sum: the elements of the result that it adds to, or stores.
+// peerPart is one summand or one transfer of a PeerReadSum, with the elements of the result that it adds to, or stores.
 type peerPart struct {
 	rank     int          // the owner of the memory
 	of       *view        // the result, or a part of it
 	transfer *ipcTransfer // nil for the part of the rank that sums
 }
 
-// peerReadSum issues one task. It waits for all ready flags of the body, reads and adds the peers' elements or stores the sum
-// there, and sets the done flags.
+// peerReadSum issues one task. The task waits for all ready flags of the body, adds the peers' elements, stores the sum in
+// memory of peers that receive it, and sets the done flags.
 func (r *rank) peerReadSum(s *hostir.PeerReadSum) error {
 	if !r.holds(s.Out) {
 		return nil
@@ -52,7 +52,7 @@ func (r *rank) accessPeer(p *part, l *ipcTransfer) {
 	r.peerParts = append(r.peerParts, peerPart{p.peer(), p.in[0], l})
 }
 
-// sum adds the parts in their order, in fp32, and rounds once. Then it stores the result in memory of peers.
+// sum adds the parts in the order of the list, in fp32, and rounds once. Then it stores the result in memory of peers.
 func (r *rank) sum(s *hostir.PeerReadSum, out, own *view, parts []peerPart) error {
 	result, ok := out.contiguous()
 	if !ok {

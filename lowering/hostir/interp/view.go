@@ -35,14 +35,14 @@ func (v *view) each(visit func(at int64)) {
 	walk(v.Size, [][]int64{v.Stride}, []int64{v.Offset}, func(at []int64) { visit(at[0]) })
 }
 
-// read copies the elements, without axes that the buffer lacks.
+// read copies the elements in logical row-major order.
 func (v *view) read() *Array {
 	a := &Array{Shape: slices.Clone(v.Size), Data: make([]float64, 0, v.Elements())}
 	v.each(func(at int64) { a.Data = append(a.Data, v.data[at]) })
 	return a
 }
 
-// from returns size elements of an axis, starting at start.
+// from returns the view of size elements along an axis, starting at index start.
 func (v *view) from(axis int, start, size int64) *view {
 	p := &view{data: v.data, Window: v.Window}
 	p.Offset += start * v.Stride[axis]

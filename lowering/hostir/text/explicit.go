@@ -58,7 +58,8 @@ func (x *explicit) inside(s hostir.Stmt) hostir.Stmt {
 	return s
 }
 
-// make appends the statement that makes a view.
+// make appends the statement that makes a view. For an Either it appends a branch, or merges the branch into the last statement if
+// that fits.
 func (x *explicit) make(out []hostir.Stmt, v *hostir.Tensor) []hostir.Stmt {
 	of, ok := v.Of.(*hostir.Either)
 	if !ok {
@@ -74,7 +75,7 @@ func (x *explicit) make(out []hostir.Stmt, v *hostir.Tensor) []hostir.Stmt {
 	return append(out, branch)
 }
 
-// side lists the statements for one side of an Either, including the view itself.
+// side lists the statements for one side of an Either, which end with the one that makes the view v.
 func (x *explicit) side(v, side *hostir.Tensor) []hostir.Stmt {
 	var list []hostir.Stmt
 	for _, t := range hostir.ViewsOf(hostir.Uses(side.Of)) {
@@ -85,7 +86,8 @@ func (x *explicit) side(v, side *hostir.Tensor) []hostir.Stmt {
 	return append(list, hostir.MadeAs(side.Of, v))
 }
 
-// fits reports whether a branch on views can be merged into the previous one.
+// fits reports whether a branch on views can be merged into the previous one: they have the same or opposite conditions, the same
+// position, and at most one note.
 func fits(last, branch *hostir.If) bool {
 	same := last.Cond.String() == branch.Cond.String() || last.Cond.String() == expr.Opposite(branch.Cond).String()
 	return same && last.Pos == branch.Pos && (last.Note == "" || branch.Note == "" || last.Note == branch.Note)

@@ -16,8 +16,8 @@ func bodyObjects(body []hostir.Stmt, world int) []object {
 	return list
 }
 
-// statementObject returns op, the fields of the statement, its ranks if they are not all ranks, position and note, and bodies
-// last.
+// statementObject returns a statement as an object: op, the fields, the ranks if not all ranks run the statement, position
+// and note, and bodies last.
 func statementObject(s hostir.Stmt, world int) object {
 	o := append(object{{"op", hostir.Op(s)}}, fields(s)...)
 	if _, sets := s.(*SetCurrentStream); sets {
@@ -36,8 +36,8 @@ func statementObject(s hostir.Stmt, world int) object {
 	return o
 }
 
-// fields returns the fields that are present. For statements that compute, "out" and the list "in" come first, and then
-// the list "further" of other results.
+// fields returns the fields that are present. For statements that compute, "out" with the first result, the list "in" and the list
+// "further" of other results come first.
 func fields(s hostir.Stmt) object {
 	var o object
 	_, current := s.(*hostir.GetCurrentStream)

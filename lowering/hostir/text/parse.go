@@ -9,8 +9,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Parse reads the text form of Print: Parse(Print(p)) is p, without fields that are not part of the text form. The body may
-// contain empty lines and lines that start with "#". Errors are *diag.Errors with positions in the text, one per wrong line.
+// Parse reads the text form of Print: Parse(Print(p)) is p, without fields that are not part of the text form. The text may
+// contain lines that start with "#", and the body may contain empty lines. Errors are *diag.Errors with positions in the
+// text, one per wrong line.
 func Parse(filename, text string) (*hostir.Program, error) {
 	program := &hostir.Program{}
 	p := &parser{file: filename}
@@ -57,14 +58,15 @@ type parser struct {
 	lines      map[hostir.Stmt]diag.Pos
 }
 
-// begin starts a program after a line of the text.
+// begin starts to parse a program that begins after the given line of the text.
 func (p *parser) begin(program *hostir.Program, line int) {
 	p.program, p.start, p.inHeader = program, line+1, true
 	p.params, p.meshes, p.tensors = map[string]int64{}, map[string]*domain.Mesh{}, map[string]*hostir.Tensor{}
 	p.blocks, p.lines = []*[]hostir.Stmt{&program.Body}, map[hostir.Stmt]diag.Pos{}
 }
 
-// finish ends a program.
+// finish removes the statements that make views or set the current stream from a parsed program, and stores views and
+// streams in its tensors and statements.
 func (p *parser) finish() {
 	p.foldViews()
 	p.program.Body, _ = p.folded(p.program.Body, current{})
@@ -161,7 +163,7 @@ func (p *parser) meshLine() {
 	p.program.Meshes = append(p.program.Meshes, m)
 }
 
-// maxRanks limits the ranks that one line can declare.
+// maxRanks limits the ranks of one range, such as 0..3.
 const maxRanks = 1 << 16
 
 func (p *parser) rankRange(m *domain.Mesh) {

@@ -32,7 +32,8 @@ func (p *parser) arguments(fields []hostir.Field) {
 	}
 }
 
-// begins reports whether a field comes next, and neither the end nor a field that may follow it.
+// begins reports whether an optional field comes next: its word or, if it has none, neither the end of an argument
+// nor the word of a field in rest.
 func (p *parser) begins(f hostir.Field, rest []hostir.Field) bool {
 	if f.Word != "" {
 		return p.starts(f.Word)
@@ -40,7 +41,7 @@ func (p *parser) begins(f hostir.Field, rest []hostir.Field) bool {
 	return !p.startsArgumentEnd() && !p.startsOne(rest)
 }
 
-// startsOne reports whether the word of one of the given fields comes next.
+// startsOne reports whether the word of one of the given fields comes next, as a keyword.
 func (p *parser) startsOne(of []hostir.Field) bool {
 	return slices.ContainsFunc(of, func(f hostir.Field) bool { return f.Word != "" && p.starts(f.Word) })
 }
@@ -54,13 +55,14 @@ func (p *parser) starts(words string) bool {
 	return is
 }
 
-// startsArgumentEnd reports whether an argument ends here. Then the word before was a tensor's name and not a keyword.
+// startsArgumentEnd reports whether an argument ends here. Then the previous word is the name of a tensor and not a
+// keyword.
 func (p *parser) startsArgumentEnd() bool {
 	p.SkipSpace()
 	return p.At >= len(p.Text) || p.Text[p.At] == ',' || p.Text[p.At] == ')'
 }
 
-// The values of some string types.
+// The values of Backend and Locality, without the empty ones.
 var (
 	backends   = lists.Map(transports.Rows(), func(r transports.Row) hostir.Backend { return hostir.Backend(r.Title) })
 	localities = []hostir.Locality{hostir.IntraNode, hostir.InterNode}
@@ -102,7 +104,7 @@ func (p *parser) value(f hostir.Field, rest []hostir.Field) {
 	}
 }
 
-// nameOf parses the name in a field, or a function: "gelu", "scale(0.125)".
+// nameOf parses the name in a field, or a function such as "scale(0.125)" in a field for functions.
 func (p *parser) nameOf(f hostir.Field) string {
 	switch f.Key {
 	case "fn", "reduce":
@@ -136,7 +138,7 @@ func oneOf[T ~string](p *parser, what string, list []T) T {
 	return ""
 }
 
-// either parses the word for true, or the word for false.
+// either parses a bool. words is the word for true or, with "|", the words for true and for false.
 func (p *parser) either(v *bool, words string) {
 	yes, no, both := strings.Cut(words, "|")
 	text, at := p.Until(",)")

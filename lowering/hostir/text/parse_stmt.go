@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// bodyLine parses one statement, and adds it to the list that its indentation selects.
+// bodyLine parses one statement, and appends it to the list that its indentation selects.
 func (p *parser) bodyLine() {
 	spaces := len(p.Text) - len(strings.TrimLeft(p.Text, " "))
 	depth := spaces / 2
@@ -120,7 +120,7 @@ func (p *parser) assignment(names []string, namesAt int) hostir.Stmt {
 	return p.call(s)
 }
 
-// call parses the parentheses of a statement and the text after them.
+// call parses the parentheses of a statement, and the steps of a fused kernel or the colon after them.
 func (p *parser) call(s hostir.Stmt) hostir.Stmt {
 	if !takesArguments(s) {
 		return s
@@ -150,7 +150,8 @@ func (p *parser) forLine() hostir.Stmt {
 	return s
 }
 
-// first parses "1.." before the count of a loop. Without it, it returns 0.
+// first parses the first iteration and ".." before the count of a loop, such as "1..". Without them, it
+// returns 0.
 func (p *parser) first() int64 {
 	before, _, ok := strings.Cut(p.Text[p.At:], "..")
 	n, err := strconv.ParseInt(strings.TrimSpace(before), 10, 32)

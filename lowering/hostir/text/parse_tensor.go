@@ -58,7 +58,7 @@ func (p *parser) tensorAttribute(t *hostir.Tensor) {
 	}
 }
 
-// decimal takes a number up to the next comma or position.
+// decimal parses a number up to the next comma or space.
 func (p *parser) decimal() float64 {
 	text, at := p.Until(", @")
 	v, err := strconv.ParseFloat(text, 64)
@@ -105,7 +105,7 @@ func (p *parser) axis() domain.Axis {
 	return domain.Axis{Extent: p.extent(",]")}
 }
 
-// extent takes an expression over the parameters; a plain number keeps no text.
+// extent parses an expression over the parameters. The extent of a plain number has no text.
 func (p *parser) extent(stops string) domain.Extent {
 	if p.Err != nil {
 		return domain.Extent{}

@@ -1,5 +1,5 @@
-// Package text converts host programs to text and JSON. --dump-after prints the text and Parse reads it back; JSON is for other
-// tools.
+// Package text converts host programs to text and JSON. The option --dump-after prints the text, and Parse reads it back. JSON
+// is for other tools.
 package text
 
 import (
@@ -12,8 +12,8 @@ import (
 )
 
 // Print returns the text form of a program: a header that declares parameters, meshes and tensors, an empty line, and one
-// statement a line, nested by two spaces. The fallback variant follows in the same form, after a line "fallback:".
-// Parse reads the text back.
+// statement per line, nested by two spaces. The fallback variant follows in the same form, after a line "fallback:". Parse
+// reads the text back.
 //
 //	program ag_matmul from "spec.yaml"
 //	param D = 4

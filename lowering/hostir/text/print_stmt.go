@@ -12,8 +12,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Statement returns the text of one statement without its body, position and note:
-// "A_s = Select(A, axis 0, index s)", "For s in S:".
+// Statement returns the text of one statement without nested statements, position and note: "A_s = Select(A,
+// axis 0, index s)", "For s in S:".
 func Statement(s hostir.Stmt) string {
 	switch s := s.(type) {
 	case *hostir.GetCurrentStream:
@@ -106,7 +106,8 @@ func value(of any) string {
 	panic(fmt.Sprintf("hostir: no text form for %T", of))
 }
 
-// rangeOf prints the range of a loop: "S", or "1..S" if its first iteration is 1.
+// rangeOf prints the range of a loop: "S", or "1..S" if the first iteration is 1. Another first iteration
+// replaces the 1.
 func rangeOf(s *hostir.For) string {
 	if s.First == 0 {
 		return s.Count.String()
@@ -114,7 +115,8 @@ func rangeOf(s *hostir.For) string {
 	return fmt.Sprintf("%d..%s", s.First, s.Count)
 }
 
-// fusedArgs prints the kernel and its operands. An operand with another name in its body is "Z_s as Z".
+// fusedArgs prints the kernel and its operands. An operand that has another name in the kernel's steps is
+// "Z_s as Z".
 func fusedArgs(s *hostir.Fused) []string {
 	args := []string{s.Kernel}
 	for i, t := range s.In {

@@ -18,7 +18,7 @@ type SetCurrentStream struct {
 // current is the current stream at a place of a text.
 type current struct {
 	stream hostir.StreamRef
-	path   bool // the stream depends on the path taken
+	path   bool // the stream depends on the path taken; stream is then unused
 }
 
 // is reports whether s is current on every path.
@@ -38,8 +38,8 @@ func (c current) outside(variable string) current {
 	return c
 }
 
-// behind returns the current stream after a list of statements, given the stream before it. leaves returns the stream that is
-// current after a statement, or false if the statement does not determine it.
+// behind returns the current stream after a list of statements, given the stream before the list. leaves returns the stream that
+// is current after a statement, or false if the statement does not change the current stream.
 func behind(body []hostir.Stmt, cur current, leaves func(hostir.Stmt) (hostir.StreamRef, bool)) current {
 	for _, s := range body {
 		switch s := s.(type) {
@@ -62,7 +62,7 @@ func atHead(s *hostir.For, cur current, leaves func(hostir.Stmt) (hostir.StreamR
 	return join(cur, behind(s.Body, cur, leaves).outside(s.Var))
 }
 
-// runsOn returns the stream that has to be current for a statement of the host IR; false if the statement needs none.
+// runsOn returns the stream that has to be current for a statement of the host IR; false if the statement is issued to no stream.
 func runsOn(s hostir.Stmt) (hostir.StreamRef, bool) {
 	switch s.(type) {
 	case *hostir.Allocate, *hostir.GetCurrentStream:
@@ -72,7 +72,8 @@ func runsOn(s hostir.Stmt) (hostir.StreamRef, bool) {
 	}
 }
 
-// written returns a body for printing: with statements that make its views, and SetCurrentStream where the stream changes.
+// written returns a copy of a body for printing, with statements that make its views, and a SetCurrentStream wherever the stream
+// changes.
 func written(body []hostir.Stmt) []hostir.Stmt {
 	out, cur := explicitStreams(withViews(body), current{})
 	if n := len(out); n > 0 && !cur.is(hostir.StreamRef{}) {
@@ -111,7 +112,8 @@ func explicitStreams(body []hostir.Stmt, cur current) ([]hostir.Stmt, current) {
 }
 
 // needs returns the stream that has to be current before a statement. For a branch it is the stream on which its sides begin. For
-// a loop it is the stream on which all iterations begin and end. It returns false if there is no such stream, or no single one.
+// a loop it is the stream on which all iterations begin and end. needs returns false if no stream has to be current, or if the
+// sides or iterations need different ones.
 func needs(s hostir.Stmt) (hostir.StreamRef, bool) {
 	switch s := s.(type) {
 	case *hostir.For:

@@ -24,7 +24,7 @@ type making struct {
 	cond expr.Expr  // the condition of that side; nil: none
 }
 
-// foldViews stores the statements that make views in their views, and removes them from the body.
+// foldViews removes the statements that make views from the body, and stores them in the Of fields of their views.
 func (p *parser) foldViews() {
 	f := &viewFolder{
 		parser: p, selected: map[*hostir.Tensor]bool{}, made: map[*hostir.Tensor][]making{}, allocates: hostir.Allocates(p.program),
@@ -38,7 +38,8 @@ func (p *parser) foldViews() {
 	}
 }
 
-// list folds one list, which is a side of a branch or in no branch.
+// list removes the statements that make views from one list. in and cond are the branch whose side the list is, and
+// the condition of that side; nil if it is no side of a branch.
 func (f *viewFolder) list(body []hostir.Stmt, in *hostir.If, cond expr.Expr) []hostir.Stmt {
 	var out []hostir.Stmt
 	for _, s := range body {
@@ -87,8 +88,8 @@ func (f *viewFolder) makesView(s hostir.Stmt) bool {
 	return out.Role == hostir.View && f.allocates && !f.selected[out]
 }
 
-// define sets the source of a view. All statements that make the view have to agree, or be of two kinds under opposite
-// conditions.
+// define sets the Of field of a view. All statements that make the view have to agree, or there are two different ones
+// under opposite conditions.
 func (f *viewFolder) define(t *hostir.Tensor) {
 	first := f.made[t][0]
 	var other *making
@@ -112,7 +113,7 @@ func (f *viewFolder) define(t *hostir.Tensor) {
 	hostir.ViewUnless(t, info, first.cond, other.stmt)
 }
 
-// refuse reports a statement.
+// refuse adds an error at the position of a statement in the text.
 func (f *viewFolder) refuse(s hostir.Stmt, format string, args ...any) {
 	f.errors.Add(f.lines[s], diag.HostIRSyntax, format, args...)
 }

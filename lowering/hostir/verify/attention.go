@@ -7,7 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// attention checks the operands and the additional results of an Attention. The first result is checked as for other statements.
+// attention checks the operands and the additional results of an Attention. The first result is also checked as for other
+// statements. It returns false after a breach.
 func (v *verifier) attention(s *hostir.Attention) bool {
 	a, known := domain.AttentionOf(s.Fn)
 	grad, n := s.IsGrad(), len(s.In)
@@ -49,13 +50,15 @@ func (v *verifier) attention(s *hostir.Attention) bool {
 	return ok && v.attends(s)
 }
 
-// sharesEvenly reports whether query heads share key heads in equal groups. Each block has whole groups, or is a part of one.
+// sharesEvenly reports whether query heads share key heads in groups of equal size, and each block of query heads has whole
+// groups or is a part of one group.
 func sharesEvenly(s domain.AttentionShape) bool {
 	return s.Share > 0 && s.InBlocks() && (s.Share*s.KeyHeads == s.QueryHeads || s.HeadsStep > 0 &&
 		s.Share*s.KeyHeads == s.QueryHeads*s.Blocks)
 }
 
-// attends checks that additional results of a lowered program are on the ranks of the first result.
+// attends checks that the additional results of a lowered program are split over the same mesh axes as the first result. It
+// returns false after a breach.
 func (v *verifier) attends(s *hostir.Attention) bool {
 	for i, row := range hostir.FurtherMaps(s) {
 		for axis, along := range row {

@@ -9,10 +9,10 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// bounds computes the least and greatest value of an expression over all ranks and iterations. It is exact for single variables,
-// and may be wider for other expressions.
+// bounds computes the least and greatest value of an expression over all ranks and iterations. The bounds are exact for single
+// variables, and may be wider for other expressions.
 type bounds struct {
-	names map[string]interval
+	names map[string]interval // the values of parameters, the rank, and the variables of the enclosing loops
 }
 
 type interval struct{ low, high int64 }
@@ -35,8 +35,8 @@ func newBounds(p *hostir.Program) *bounds {
 	return b
 }
 
-// each visits the value of e on each rank in each iteration, until visit returns false. It returns false if there are too many,
-// or if a division is not exact.
+// each visits the value of e on each rank in each iteration, until visit returns false. It returns false if ranks and iterations
+// are too many to visit, or if e has no value in one of them.
 func (b *bounds) each(e expr.Expr, ranks []int, visit func(rank int, value int64) bool) bool {
 	const most = 1 << 20
 	env, count := map[string]int64{}, int64(len(ranks))
@@ -67,7 +67,8 @@ func (b *bounds) each(e expr.Expr, ranks []int, visit func(rank int, value int64
 	return true
 }
 
-// step advances variables to their next values. After the last ones it starts again and returns false.
+// step advances the free variables to their next values. After the last values it resets them to the first ones and returns
+// false.
 func (b *bounds) step(env map[string]int64, free []string) bool {
 	for _, name := range free {
 		if env[name]++; env[name] <= b.names[name].high {

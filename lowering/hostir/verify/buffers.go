@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// buffers checks allocation, views and writes along a path.
+// buffers checks the allocations, views and writes of a statement on the current path.
 func (f *flow) buffers(s hostir.Stmt) {
 	switch s := s.(type) {
 	case *hostir.Allocate:
@@ -68,7 +68,7 @@ func (f *flow) view(s hostir.Stmt, out, in *hostir.Tensor) {
 	f.set(viewed, out, true)
 }
 
-// namesMemory checks a statement that makes a view.
+// namesMemory checks a statement that makes a view: the role of the view and, for a Permute, its layout.
 func (v *verifier) namesMemory(s hostir.Stmt) {
 	out, in := hostir.Result(s), hostir.Uses(s)[0]
 	if out.Role != hostir.View {

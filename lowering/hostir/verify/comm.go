@@ -38,8 +38,9 @@ func (v *verifier) communication(s *hostir.Communication) {
 	}
 }
 
-// places checks that the team includes all ranks that send or receive, and that a SendRecv has a rank at each position
-// on both sides.
+// places checks that the team includes all ranks of the operand and of the result, except on a side that only the root
+// needs. The two meshes of a SendRecv need only have the same number of ranks. A Broadcast must satisfy
+// receivesEverywhere. places returns false after a breach.
 func (v *verifier) places(s *hostir.Communication) bool {
 	if s.In.Mesh == nil || s.Out.Mesh == nil {
 		return true
@@ -62,8 +63,8 @@ func (v *verifier) places(s *hostir.Communication) bool {
 	return ok
 }
 
-// receivesEverywhere reports whether all ranks of a Broadcast's team have its result. A fixed root may lack the result
-// and only send. If the root depends on the iteration, every rank must have it.
+// receivesEverywhere reports whether all ranks of a Broadcast's mesh have its result. A fixed root may lack the result
+// and only send. If the root depends on the iteration, every rank must have the result.
 func receivesEverywhere(s *hostir.Communication) bool {
 	root, fixed := s.Root.(expr.Int)
 	for i, r := range s.Mesh.Ranks {
@@ -75,7 +76,8 @@ func receivesEverywhere(s *hostir.Communication) bool {
 	return true
 }
 
-// elements checks that the numbers of elements of operand and result fit the type and team of a communication.
+// elements checks that the numbers of elements of operand and result fit the type and team of a communication. It
+// returns false after a breach.
 func (v *verifier) elements(s *hostir.Communication) bool {
 	in, out, team := hostir.LocalElements(s.In), hostir.LocalElements(s.Out), s.TeamSize()
 	sent, received := s.Type.Row().Slices(team)
@@ -87,7 +89,7 @@ func (v *verifier) elements(s *hostir.Communication) bool {
 	return ok
 }
 
-// sides checks which side is split over the mesh axis.
+// sides checks that the operand and the result are split over the mesh axis as the type of the communication requires.
 func (v *verifier) sides(s *hostir.Communication) {
 	in, out := hostir.SplitAxis(s.In, s.MeshAxis) != hostir.Unmapped, hostir.SplitAxis(s.Out, s.MeshAxis) != hostir.Unmapped
 	form := s.Type.Row()

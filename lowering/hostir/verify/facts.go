@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// fact holds from a statement on, on the current path.
+// fact is a fact that holds from a statement on, on the current path.
 type fact struct {
 	kind factKind
 	what any // *Tensor or a name
@@ -33,7 +33,7 @@ const (
 	waitedFor // the handle was waited for
 )
 
-// outlives reports whether a fact that a loop adds holds after it.
+// outlives reports whether a fact of this kind that a loop adds holds after the loop.
 func (k factKind) outlives() bool {
 	return k == written || k == freed || k == started || k == waitedFor
 }
@@ -56,7 +56,8 @@ func (f *flow) set(kind factKind, what any, value bool) {
 	}
 }
 
-// undo reverts the changes since mark for which drop holds, newest first, and returns the others.
+// undo reverts the changes since mark for which drop holds, newest first. The other changes stay in the log.
+// It returns all changes since mark.
 func (f *flow) undo(mark int, drop func(change) bool) []change {
 	changes := slices.Clone(f.log[mark:])
 	f.log = f.log[:mark]

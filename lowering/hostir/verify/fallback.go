@@ -31,8 +31,8 @@ func (v *verifier) fallback() {
 	}
 }
 
-// promises returns the lines of a program's header that matter to its caller: its name, meshes, inputs and outputs, and
-// reference.
+// promises returns the lines of a program's header that matter to its caller: its name, parameters, meshes, inputs and
+// outputs, and reference.
 func promises(p *hostir.Program) []string {
 	var list []string
 	for line := range strings.Lines(text.Header(p)) {

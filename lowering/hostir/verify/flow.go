@@ -8,7 +8,7 @@ import (
 )
 
 // flow checks a program along its paths. At the end of a branch or loop body it undoes the facts that do not outlive the body.
-// The log makes the cost of that proportional to the number of added facts, so the check is linear in the program.
+// The log makes the cost of undoing proportional to the number of added facts, so the check is linear in the program.
 type flow struct {
 	*verifier
 	facts     map[fact]bool
@@ -93,7 +93,7 @@ func (f *flow) statement(s hostir.Stmt) {
 	}
 }
 
-// transfers checks communications and groups.
+// transfers checks communications and the boundaries of groups.
 func (f *flow) transfers(s hostir.Stmt) {
 	switch s := s.(type) {
 	case *hostir.StartCoalescing:
@@ -155,7 +155,7 @@ type viewAt struct {
 	loop *hostir.For
 }
 
-// expression checks the names and the range of an expression: 0 to limit-1. It ignores nil.
+// expression checks that the names in an expression have values, and that its value is between 0 and limit-1. It ignores nil.
 func (f *flow) expression(s hostir.Stmt, what string, e expr.Expr, limit int64) {
 	if e == nil {
 		return
@@ -186,7 +186,7 @@ func (f *flow) expressionOn(s hostir.Stmt, mesh *domain.Mesh, what string, e exp
 	f.expression(s, what, e, limit)
 }
 
-// teammate checks that a transfer between shared memories stays among the ranks that share them.
+// teammate checks that the peers of a transfer over CUDA IPC are among the ranks that share memory through its ShareMemHandles.
 func (f *flow) teammate(s *hostir.P2PCommunication) {
 	e := f.shares[s.Handle]
 	if e == nil || e.Shared.Mesh == nil || e.Shared.Mesh.Axis(e.Shared.MeshAxis) == nil || s.Buffer.Mesh == nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// body checks the results and steps of a fused kernel: their operands, functions and positions. Each operand and each step must
-// be used.
+// body checks the results and steps of a fused kernel: their operands, functions and positions. Each operand and each step must be
+// used, except for steps that are results. It ignores other statements.
 func (v *verifier) body(s hostir.Stmt) {
 	f, ok := s.(*hostir.Fused)
 	if !ok {
@@ -56,8 +56,8 @@ func endsBody(step domain.Step) bool {
 	return folds || step.Concats()
 }
 
-// alsoMade checks that the additional results of a kernel have the axes of the first result, or one element instead of columns,
-// or no columns.
+// alsoMade checks that the additional results of a kernel have the axes of the first result. A result with one value for each row
+// has one element in place of the columns, or lacks their axis. A kernel that folds columns has no additional results.
 func (v *verifier) alsoMade(f *hostir.Fused) {
 	rows := f.Body.Rows(f.HasRows())[len(f.In):]
 	for i, at := range f.Body.Results() {

@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// shared checks the transfers over CUDA IPC. A ShareMemHandles before each transfer has to pair it, and the owner's statement has
-// to precede the copier's, so that two ranks cannot wait for each other.
+// shared checks the transfers over CUDA IPC. A ShareMemHandles before each transfer has to pair the transfer with its
+// counterpart. The owner's statement has to precede the copier's, so that two ranks cannot wait for each other.
 func (v *verifier) shared() {
 	exchanges := hostir.Exchanges(v.program)
 	named := map[string]bool{}
@@ -17,7 +17,7 @@ func (v *verifier) shared() {
 	v.sharedIn(v.program.Body, exchanges, map[hostir.Stmt]bool{})
 }
 
-// pairs checks a single ShareMemHandles.
+// pairs checks the communications of a single ShareMemHandles. named has the handles that earlier ones name.
 func (v *verifier) pairs(s *hostir.ShareMemHandles, exchanges map[string]*hostir.Exchange, named map[string]bool) {
 	if s.Mesh != nil && s.Mesh.Axis(s.MeshAxis) == nil {
 		v.breach(s, "shared", "mesh %s has no axis %q", s.Mesh.Name, s.MeshAxis)

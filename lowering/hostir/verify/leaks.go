@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// freesAll reports whether a program frees its buffers (buffers: free, and it has a Deallocate). Then it has to free all its
+// freesAll reports whether a program frees its buffers: it has buffers: free and a Deallocate. Then it has to free all its
 // temporary buffers on every path.
 func freesAll(p *hostir.Program) bool {
 	return p.Choices.Get(schedule.Buffers) == schedule.Free && hostir.Any(p.Body, hostir.Is[*hostir.Deallocate])
@@ -19,7 +19,7 @@ func (f *flow) leaked(mark int, format string) {
 	}
 }
 
-// freedAlone reports buffers that only one side of an If frees.
+// freedAlone reports buffers, allocated before an If, that only one side of the If frees.
 func (f *flow) freedAlone(s *hostir.If, then, other []change) {
 	sides := map[fact]int{}
 	for _, c := range append(then, other...) {

@@ -11,7 +11,7 @@ import (
 // ranks: a Set, or a Reduce over a split axis. The following checks prove that the parts of local statements fit each other as
 // the whole tensors do.
 
-// stretches reports whether axis a of an operand has one element that is broadcast along axis b of the result.
+// stretches reports whether axis a of an operand has one element, which applies to all elements of axis b of the result.
 func stretches(s hostir.Stmt, a, b domain.Axis) bool {
 	if a.Size != 1 {
 		return false
@@ -24,7 +24,7 @@ func stretches(s hostir.Stmt, a, b domain.Axis) bool {
 	}
 }
 
-// whole checks that a rank has all elements along the axes that it sums over itself.
+// whole checks that a rank has all elements along the axes of an operand that the result lacks, such as summed axes.
 func (v *verifier) whole(s hostir.Stmt, t *hostir.Tensor, row []int) {
 	if _, regroups := s.(*hostir.Reshape); regroups || !v.lowered || hostir.MayMove(s) {
 		return
@@ -36,7 +36,9 @@ func (v *verifier) whole(s hostir.Stmt, t *hostir.Tensor, row []int) {
 	}
 }
 
-// made checks that some operand has each axis of the result. The check of each operand compares extents of more than one element.
+// made checks that each axis of the result comes from an axis of some operand. Exceptions are axes of one element, the axis of a
+// Slice or Concat, axes of positions or a concat in a fused kernel, and the own axes of an Attention. The check of each operand
+// compares the extents.
 func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 	if _, regroups := s.(*hostir.Reshape); regroups {
 		return

@@ -6,10 +6,10 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// localities checks that intra-node and inter-node transfers come in pairs: for each direction and peer there is the same number
-// of both. It does not check that they move the same data; interpreting the program on several nodes does.
+// localities checks that intra-node and inter-node transfers come in pairs: for each direction and peer there are as many of one
+// as of the other. It does not check that they move the same data; interpreting the program on several nodes does.
 func (v *verifier) localities() {
-	missing := map[string]int{} // number of missing inter-node transfers, by direction and peer
+	missing := map[string]int{} // intra-node minus inter-node transfers, by direction and peer
 	var order []*hostir.P2PCommunication
 	key := func(s *hostir.P2PCommunication) string { return fmt.Sprint(s.Send, " ", s.Peer) }
 	for s := range hostir.All(v.program.Body) {

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// operation checks a single statement: shapes, ranks, communication.
+// operation checks a single statement: its shapes, element types, ranks and communication.
 func (v *verifier) operation(s hostir.Stmt) {
 	switch s := s.(type) {
 	case *hostir.Select:
@@ -89,7 +89,7 @@ func isPermutation(perm []int, n int) bool {
 	return len(perm) == n
 }
 
-// rank checks that operand and result have the number of axes that the statement needs. It returns false after a breach.
+// rank checks that an operand and the result have numbers of axes that fit the statement. It returns false after a breach.
 func (v *verifier) rank(s hostir.Stmt, t *hostir.Tensor) bool {
 	in, out := len(hostir.Live(t)), len(hostir.Live(hostir.Result(s)))
 	ok := true
@@ -168,9 +168,9 @@ func (v *verifier) addends(s hostir.Stmt) {
 	}
 }
 
-// dtypes checks that a statement keeps the element type. A Cast and a Fused may change it, and v.attention and v.gather check their own.
-// GEMMs
-// and reductions may return fp32, in which they accumulate. A bias has the result's type.
+// dtypes checks that a statement keeps the element type. A Cast and a Fused may change it, and v.attention and v.gather check theirs.
+// GEMMs and reductions may return fp32, in which they accumulate. A bias has the result's type. GEMMs with operands of 8 bits have other
+// rules, in operandsOf8Bits.
 func (v *verifier) dtypes(s hostir.Stmt) {
 	out := hostir.Result(s)
 	if out == nil {
@@ -194,7 +194,8 @@ func (v *verifier) dtypes(s hostir.Stmt) {
 	}
 }
 
-// operandsOf8Bits checks that both operands of a GEMM have numbers of 8 bits. A bias or an addend has the type of the result.
+// operandsOf8Bits checks a GEMM whose first operand has numbers of 8 bits. The second operand has too, and a bias or an addend has the
+// type of the result.
 func (v *verifier) operandsOf8Bits(s hostir.Stmt, out *hostir.Tensor) {
 	for i, t := range hostir.Uses(s) {
 		if i == 1 && !t.DType.Saturates() || i > 1 && t.DType != out.DType {

@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// loop checks a body once. Facts that the body adds end with the loop, unless they outlive it: a later loop may wait for a
-// communication that this one starts.
+// loop checks a body once. Facts that the body adds end with the loop, except for kinds that outlive it: a later loop may wait
+// for a communication that this loop starts.
 func (f *flow) loop(s *hostir.For) {
 	if s.Count.Size < 1 || s.First < 0 || s.First > s.Count.Size {
 		f.breach(s, "domain", "the loop runs %d times", s.Count.Size-s.First)
@@ -94,8 +94,8 @@ func (f *flow) side(cond expr.Expr, body []hostir.Stmt) {
 	f.block(body)
 }
 
-// pending lists the communications that were started since mark and not waited for. A branch may leave them to later statements,
-// because the same condition may guard a later loop.
+// pending lists the communications that were started since mark and not waited for. A branch may leave such communications to
+// later statements, because the same condition may guard a later loop.
 func (f *flow) pending(mark int) []fact { return f.added(mark, started) }
 
 // added lists the facts of a kind that were added since mark and still hold.

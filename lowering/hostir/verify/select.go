@@ -41,7 +41,8 @@ func (v *verifier) selects(s *hostir.Select) {
 	}
 }
 
-// localPart checks that a rank takes the part at its coordinate from a whole tensor.
+// localPart checks that a Select of a rank's local shard from a whole tensor takes the part at the rank's
+// coordinate.
 func (f *flow) localPart(s *hostir.Select) {
 	if !s.Owns() || s.In.Mesh == nil {
 		return

@@ -19,8 +19,8 @@ type Invariant struct {
 	Text string
 }
 
-// Invariants lists invariants that Program checks. A message starts with the name of the broken one, or with "leak" if a buffer is
-// not freed.
+// Invariants lists invariants that Program checks. A message starts with the name of the broken invariant, or with "leak" if a
+// buffer is not freed.
 var Invariants = []Invariant{
 	{"names", "every tensor, parameter, loop variable and handle has a name of its own that is an identifier"},
 	{"declared", "a statement names tensors and meshes of the program"},
@@ -42,8 +42,8 @@ var Invariants = []Invariant{
 	{"locality", "what is sent or received intra-node is sent or received inter-node, too"},
 }
 
-// Program checks all invariants of a program, and of its fallback variant, and returns
-// every breach as *diag.Errors.
+// Program checks all invariants of a program, and of its fallback variant, and returns every breach as *diag.Errors. After a wrong
+// name, axis, layout or declaration it checks nothing else.
 func Program(p *hostir.Program) error {
 	v := &verifier{program: p, bounds: newBounds(p), lowered: hostir.Allocates(p)}
 	v.names()
@@ -195,7 +195,7 @@ func (v *verifier) layout(t *hostir.Tensor) {
 	}
 }
 
-// declared checks that a statement lacks no operand, and that the program declares its tensors and mesh.
+// declared checks that a statement lacks no operand, and that the program declares its tensors and the mesh of a Communication.
 func (v *verifier) declared(s hostir.Stmt, tensors []*hostir.Tensor) {
 	for _, t := range tensors {
 		switch {

@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// earlierWait is a Wait for an earlier iteration. The communication may start after it in the loop.
+// earlierWait is a Wait for an earlier iteration. The communication may start after the Wait in the loop.
 type earlierWait struct {
 	*hostir.Wait
 	loops []*hostir.For // the enclosing loops
@@ -18,8 +18,8 @@ func (f *flow) start(handle string) {
 	f.started[handle] = slices.Clone(f.loops)
 }
 
-// within reports whether enclosing begins with loops over the same variables as loops. The interpreter finds differences in their
-// iterations.
+// within reports whether enclosing begins with loops over the same variables as loops. It does not compare their iterations;
+// interpreting the program finds differences.
 func within(enclosing, loops []*hostir.For) bool {
 	if len(loops) > len(enclosing) {
 		return false
