@@ -13,7 +13,7 @@ type Described struct {
 	Fallback *Described // the variant for ranks that cannot all share memory; nil: none
 }
 
-// AcrossNodes ends the names that belong to the fallback variant alone.
+// AcrossNodes is the suffix of names that belong to the fallback variant alone.
 const AcrossNodes = "_across_nodes"
 
 // With replaces the calls of each variant, in the order of Programs. It returns an error if the number of variants or of arguments
@@ -55,25 +55,25 @@ func (d *Described) Programs() []*Program {
 type About struct {
 	World      *domain.Mesh
 	Tensors    []Tensor           // of the arguments, in their order
-	Types      []domain.DType     // of all tensors
+	Types      []domain.DType     // of all tensors, without integer types
 	Operations []domain.Operation // of the model, in order, on whole tensors: the program checks its results against them
 	Saved      []domain.Operation // the operations that compute the inputs that a forward pass saves
 
 	Schedule  string    // the choices that shaped the program, in words
 	Auto      string    // how schedule: auto chose; empty: it did not
 	Given     []string  // the choices that auto kept
-	Transport string    // "nccl", "ipc-get", "ipc-put"
+	Transport string    // "nccl", or the transports over CUDA IPC, such as "ipc-get"
 	Movements []string  // kind, mesh axis and mesh of each communication
 	Derived   []string  // communications in words
 	Gemms     []Size    // the GEMMs of one rank in a call
-	Bytes     expr.Expr // of the largest communication; nil: there is none
+	Bytes     expr.Expr // bytes of the largest communication; nil: there is none
 	Largest   string    // the kind of the largest communication
-	Team      expr.Expr // its number of ranks
+	Team      expr.Expr // number of ranks of the largest communication
 	Ranks     expr.Expr // of the world
 	HostIR    string    // the text of the host program
 }
 
-// Tensor is a tensor of the interface.
+// Tensor is an input or output of the program.
 type Tensor struct {
 	Name      string
 	Type      domain.DType
@@ -83,7 +83,7 @@ type Tensor struct {
 	Live      []LiveAxis    // the axes of its buffer on a rank, in the order of Axes
 	Pos       diag.Pos
 	Terms     expr.Expr // the most terms in the sums of matrix products that read an input: see domain.Contractions
-	Deviation float64   // standard deviation of the normal values that fill it
+	Deviation float64   // standard deviation of the normal values that fill it, or the number of rows that integers choose from; 0: 1
 	Fill      string    // of domain.Fills: the values of an input in a check
 	Rounded   bool      // the check of an output allows for rounding
 }

@@ -109,7 +109,7 @@ func (a *Attention) ScratchBytes(values Values) int64 {
 	return bytes
 }
 
-// queries returns the number of query rows.
+// queries returns the number of query rows of all batches and heads.
 func (a *Attention) queries(values Values) int64 {
 	batch, _ := values.Eval(a.Batch)
 	heads, _ := values.Eval(a.QueryHeads)

@@ -96,10 +96,10 @@ type (
 		Mesh     string      // the ranks that have a part of it; empty: all
 		Shape    []expr.Expr // of one rank, for a comment
 	}
-	// Buffer is memory that the program keeps from call to call, or a part of another buffer.
+	// Buffer is memory that the program keeps from call to call, or a part of another buffer or of an output.
 	Buffer struct {
 		Name     string
-		In       string // the buffer that contains it; empty: separate memory
+		In       string // the buffer or output that contains it; empty: separate memory
 		Offset   int64  // bytes from the start of In
 		Arena    bool   // it only contains other buffers
 		Type     domain.DType
@@ -193,7 +193,7 @@ type (
 // Library names the library of a team in messages.
 func (t *Team) Library() string { return transports.Named(cmp.Or(t.Via, transports.NCCL)).Title }
 
-// Steps parses the body of a kernel.
+// Steps parses the body of a kernel. It returns nil if the body is not valid.
 func (k *Kernel) Steps() domain.Body {
 	body, _ := domain.ParseBody(k.Body, k.Operands[min(int(k.Results), len(k.Operands)):])
 	return body

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Result returns the element type of a GEMM's result and addend.
+// Result returns the element type of a GEMM's result, addend and bias.
 func (d *Shape) Result() domain.DType { return cmp.Or(d.TypeC, d.Type) }
 
 // Alike reports whether two GEMMs are equal except for Name, Like, Plan and Label.

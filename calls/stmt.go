@@ -16,7 +16,7 @@ type Stmt interface {
 type Info struct {
 	Pos   diag.Pos
 	Label string // constant that errors report; empty for statements without a call
-	Note  string // a note for readers without a final stop, or empty
+	Note  string // printed as a comment, without a final stop; empty: none
 	Why   string // of waits: the order that it keeps, in words; not part of the text form
 	Part  string // the communication that the statement belongs to, in words; not part of the text form
 }
@@ -93,8 +93,8 @@ type (
 		Flag   Flag
 		Peer   expr.Expr
 		Kernel bool
-		Joins  string // how BatchMemoryOperations may merge it with adjacent statements: ByDriver or ByKernel; empty: not at all
-		Batch  string // the batch that it is part of; empty: none
+		Joins  string // how batch-memory-operations may merge it with adjacent statements: ByDriver or ByKernel; empty: not at all
+		Batch  string // the MemOpBatch or RowExchange that it is part of; empty: none
 		On     Stream
 	}
 	// FlagWait makes a stream wait until a peer has written the sequence number to a flag of this rank.
@@ -116,7 +116,7 @@ type (
 		On     Stream
 		Body   []Stmt
 	}
-	// Memcpy copies elements with a copy engine.
+	// Memcpy copies elements with a copy engine or, within a RowExchange, with its kernel.
 	Memcpy struct {
 		Info
 		Out, In  Pointer
@@ -163,7 +163,7 @@ type (
 		On   Stream
 		Body []Stmt
 	}
-	// Gemm is one cuBLASLt call: Out = A B, plus Addend and Bias if they are set.
+	// Gemm is one cuBLASLt call: Out = A B, plus Addend and Bias if they are set, with the function Then of its Shape applied at the end.
 	Gemm struct {
 		Info
 		Shape        string // the Shape with its plan
@@ -221,7 +221,7 @@ type (
 		On           Stream
 	}
 	// PeerSum is a kernel that reads the parts of its Body in peer memory. It waits for their ready flags, adds them to the local
-	// partial sum in fp32 and in rank order, stores the result, and writes the done flags.
+	// partial sum in fp32 and in rank order, stores the result in Out and in the parts with Store, and writes the done flags.
 	PeerSum struct {
 		Info
 		Name     string
@@ -272,7 +272,8 @@ type (
 		Guard string      // the ranks that have the memory; empty: all
 		Shape []expr.Expr // for a comment
 	}
-	// Let names a number: an expression or, with a Mesh, this rank's coordinate along an axis or the rank At a coordinate.
+	// Let names a number: an expression or, with a Mesh, this rank's coordinate along an axis or the rank At a coordinate. With
+	// neither, it names this rank.
 	Let struct {
 		Info
 		Name  string

@@ -91,7 +91,7 @@ func MergeIfs(list []Stmt) []Stmt {
 	return merged
 }
 
-// OnlyGuards reports whether a branch has no condition except its guard, and no Else.
+// OnlyGuards reports whether a branch has a guard, no other condition, and no Else.
 func (s *If) OnlyGuards() bool {
 	return s.Guard != "" && s.Cond == nil && s.PeerAccess == nil && len(s.Else) == 0
 }

@@ -8,7 +8,7 @@ import (
 // Workspace is memory that GEMMs and attentions use one after the other.
 type Workspace struct {
 	Shapes     []*Shape     // of its GEMMs, without duplicates
-	Attentions []*Attention // likewise
+	Attentions []*Attention // its attentions, without duplicates
 	Pos        diag.Pos     // of the first statement that uses it
 }
 

@@ -35,7 +35,7 @@ For(var s, count D):
     Memcpy(out P_, in AT, elements 1, type bf16, on caller)
 `
 
-// TestOf compares the alignment of pointers with all their values.
+// TestOf compares the alignments of pointers, over all ranks and iterations, with the wanted bytes.
 func TestOf(t *testing.T) {
 	for at, want := range map[string]int64{
 		"A": 16, "F": 16, "P_": 256, "Q_": 256, "R_": 8, "S_": 16, "A_ipc[peer]": 16, "A_ipc[peer] + 3": 2,

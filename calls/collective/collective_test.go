@@ -46,7 +46,7 @@ func TestDeliver(t *testing.T) {
 	}
 }
 
-// TestDeliverRefuses: wrong operands are errors and do not panic.
+// TestDeliverRefuses checks that wrong operands, counts and roots are errors and do not panic.
 func TestDeliverRefuses(t *testing.T) {
 	in := [][]float64{{1, 2}, {3}}
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func TestInFP32RoundsEachStep(t *testing.T) {
 	}
 }
 
-// TestInFP32DropsNaN: a max or min is NaN only if all ranks have NaN. A sum is.
+// TestInFP32DropsNaN checks that a max or min is NaN only if all ranks have NaN, and a sum if any rank has NaN.
 func TestInFP32DropsNaN(t *testing.T) {
 	in := [][]float64{{math.NaN(), 2, math.NaN()}, {2, math.NaN(), math.NaN()}}
 	for fn, want := range map[string]float64{"max": 2, "min": 2, "sum": math.NaN()} {
@@ -81,7 +81,7 @@ func TestInFP32DropsNaN(t *testing.T) {
 	}
 }
 
-// TestRowsDiffer: a name or a form finds one row.
+// TestRowsDiffer checks that a type, a call or a form finds one row.
 func TestRowsDiffer(t *testing.T) {
 	for _, r := range Rows() {
 		if r.Type.Row() != r || Of(r.Call) != r || r.Form.Type() != r.Type {

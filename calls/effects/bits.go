@@ -10,16 +10,17 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Output says whether an output has the same bits on every run (docs/design/determinism.md lists what the runs have in common).
+// Output reports whether an output of the spec has the same bits on every run (docs/design/determinism.md lists what the runs
+// have in common).
 type Output struct {
 	Tensor string     // of the spec
 	By     calls.Stmt // the first statement that may change its bits; nil: it has the same bits
 	Why    string
 }
 
-// Outputs lists the outputs of a program. Memory has the same bits on every run if each statement that writes to it is reproducible
-// (Varies), and reads only such memory. All ranks run the same program, so the analysis treats a buffer as one memory for all
-// ranks. A Share is another name of its memory.
+// Outputs lists the outputs of a program. Memory has the same bits on every run if each statement that writes to it gives the same
+// bits for the same operands (see Varies), and reads only memory with the same bits. All ranks run the same program, so the
+// analysis treats a buffer as one memory for all ranks. A Share is another name of its memory.
 func Outputs(p *calls.Program) (list []Output) {
 	t, readers, first := New(p), map[string][]string{}, map[string]Output{}
 	for _, s := range p.Shares {

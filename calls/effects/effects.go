@@ -1,5 +1,5 @@
-// Package effects lists the memory that each call statement accesses, element by element. The memory order, the unrolling, the
-// interpreter and the alignment of pointers read this table.
+// Package effects lists the memory that each call statement accesses, element by element. Packages interp, order, passes,
+// prove and cost use this table.
 package effects
 
 import (

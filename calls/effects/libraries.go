@@ -11,8 +11,8 @@ import (
 )
 
 // gemm lists the operands of a GEMM: [batch, rows, columns], and n elements of the bias. cuBLASLt accepts an addend at the address
-// of the result. The runtime sets the alignment of the rows of each matrix, and cuBLASLt chooses an algorithm that fits. It has no
-// such setting for the bias, and its documentation promises nothing. Some algorithms read 16 bytes of the bias at once.
+// of the result. The runtime sets the alignment of the rows of each matrix, and cuBLASLt chooses an algorithm that fits. cuBLASLt
+// has no such setting for the bias, and its documentation promises nothing. Some algorithms read 16 bytes of the bias at once.
 func (t *Table) gemm(s *calls.Gemm, d *calls.Shape) []Operand {
 	list := []Operand{
 		{Number: Out, At: s.Out, Write: true, Type: d.Result(), Declared: &d.AlignC, Alike: d.Result() == d.Type},

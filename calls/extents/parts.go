@@ -12,16 +12,16 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// Parts names the parts of extents: M / D over a mesh axis is kShardM, M / S is kSliceM, half of either is kHalfM, and another
-// fraction kChunkM. A name contains the whole dividend: (H + 2 * G) / D is kShardH2G. If a name is taken, the next part also names its
-// divisor: kShardMByR.
+// Parts names the parts of extents: M / D over a mesh axis is kShardM, M / S is kSliceM, M / 2 is kHalfM, and M divided by another
+// number is kChunkM. A name contains the whole dividend: (H + 2 * G) / D is kShardH2G. If a name is taken, the next part also names
+// its divisor: kShardMByR.
 type Parts struct {
 	names *names.Table
 	mesh  map[string]bool            // parameters that are extents of mesh axes
 	Named map[string]*calls.Constant // by text
 	List  []*calls.Constant
 	sizes map[string]int64
-	wants map[string]bool      // names without divisors
+	wants map[string]bool      // names that parts have asked for
 	same  map[string]expr.Expr // by measure: the first extent that has it
 	Fixed bool                 // no new names are added
 }

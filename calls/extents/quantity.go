@@ -25,7 +25,7 @@ func (q Quantity) Value() int64 { return q.Size }
 // IsOne reports whether the value is 1; the expression may say why ("D / D").
 func (q Quantity) IsOne() bool { return q.Size == 1 }
 
-// Number returns a quantity without a name.
+// Number returns the quantity of a plain number.
 func Number(n int64) Quantity { return Quantity{expr.Int(n), n} }
 
 // Times multiplies quantities. It folds plain numbers and omits ones, so that the result reads as if a person had written it. It
@@ -68,7 +68,7 @@ func Plus(x, y Quantity) Quantity {
 	return Quantity{expr.Fold(&expr.Binary{Op: "+", X: x.Expr, Y: y.Expr}), x.Size + y.Size}
 }
 
-// Divided divides q by a quantity that divides it.
+// Divided divides q by a quantity that divides it. It removes by from the factors of q, if it is one of them.
 func Divided(q, by Quantity) Quantity {
 	factors := Multiplied(q.Expr)
 	for i, f := range factors {
@@ -123,7 +123,7 @@ func MustMultiply(a, b int64) int64 {
 	return a * b
 }
 
-// Scope prints expressions. It contains the program's constants with their values, and the C++ name of each variable.
+// Scope translates extents and expressions of the spec and the host IR to names of the emitted program.
 type Scope struct {
 	Values map[string]int64  // of the parameters
 	Names  map[string]string // name in the spec or host IR -> name in the calls

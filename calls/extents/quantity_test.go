@@ -89,7 +89,7 @@ func TestTimesPanicsOnOverflow(t *testing.T) {
 	Times(Number(1<<40), Number(1<<40))
 }
 
-// TestPartsHaveTellingNames: a name has all that is divided, and one extent is spelled in one way.
+// TestPartsHaveTellingNames checks that the name of a part contains the whole dividend, and that equal extents have one spelling.
 func TestPartsHaveTellingNames(t *testing.T) {
 	mesh := &calls.Mesh{Extents: []expr.Expr{expr.Var("D"), expr.Var("R")}}
 	s := &Scope{Values: map[string]int64{"D": 2, "R": 4, "S": 2, "H": 8, "G": 4, "C": 6, "M": 64},

@@ -25,7 +25,7 @@ type part struct {
 // ranks to another.
 type pairing struct{ comm, from, to int32 }
 
-// turn is one of the meetings of a pairing.
+// turn identifies a meeting of a pairing: number counts its meetings from 0.
 type turn struct {
 	of     pairing
 	number int
@@ -89,7 +89,7 @@ func (r *rank) join(p *part, on *tasks.Stream) *meeting {
 		of.from, of.to = p.team[0], p.team[1]
 	}
 	own := of
-	if p.Kind == issue.Recv { // a rank may send to itself
+	if p.Kind == issue.Recv { // counted apart from sends, because a rank may send to itself
 		own.comm = -1 - own.comm
 	}
 	id := turn{of, r.turns[own]}

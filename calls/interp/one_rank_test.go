@@ -30,7 +30,7 @@ func TestOneRank(t *testing.T) {
 	}
 }
 
-// with loads a spec with some parameters.
+// with returns a function that loads a spec with some parameters.
 func with(path string, params map[string]int64, settings []model.Setting) func(*testing.T) *model.Pipeline {
 	return func(t *testing.T) *model.Pipeline {
 		t.Helper()

@@ -53,7 +53,7 @@ func small(t *testing.T, path string, d int64, schedule ...model.Setting) *model
 	return p
 }
 
-// specs returns the examples, the specs on grids, and the specs that revealed mistakes.
+// specs returns the examples, the specs on grids, and the specs of prove/testdata that revealed mistakes.
 func specs(t *testing.T) []string {
 	t.Helper()
 	examples, _ := filepath.Glob("../../testdata/specs/*/spec.yaml")
@@ -82,7 +82,7 @@ func TestCallsComputeWhatTheModelSays(t *testing.T) {
 	}
 }
 
-// check runs the calls of a program under several seeds on one node, and the calls of its fallback variant on several nodes.
+// check runs the calls of a program under several seeds on one node, and the calls of its fallback variant on all lowertest.Partitions.
 func check(t *testing.T, oracle *lowertest.Oracle, program *hostir.Program, seeds uint64) {
 	t.Helper()
 	for i, form := range program.Variants() {

@@ -30,7 +30,7 @@ type rank struct {
 	grouped bool
 	outputs map[string]*Array
 
-	workspaces map[int32]*tasks.Task // the last task that acquired each
+	workspaces map[int32]*tasks.Task // the last task that acquired each workspace
 	moved      *tasks.Task           // the end of the last communication, in a serialized run
 
 	host     *tasks.Stream       // runs the steps of the program's life
@@ -97,8 +97,8 @@ func spoil(data []float64) {
 	}
 }
 
-// call issues one call of the program. On the caller's stream, tasks fill the inputs before the call. After it, they read the
-// outputs, unless this is a rehearsal, and overwrite the inputs.
+// call issues one call of the program. On the caller's stream, tasks fill the inputs and overwrite the outputs with NaN
+// before the call. After it, they read the outputs, unless this is a rehearsal, and overwrite the inputs.
 func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 	r.walk, r.err, r.events = r.machine.world.Rank(int32(r.number)), nil, map[int32]*tasks.Task{}
 	r.walk.Fault = func(s calls.Stmt, _ issue.FaultKind, format string, args ...any) {
@@ -189,7 +189,7 @@ func (r *rank) eval(s calls.Stmt, e expr.Expr) (int64, error) {
 	return v, r.unless(ok)
 }
 
-// failed records an error, unless there was one.
+// failed records the first error of a call, and ignores later ones.
 func (r *rank) failed(err error) {
 	if r.err == nil {
 		r.err = err

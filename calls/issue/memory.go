@@ -15,11 +15,11 @@ type Memory struct {
 	Type  string // element type; empty for workspaces
 	Bytes int64  // of one rank; 0 for workspaces, where one byte stands for the whole workspace
 	Share int32  // the share through which other ranks access it; -1: none
-	Parts int    // number of buffers and arguments in it
+	Parts int    // number of spans in it, its own included
 	Where string // its origin in the spec; empty for arguments
 }
 
-// MemoryKind says who owns a memory, and for which purpose.
+// MemoryKind is the owner and the purpose of a memory.
 type MemoryKind uint8
 
 // The kinds of memories.
@@ -158,7 +158,7 @@ func (r *Rank) At(s calls.Stmt, p calls.Pointer) (Place, bool) {
 	return at, ok
 }
 
-// base resolves the base of a pointer. It returns false if there is none, mostly after a fault.
+// base resolves the base of a pointer. It returns false after a fault, and for a share whose memory is not declared.
 func (r *Rank) base(s calls.Stmt, p calls.Pointer) (Place, bool) {
 	if p.Peer != nil {
 		share, ok := r.share(s, p.Base)

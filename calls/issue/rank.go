@@ -12,7 +12,7 @@ type Rank struct {
 	*World
 	Number int32
 	Loops  []Iteration        // the enclosing loops, with their current values
-	Begun  []int32            // by share: the calls that have begun
+	Begun  []int32            // by share: number of calls that have begun
 	Within *calls.RowExchange // the enclosing kernel; nil: none
 	Stop   bool               // issue nothing more
 	// Fault is called for an operation that cannot be issued; nil: nothing happens
@@ -108,7 +108,7 @@ func (r *Rank) loop(s *calls.For) {
 	r.env[slot], r.Loops = unset, r.Loops[:depth]
 }
 
-// Step returns the value of the innermost loop; -1: there is none.
+// Step returns the value of the innermost loop's variable; -1: there is no loop.
 func (r *Rank) Step() int32 {
 	if len(r.Loops) == 0 {
 		return -1
@@ -158,8 +158,8 @@ func (r *Rank) rankAt(s calls.Stmt, e expr.Expr) (int32, bool) {
 	return int32(v), ok
 }
 
-// let sets the value of a name. On a rank outside of the mesh, the name may have no value, and neither may names computed from it.
-// Only a use of such a name is a fault.
+// let sets the value of a name. On a rank outside of the mesh, a coordinate is -1, and a name with At has no value, nor have names
+// computed from it. Only a use of a name without a value is a fault.
 func (r *Rank) let(s *calls.Let) {
 	slot, v, ok := r.scope.slots[s.Name], int64(r.Number), true
 	switch m := r.meshes[s.Mesh]; {

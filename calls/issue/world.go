@@ -19,7 +19,7 @@ type World struct {
 	Size     int32    // ranks
 	Streams  []string // names of calls.Stream values
 	Memories []Memory
-	Spans    []*Span // buffers and arguments
+	Spans    []*Span // one for each memory, and one for each buffer in another memory
 	Shares   []Share
 	Events   int32 // how many there are
 	comms    []Comm
@@ -44,7 +44,7 @@ type events struct{ first, count int32 }
 // Caller is the number of the caller's stream.
 const Caller = 0
 
-// New prepares to issue a program. nodes[r] is the node of rank r.
+// New prepares to issue a program. nodes[r] is the node of rank r; nil: all ranks are on one node.
 func New(p *calls.Program, nodes []int) *World {
 	w := &World{
 		Calls: p, Nodes: nodes, scope: newScope(p), meshes: map[string]*mesh{}, guards: map[string][]bool{}, streams: map[string]int16{},
@@ -63,7 +63,7 @@ func New(p *calls.Program, nodes []int) *World {
 	return w
 }
 
-// stream returns the number of a stream.
+// stream returns the number of a stream with a name, and numbers the stream on first use.
 func (w *World) stream(name string) int16 {
 	n, ok := w.streams[name]
 	if !ok {

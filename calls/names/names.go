@@ -12,8 +12,8 @@ import (
 	"github.com/hirgen/hirgen/model/names"
 )
 
-// Table assigns C++ identifiers. An emitted file has one flat name space: a name has one meaning in the whole file, so no name
-// shadows another.
+// Table assigns C++ identifiers. An emitted file has one flat name space: no name shadows another. A name may be assigned
+// again after its scope has ended (Release).
 type Table struct {
 	taken map[string]bool
 	next  map[string]int // the number to try next, by base and suffix

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Beside lists, for each lifetime, the indices of the lifetimes that it may overlap with on some rank. The list is sorted by beginning.
-// An earlier lifetime overlaps a later one unless it is known to have ended when the later one begins. If more than most lifetimes
-// overlap at the same time, the one that began first is apart: it has no list and is in no other.
+// Beside lists, for each lifetime, the indices of the lifetimes that it may overlap with on some rank, increasing. list must be sorted
+// by beginning. An earlier lifetime overlaps a later one unless it is known to have ended when the later one begins. If more than most
+// lifetimes overlap at the same time, the one that began first is apart: it has no list and is in no other.
 func Beside(list []*Lifetime, most int) (beside [][]int, apart []bool) {
 	b := &neighbours{make([][]int, len(list)), make([]bool, len(list)), most}
 	ranks := map[int64]bool{}

@@ -43,10 +43,10 @@ type lifetimes struct {
 // never is a clock that no stream reaches: the end of the caller's use of an output.
 var never = Clock{math.MaxInt}
 
-// Lifetimes issues a program on every rank and returns the lifetimes of its buffers and outputs, in the order in which they begin. A
-// buffer has no lifetime if it is used before a call begins, or after it ends on the caller's stream. Other ranks access a buffer
-// between this rank's write of a ready flag and its wait for the done flag; the verifier checks that flags are paired. A program
-// that depends on the nodes of ranks has no lifetimes.
+// Lifetimes issues a program, once for all ranks that behave alike (RunAll), and returns the lifetimes of its buffers and outputs,
+// in the order in which they begin. A buffer has no lifetime if it is unused, or if it is used before a call begins or after it ends
+// on the caller's stream. Other ranks access a buffer between this rank's write of a ready flag and its wait for the done flag; the
+// verifier checks that flags are paired. A program that depends on the nodes of ranks has no lifetimes.
 func Lifetimes(p *calls.Program) []*Lifetime {
 	if calls.AsksForNodes(p.Body) {
 		return nil

@@ -15,7 +15,7 @@ type Ordering struct {
 	Program    *calls.Program
 	Finish     func(*Ordering)                       // called at the end of a call; optional
 	Unrecorded func(w *calls.StreamWait, rank int64) // called for waits before their records; optional
-	// called for each task: behind covers the work before it, done the task itself; optional
+	// called for each task with two clocks: behind covers the work before the task, done the task itself; optional
 	task       func(s calls.Stmt, rank int64, behind, done Clock)
 	signals    *signals // nil: flags imply no order
 	Needed     map[calls.Stmt]bool
@@ -36,8 +36,8 @@ type Ordering struct {
 	Spread  Spread
 	Joined  map[int]Clock      // by stream: the work that a call has to wait for
 	parts   int                // number of parts of batches issued so far
-	within  *calls.RowExchange // the last kernel of several statements
-	behind  Clock              // the work before it
+	within  *calls.RowExchange // the last kernel that several statements describe
+	behind  Clock              // clock of the work before within
 }
 
 // Spread is the assignment of ranks to nodes, if it is known.

@@ -9,7 +9,7 @@ import (
 // places resolves pointers of one rank to the program's buffers and to outputs.
 type places struct{ buffers map[string]*calls.Buffer }
 
-// place is the target of a pointer: an offset in a buffer; nil: none.
+// place is the target of a pointer: an offset in bytes in a buffer. The buffer is nil if there is none.
 type place struct {
 	buffer *calls.Buffer
 	from   int64 // offset of the first pointer in a chain of declared pointers

@@ -10,7 +10,7 @@ import (
 // same transfer. So a wait for the done flag follows the write of the ready flag.
 type signals struct {
 	ready        map[string]Clock // by transfer: clock of the write of its ready flag, including the write
-	sets, awaits []string         // transfers of the parts of a batch so far
+	sets, awaits []string         // transfers of the flags that the current task writes, and waits for
 	open         map[string]int   // by share: number of ready flags without a wait for the done flag so far
 }
 

@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/calls/effects"
 )
 
-// Uses lists the bytes of the program's buffers that each task accesses, on every rank.
+// Uses lists the bytes of the program's buffers and outputs that each task accesses, on every rank.
 type Uses struct {
 	program *calls.Program
 	effects *effects.Table
@@ -17,7 +17,8 @@ type Uses struct {
 	tasks   int
 }
 
-// Overwrite is a task's result that could be written over one of its operands. Both have the same size.
+// Overwrite is a task's result that could be written over one of its operands. Both have the same size and element type, and
+// the same ranks have them.
 type Overwrite struct{ Result, Operand *calls.Buffer }
 
 // use is an access of a task to some bytes of a buffer.

@@ -27,7 +27,7 @@ type clash struct {
 type work struct {
 	stmt calls.Stmt // the last statement
 	done Clock
-	late bool // it began before the call had begun
+	late bool // its first use is not ordered after the caller's earlier work
 }
 
 // callers is the number of the caller's workspace.

@@ -29,10 +29,11 @@ func declareAlignment(p *calls.Program) {
 }
 
 // copyUnaligned copies the bias of a GEMM into scratch memory if its alignment is smaller than the widest access of cuBLASLt.
-// Each GEMM copies to its own scratch memory, on its own stream. GEMMs on compute streams have one part of it for each stream.
+// Each GEMM copies to its own scratch memory, on its own stream. The scratch memory of a GEMM on compute streams has one part
+// for each stream.
 //
-//	Gemm(shape kYShape, bias P + 65)             Memcpy(out bias_, in P + 65, elements 8)
-//	                                         ->  Gemm(shape kYShape, bias bias_)
+//	Gemm(shape kYShape, bias P + 65)             Memcpy(out Y_bias_, in P + 65, elements 8)
+//	                                         ->  Gemm(shape kYShape, bias Y_bias_)
 func copyUnaligned(p *calls.Program) {
 	table, shapes, unaligned := effects.New(p), calls.ByName(p.Shapes), map[*calls.Gemm]bool{}
 	align.Visit(p, func(s calls.Stmt, at *align.Scope) {

@@ -9,8 +9,8 @@ import (
 )
 
 // batchMemoryOperations merges adjacent statements that write flags, wait for flags, or copy, where Joins allows it. Each such
-// operation takes microseconds of its stream, and a batch is one operation. A loop that contains nothing else counts as one of
-// them. A statement without such a neighbour stays alone.
+// operation takes microseconds of its stream, and a batch is one operation. A loop that contains nothing else counts as
+// several of them. A single statement without such a neighbour stays as it is.
 //
 //	For(var s, first 1, count D):             MemOpBatch(name ready_flags, use write, on copy):
 //	  FlagWrite(..., joins driver, on copy) ->  For(var s, first 1, count D):
@@ -53,7 +53,7 @@ type join struct {
 	inner int
 }
 
-// outer removes the innermost loops from the index of an event, which once has computed.
+// outer removes the innermost loops, as many as inner, from the row-major index of an event.
 func outer(index expr.Expr, inner int) expr.Expr {
 	for ; inner > 0; inner-- {
 		sum, ok := index.(*expr.Binary)

@@ -24,7 +24,8 @@ func joinsOf(s calls.Stmt) *string {
 }
 
 // unit counts the statements at the beginning of a list that belong together. They are an operation with the records and
-// waits around it, or a loop or a branch with operations of one kind.
+// waits around it, or a loop or a branch with operations of one kind. Any other statement counts alone, with the zero
+// kind.
 func unit(body []calls.Stmt) (n int, k kind) {
 	switch s := body[0].(type) {
 	case *calls.For:
@@ -47,7 +48,7 @@ func unit(body []calls.Stmt) (n int, k kind) {
 		if s.Joins != "" {
 			return 1 + recordsOn(body[1:], s.On), kind{"copy", s.On.String()}
 		}
-	case *calls.EventRecord: // a copy's stream may wait first
+	case *calls.EventRecord: // the stream of a copy may wait for an event first
 		if len(body) > 2 && isWaitFor(body[1], s.Event) {
 			if n, k := unit(body[2:]); k.use == "copy" {
 				return 2 + n, k
@@ -64,7 +65,7 @@ func varies(loop *calls.For) bool {
 	})
 }
 
-// recordsOn returns 1 if a list begins with a record on a stream, which marks the end of the operation before the list.
+// recordsOn returns 1 if a list begins with a record on a stream, which marks the end of the operation before the list, and otherwise 0.
 func recordsOn(body []calls.Stmt, on calls.Stream) int {
 	if len(body) > 0 {
 		if r, ok := body[0].(*calls.EventRecord); ok && r.On.String() == on.String() {
@@ -79,7 +80,7 @@ func isWaitFor(s calls.Stmt, e calls.Event) bool {
 	return ok && w.Event.Set == e.Set
 }
 
-// kindOf returns the common kind of all operations of a list. Declarations have no kind.
+// kindOf returns the common kind of all operations of a list, or the zero kind if there is none. Declarations of names are skipped.
 func kindOf(body []calls.Stmt) kind {
 	var all kind
 	for len(body) > 0 {

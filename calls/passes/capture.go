@@ -13,7 +13,7 @@ func joinCapture(p *calls.Program) {
 		return
 	}
 	o := order.New(p)
-	left := calls.AsksForNodes(p.Body) && calls.UsesStream(p.Body, calls.Stream{Name: calls.Copies}) // some peers may copy, and some not
+	left := calls.AsksForNodes(p.Body) && calls.UsesStream(p.Body, calls.Stream{Name: calls.Copies}) // only some ranks may copy
 	o.Finish = func(o *order.Ordering) {
 		n, ok := o.Streams[calls.Copies]
 		caller := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]

@@ -23,12 +23,12 @@ const mostGathered = 2 << 20
 // rank sends a part to each rank, and the kernel reads the parts that arrive. A kernel takes microseconds to start and to end, and a row
 // of the results needs only the same row of all parts.
 //
-//	MemOpBatch(use write):  For(var s, first 1, count D): FlagWrite(ready)     Exchange(name parts, rows M):
-//	For(var s, first 1, count D): Transfer(out ipc[to] + rank * M * N, in P)     For(...): FlagWrite(ready, batch parts, on caller)
-//	Memcpy(out parts_ + rank * M * N, in P)                                ->    For(...): Transfer(..., batch parts, on caller)
-//	MemOpBatch(use wait):   For(var s, first 1, count D): FlagWait(done)         Memcpy(..., batch parts, on caller)
-//	Launch(kernel add, a parts_, b parts_ + M * N)                               For(...): FlagWait(done, batch parts, on caller)
-//	                                                                             Launch(..., batch parts, on caller)
+//	MemOpBatch(use write):  For(var s, first 1, count D): FlagWrite(ready)     RowExchange(name ipc_rows, rows M):
+//	For(var s, first 1, count D): Transfer(out ipc[to] + rank * M * N, in P)     For(...): FlagWrite(ready, batch ipc_rows, on caller)
+//	Memcpy(out parts_ + rank * M * N, in P)                                ->    For(...): Transfer(..., batch ipc_rows, on caller)
+//	MemOpBatch(use wait):   For(var s, first 1, count D): FlagWait(done)         Memcpy(..., batch ipc_rows, on caller)
+//	Launch(kernel add, a parts_, b parts_ + M * N)                               For(...): FlagWait(done, batch ipc_rows, on caller)
+//	                                                                             Launch(..., batch ipc_rows, on caller)
 //
 // If no kernel can read the rows, the transfers alone become a RowExchange, whose kernel computes nothing.
 //
@@ -59,8 +59,8 @@ type exchangeMaker struct {
 	*memoryUses
 	p       *calls.Program
 	names   *names.Table
-	share   *calls.Share    // the share in question
-	at      int             // index of the kernel in question; -1: there is none
+	share   *calls.Share    // the share whose transfers are merged
+	at      int             // index of the kernel that reads the share; -1: there is none
 	own     *calls.Pointer  // the local part; nil: known only from its copy
 	through bool            // the rank copies the local part to its own slot first, and sends it from there
 	merged  bool            // whether any transfers were merged
@@ -168,7 +168,7 @@ func makesPart(s calls.Stmt) bool {
 	})
 }
 
-// movesRows reports whether a statement contains only flags and transfers of one share, and copies.
+// movesRows reports whether a statement does no work except flags and transfers of one share, and copies.
 func movesRows(s calls.Stmt, share string) bool {
 	return !calls.Any([]calls.Stmt{s}, func(s calls.Stmt) bool {
 		switch s := s.(type) {

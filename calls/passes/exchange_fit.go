@@ -41,7 +41,7 @@ func (m *exchangeMaker) fit(parts []int, l *calls.Launch, k *calls.Kernel) bool 
 	return true
 }
 
-// fitting compares the rows that one rank copies with those that its kernel reads.
+// fitting compares the rows that one rank copies with the rows that its kernel reads.
 type fitting struct {
 	*issue.Rank
 	reads        *calls.Launch // the kernel, by rows; without operands if there is none

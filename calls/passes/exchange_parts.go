@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// inTurn sorts the parts of an exchange by their turns.
+// inTurn sorts the parts of an exchange in place by turn, and returns them.
 func inTurn(body []calls.Stmt) []calls.Stmt {
 	slices.SortStableFunc(body, func(a, b calls.Stmt) int { return turn(a) - turn(b) })
 	return body

@@ -6,9 +6,10 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// explain adds notes to communications in loops with GEMMs, saying what they overlap with. If records and waits make the stream ready
-// before the communication, the first of them has the note. The note replaces a previous one. explain also drops notes that repeat
-// an earlier note of a list. At the end headSections names the communications.
+// explain adds notes to communications in loops with GEMMs, if they run on a stream without these GEMMs and there are at least two
+// compute streams. A note says what the communication overlaps with. If records and waits make the stream ready before the
+// communication, the first of them has the note. The note replaces a previous one. explain also drops notes that repeat an earlier
+// note of the same loop, branch or group. At the end headSections names the communications.
 func explain(p *calls.Program) {
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		for _, inner := range calls.Bodies(s) {
@@ -33,7 +34,7 @@ func explain(p *calls.Program) {
 	headSections(p.Body)
 }
 
-// sayOnce drops notes that repeat an earlier one of the list.
+// sayOnce clears each note that an earlier statement of the list has, too.
 func sayOnce(body []calls.Stmt) {
 	said := map[string]bool{}
 	for _, s := range body {
@@ -93,7 +94,7 @@ func carried(s calls.Stmt) (on calls.Stream, what string) {
 	return calls.Stream{}, ""
 }
 
-// handsOver reports whether a statement makes a stream ready for the next statement on it.
+// handsOver reports whether a statement makes a stream wait, or records an event on another stream for such a wait.
 func handsOver(s calls.Stmt, on calls.Stream) bool {
 	switch s := s.(type) {
 	case *calls.EventRecord:

@@ -46,7 +46,7 @@ func forkCapture(p *calls.Program) {
 	p.Body = slices.Insert(p.Body, afterNames(p.Body), list...)
 }
 
-// afterNames returns the index of the first statement that does more than declare names.
+// afterNames returns the index of the first statement that neither names a number or a stream nor begins a call of a share.
 func afterNames(body []calls.Stmt) int {
 	for i, s := range body {
 		switch s.(type) {

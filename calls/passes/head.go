@@ -7,9 +7,10 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// headSections adds the name of a communication to the note of the first statement of each of its sections: "reduce-scatter of P
-// over x, into C". A section is a run of statements of a list that only communicate; in a branch, its first statement has the note. A
-// section of waits for events has no such note: the labels say what it waits for.
+// headSections adds the name of a communication to the note of the first statement of each of its sections: "reduce-scatter of P over
+// x, into C". A section is a run of statements of a list that only communicate; in a branch, its first statement has the note. A
+// section that moves no data has the note "end of the reduce-scatter of ...". Waits for events alone make no section: their labels
+// say what they wait for.
 func headSections(list []calls.Stmt) {
 	said := ""
 	for i, s := range list {
@@ -59,8 +60,8 @@ func moves(s calls.Stmt) bool {
 	return s.Meta().Part != ""
 }
 
-// communicates returns the communications of a statement and of those inside of it. alone reports whether it does nothing else: names
-// and the order of streams do not count.
+// communicates returns the communications of a statement and of the statements inside of it. alone reports whether the statement does
+// nothing else: names and the order of streams do not count.
 func communicates(s calls.Stmt) (parts []string, alone bool) {
 	alone = true
 	for s := range calls.All([]calls.Stmt{s}) {
@@ -78,7 +79,7 @@ func communicates(s calls.Stmt) (parts []string, alone bool) {
 }
 
 // first returns the index of the statement with which the section at index i begins: the records and waits before it make its stream
-// ready. It ends at a note, which is about all that follows.
+// ready. The search stops at a statement with a note, because its note is about all that follows.
 func first(list []calls.Stmt, i int) int {
 	at := i
 	for at > 0 && (at == i || list[at].Meta().Note == "") {

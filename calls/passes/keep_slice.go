@@ -47,7 +47,8 @@ func keepSlice(p *calls.Program) {
 	}
 }
 
-// offsetsOf lists the offsets of pointers into each buffer. It omits buffers that a pointer uses as a whole.
+// offsetsOf lists the offsets of pointers into each buffer. It omits buffers into which a pointer has no offset, because such a
+// pointer may use the whole buffer.
 func offsetsOf(p *calls.Program) map[string][]expr.Expr {
 	offsets := map[string][]expr.Expr{}
 	calls.RewriteAll(p.Body, &calls.Rewriter{Place: func(at calls.Pointer) calls.Pointer {

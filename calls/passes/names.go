@@ -34,7 +34,8 @@ func declares(body []calls.Stmt, name string) bool {
 	})
 }
 
-// nameCompute names the compute stream of an iteration, if at least two statements of the loop use its index.
+// nameCompute names the compute stream of an iteration, if at least two statements of the loop use its index, and no stream has
+// a name there yet.
 func nameCompute(loop *calls.For) {
 	count := map[string]int{}
 	var index expr.Expr

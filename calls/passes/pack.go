@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/calls/order"
 )
 
-// mostAtOnce limits how many buffers in use at the same time are packed. If there are more, those with the longest lifetimes keep
-// separate memory. The duration of packing depends on this number.
+// mostAtOnce limits how many buffers in use at the same time are packed. If there are more, those that began first keep separate
+// memory. The duration of packing depends on this number.
 const mostAtOnce = 512
 
 // aligned rounds an offset up to the alignment of buffers, which cudaMalloc guarantees.

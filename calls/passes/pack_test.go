@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/calls/text"
 )
 
-// TestMoreAtOnceThanArePacked uses more buffers at the same time than shareMemory packs. They have to be disjoint, and the
-// pairs of buffers that are used afterwards have to share their memory.
+// TestMoreAtOnceThanArePacked uses more buffers at the same time than shareMemory packs. They have to be disjoint. The
+// buffers that are used afterwards, one after the other, have to be in memory of the first ones.
 func TestMoreAtOnceThanArePacked(t *testing.T) {
 	const many, size = mostAtOnce + 100, 256
 	var buffers, body strings.Builder

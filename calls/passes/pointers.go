@@ -6,7 +6,7 @@ import (
 )
 
 // inlinePointers replaces a declared pointer by its value if it has a single use, or if it is only another name of a buffer. It
-// keeps pointers with a condition, and drops unused pointers and numbers.
+// keeps used pointers with a condition, and drops unused pointers and numbers.
 //
 //	Declare(name C_s, value C + s * K)          Gemm(out C + s * K, ...)
 //	Gemm(out C_s, ...)                     ->

@@ -11,7 +11,7 @@ import (
 //
 // If a loop issues no work on a stream, a record of that stream is the same in every iteration, so it moves before the loop. If
 // the caller's stream joins a compute stream in every iteration, and does nothing else in the loop, the joins move after the loop,
-// one for each compute stream.
+// one for each compute stream. Loops that only order streams lose iterations that repeat others.
 func moveSync(p *calls.Program) {
 	uses, events := countUses(p.Body), calls.ByName(p.Events)
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
@@ -49,7 +49,7 @@ func countUses(body []calls.Stmt) eventUses {
 	return u
 }
 
-// hoistRecords moves repeated records out of a loop.
+// hoistRecords removes repeated records from a loop, and returns them.
 func hoistRecords(loop *calls.For, events map[string]*calls.Events, uses eventUses) []calls.Stmt {
 	if !slices.ContainsFunc(loop.Body, func(s calls.Stmt) bool { _, ok := s.(*calls.EventRecord); return ok }) {
 		return nil
@@ -76,7 +76,7 @@ func oneEvent(events map[string]*calls.Events, r *calls.EventRecord, waits []*ca
 		slices.ContainsFunc(waits, func(w *calls.StreamWait) bool { return w.Event.Index.String() != index }) {
 		return false
 	}
-	r.Event.Index, r.Note = expr.Int(0), "" // the note was for the next statement
+	r.Event.Index, r.Note = expr.Int(0), "" // the note is about the statement after the record, which stays in the loop
 	for _, w := range waits {
 		w.Event.Index = expr.Int(0)
 	}
@@ -114,11 +114,11 @@ func worked(body []calls.Stmt) map[queue]bool {
 	return found
 }
 
-// sinkJoins moves the joins at the end of iterations after a loop; nil if there are none.
+// sinkJoins removes the joins from a loop, and returns a loop of the joins to follow it; nil if the joins stay or there are none.
 func sinkJoins(loop *calls.For, uses eventUses) *calls.For {
 	var joins, rest []calls.Stmt
-	var on *calls.StreamWait // one of them
-	several := false         // events or streams
+	var on *calls.StreamWait // the last wait of a join
+	several := false         // a set has several waits, or several streams wait
 	for i := 0; i < len(loop.Body); i++ {
 		if i+1 < len(loop.Body) && isJoin(loop, loop.Body[i], loop.Body[i+1]) {
 			joins = append(joins, loop.Body[i], loop.Body[i+1])
@@ -160,8 +160,8 @@ func onlySync(body []calls.Stmt) bool {
 	})
 }
 
-// trimmed removes repeated iterations from a loop that only orders streams. Such a loop depends on its variable only modulo the
-// number of compute streams.
+// trimmed removes repeated iterations from a loop that only orders streams, if the loop does not depend on its variable, or
+// only modulo the number of compute streams. It returns other loops unchanged.
 func trimmed(p *calls.Program, loop *calls.For) []calls.Stmt {
 	period := periodOf(loop)
 	count, ok := p.Values().Eval(loop.Count)

@@ -6,7 +6,7 @@ import (
 )
 
 // sayLifetimes sets the first and the last statement that use a buffer, for a comment, if the buffer shares the program's own memory
-// with others.
+// with others and is no scratch memory of an attention.
 //
 //	Buffer(name Rq_, in U1_)  ->  Buffer(name Rq_, in U1_, first kRopeRq, last kAttentionPV)
 func sayLifetimes(p *calls.Program) {

@@ -13,7 +13,7 @@ import (
 //	EventRecord(ready_[s], on compute[s])  ->
 //	StreamWait(ready_[s], on x_.stream)        StreamWait(started_[0], on x_.stream)
 //
-// If only the first iteration of a loop needs a wait, the wait then moves before the loop.
+// If only the first iteration of a loop then needs a wait, drop-waits moves the wait before the loop.
 func shareRecords(p *calls.Program) {
 	o := order.New(p)
 	o.RunAll()

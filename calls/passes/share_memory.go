@@ -16,9 +16,11 @@ import (
 // gradient of an attention uses bytes that others leave free as scratch memory. Work on the caller's stream uses the workspace of
 // a compute stream, if the two never use it at the same time.
 //
-//	Buffer(name A_, elements 64)                         Buffer(name A_, elements 64)
-//	Buffer(name B_, elements 32)  # while C_ is, not A_  ->  Buffer(name B_, in A_, elements 32)
-//	Buffer(name C_, elements 32)                         Buffer(name C_, in A_, offset 256, elements 32)
+//	Buffer(name A_, type bf16, elements 256)      Buffer(name A_, type bf16, elements 256)
+//	Buffer(name B_, type bf16, elements 128)  ->  Buffer(name B_, in A_, type bf16, elements 128)
+//	Buffer(name C_, type bf16, elements 128)      Buffer(name C_, in A_, offset 256, type bf16, elements 128)
+//
+// Here B_ and C_ are in use at the same time, and A_ before or after that.
 func shareMemory(p *calls.Program) {
 	addScratch(p)
 	shareBuffers(p)

@@ -40,8 +40,8 @@ func stayOnCaller(p *calls.Program) {
 	})
 }
 
-// detour is a run of statements in which the caller's stream hands one call to the stream of a communicator, and waits for it.
-// Declarations of pointers may be between them.
+// detour is a run of statements that issues one call on the stream of a communicator, after the work of the caller's stream,
+// and makes the caller's stream wait for the call. Declarations of pointers may be between them.
 type detour struct {
 	list        []calls.Stmt
 	ready, done *calls.EventRecord

@@ -61,7 +61,7 @@ func lastAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
 	return s.Body
 }
 
-// firstAlone moves waits that only the first iteration of a loop needs before the loop.
+// firstAlone removes the waits that only the first iteration of a loop needs from the loop, and returns them.
 func firstAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
 	var first []calls.Stmt
 	records := countUses(s.Body).records

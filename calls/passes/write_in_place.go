@@ -55,7 +55,7 @@ func writeInPlace(p *calls.Program) {
 // buffers.
 const mostWrittenOver = 64
 
-// ownFirst declares buffers inside other buffers after those. The buffers inside one memory are sorted by offset.
+// ownFirst declares buffers with own memory before buffers inside other memory. It sorts the buffers inside one memory by offset.
 func ownFirst(p *calls.Program) {
 	inside := func(b *calls.Buffer) bool { return b.In != "" }
 	own := slices.DeleteFunc(slices.Clone(p.Buffers), inside)

@@ -40,7 +40,7 @@ type reader struct {
 	err     *diag.Diagnostic
 }
 
-// nothing reports a line that is not part of any construct.
+// nothing reports an error for a line that is not part of any construct.
 func (r *reader) nothing() {
 	if strings.HasPrefix(r.lines[r.at], " ") {
 		r.fail(0, "this line is indented, and stands in nothing")
@@ -137,7 +137,7 @@ func (r *reader) body(indent string) []calls.Stmt {
 	return list
 }
 
-// life reads the sections after the statements. An empty line precedes each.
+// life reads the sections after the statements: the host steps around the calls. An empty line precedes each.
 func (r *reader) life() {
 	for _, section := range r.program.Life.Sections() {
 		if r.err != nil || r.at+1 >= len(r.lines) || r.lines[r.at] != "" || r.lines[r.at+1] != section.Name+":" {

@@ -80,7 +80,7 @@ func line(item any) string {
 	return strings.Join(parts, ", ")
 }
 
-// format prints the value of a field. ok is false if it is absent.
+// format prints the value of a field. ok is false if the value is zero or nil, because the text omits such fields.
 func format(f calls.Field) (value string, ok bool) {
 	switch v := f.Value.(type) {
 	case *string:

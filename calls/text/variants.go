@@ -22,7 +22,7 @@ func PrintAll(variants []*calls.Program) string {
 // ParseAll reads the output of PrintAll. The error is a *diag.Errors with the first error.
 func ParseAll(file, text string) ([]*calls.Program, error) {
 	var variants []*calls.Program
-	above := 0 // lines
+	above := 0 // number of lines before the variant
 	for _, form := range strings.Split(text, fallback) {
 		p, err := Parse(file, form)
 		if err != nil {

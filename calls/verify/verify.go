@@ -29,7 +29,7 @@ func Program(p *calls.Program) error {
 	v.names()
 	v.nesting(p.Body, "", false, "")
 	if v.errors.Len() > 0 {
-		return v.errors.Err() // the following checks need these
+		return v.errors.Err() // the following checks need declared names and correct nesting
 	}
 	o := order.New(p)
 	o.Finish = v.finished
