@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// The size of a communication does not depend on the form of the pipeline: it is the bytes that one rank receives, or
-// the whole tensor of a collective.
+// TestBytes checks the size of the largest communication: the bytes that one rank receives, or the whole tensor of a
+// collective. The size is the same for all schedules.
 func TestBytes(t *testing.T) {
 	const slice = 8192 / 4 * 8192 * 2
 	arrangements := [][]string{
@@ -38,7 +38,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// A collective along an axis of a grid joins the ranks along that axis.
+// TestTeamSize checks that a collective along an axis of a grid joins only the ranks along that axis.
 func TestTeamSize(t *testing.T) {
 	program := emitFile(t, "../testdata/grids/ag_matmul_grid.yaml", "", "eager")
 	if got, all := evaluated(t, program, "team_size"), evaluated(t, program, "mesh_size"); got >= all || all%got != 0 {
@@ -67,7 +67,7 @@ func TestCommunications(t *testing.T) {
 	}
 }
 
-// evaluated returns the value of a field of the program's table, over the program's parameters.
+// evaluated returns the value of a field of the emitted ProgramTable, with the program's constants.
 func evaluated(t *testing.T, program, field string) int64 {
 	t.Helper()
 	_, table, _ := strings.Cut(program, "ProgramTable table = {")
@@ -86,7 +86,8 @@ func evaluated(t *testing.T, program, field string) int64 {
 	return value
 }
 
-// constant finds the value of a constant of a program.
+// constant returns the value of a constexpr constant of a program. ok is false if there is none, or if its value is
+// no constant.
 func constant(program string) func(name string) (int64, bool) {
 	return func(name string) (int64, bool) {
 		found := regexp.MustCompile(`constexpr int64_t (?:[^;]*, )?` + name + ` = ([^;,]*)[;,]`).FindStringSubmatch(program)

@@ -8,15 +8,16 @@ import (
 	"strconv"
 )
 
-// stagingFolder holds the new files before they are put in place, and the old files until all new files are in place.
-// It is on the file system of the folder, so that every step is a rename. Where the file system has no locks, it also
-// keeps a second hirgen out.
+// stagingFolder holds the new files before they are put in place, and the replaced files until all new files are in
+// place. It is below the program's folder, so that every move is a rename within one file system. Where the file
+// system has no locks, it also keeps a second hirgen out.
 const stagingFolder = ".hirgen-staging"
 
-// atStep is called after each change to the folder. Tests end the process there.
+// atStep is called between the steps of a change to the folder. Tests replace it to kill the process there.
 var atStep = func() {}
 
-// apply carries out a plan, all or nothing: if it fails, it restores every file.
+// apply carries out a plan, all or nothing: if a step fails, it undoes the earlier steps. If only the removal of
+// the staging folder fails, apply returns that error and keeps the new files.
 func apply(root *os.Root, p *plan) (err error) {
 	if err := root.Mkdir(stagingFolder, 0o755); err != nil {
 		if errors.Is(err, fs.ErrExist) {
@@ -97,7 +98,7 @@ func (t *transaction) replace(i int, name string, missing bool) error {
 	return nil
 }
 
-// makeFolders makes a folder and the folders above it, one by one.
+// makeFolders makes a folder and the missing folders above it, one by one.
 func (t *transaction) makeFolders(folder string) error {
 	if t.folders[folder] {
 		return nil
@@ -115,8 +116,8 @@ func (t *transaction) makeFolders(folder string) error {
 	return nil
 }
 
-// moveAway moves a file, if it exists, to another path, where it is kept. It moves a symbolic link as a link and
-// leaves the target alone.
+// moveAway moves a file, if it exists, to another path. It moves a symbolic link as a link and leaves the target
+// alone. A folder at name is an error.
 func (t *transaction) moveAway(name, kept string) error {
 	info, err := t.root.Lstat(name)
 	switch {
@@ -150,8 +151,8 @@ func (t *transaction) rollBack() error {
 	return errors.Join(failures...)
 }
 
-// removeEmptyFolders removes the folders that are empty without the orphans. It keeps a folder that is not empty,
-// because Remove fails on it.
+// removeEmptyFolders removes the folders of removed files (orphans) that are empty, innermost first. Remove fails
+// on a folder that is not empty, which keeps it and the folders above it.
 func (t *transaction) removeEmptyFolders(orphans []string) {
 	for _, name := range orphans {
 		for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {

@@ -15,15 +15,15 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// summed are the specs whose calls have a digest in calls.sum.
+// summed are patterns of the specs whose calls have a digest in testdata/calls.sum.
 var summed = []string{
 	"testdata/specs/*/spec.yaml", "testdata/layers/*.yaml", "testdata/grids/*.yaml", "testdata/products/*.yaml",
 	"testdata/golden/*/spec.yaml", "internal/e2e/testdata/*.yaml", "internal/e2e/testdata/moves/*.yaml",
 	"prove/testdata/specs/*.yaml", "scripts/bench_gpu/specs/*/spec.yaml",
 }
 
-// TestCallsAreTheSame compares digests of the output of "hirgen lower --calls" with calls.sum. A change of a spec's
-// meaning is a line of the diff of that file. docs/versions.md lists the specs that this concerns.
+// TestCallsAreTheSame compares digests of the output of "hirgen lower --calls" with testdata/calls.sum. A change to
+// the calls of a spec changes its line of that file, and docs/versions.md lists the lines that changed.
 func TestCallsAreTheSame(t *testing.T) {
 	var got strings.Builder
 	for _, pattern := range summed {
@@ -50,11 +50,12 @@ func TestCallsAreTheSame(t *testing.T) {
 	}
 }
 
-// callsDigest returns the digest of the calls of a spec, including the calls of its fallback variant.
+// callsDigest returns the first six bytes of the digest of the calls of a spec, including its fallback variant, or
+// "refused" if the spec needs a schedule.
 func callsDigest(t *testing.T, file string) string {
 	t.Helper()
 	p, _, err := model.LoadFile(file, nil)
-	if err == nil && len(p.Schedule.Stated()) == 0 { // skip the choices of auto
+	if err == nil && len(p.Schedule.Stated()) == 0 { // use the defaults instead of the choices of auto
 		p, _, err = model.LoadFile(file, nil, model.Setting{Value: model.Defaults})
 	}
 	if err != nil {
@@ -62,7 +63,7 @@ func callsDigest(t *testing.T, file string) string {
 	}
 	program, err := lowering.Host(p, lowering.Options{})
 	if err != nil {
-		return "refused" // by default: tests give it a schedule
+		return "refused" // needs a schedule, which other tests give it
 	}
 	lowered, err := lowering.Calls(program, lowering.Options{})
 	if err != nil {

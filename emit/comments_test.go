@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestCommentsNameWhatIsThere: comments on transfers name only tensors of the program.
+// TestCommentsNameWhatIsThere checks that a comment that says "buffer NAME" names a buffer of the
+// program.
 func TestCommentsNameWhatIsThere(t *testing.T) {
 	buffers := regexp.MustCompile(`\bbuffer (\w+)`)
 	words := regexp.MustCompile(`\w+`)
@@ -30,7 +31,7 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 	}
 }
 
-// split removes comments and strings from a program. Error texts are strings, too.
+// split separates the code of a program from its comments, and removes strings from both.
 func split(source string) (code, comments string) {
 	quoted := regexp.MustCompile(`"[^"]*"`)
 	var codes, texts []string

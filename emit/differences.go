@@ -13,7 +13,7 @@ type Record struct {
 	Hirgen  string   // version
 	Program string   // name
 	Spec    string   // base name
-	Ranks   int      // that run the program; 0 if the folder does not record it
+	Ranks   int      // number of ranks of the program; 0 if the folder does not record it
 	Flags   []string // given with the spec, except the flags of Packages
 	Packages
 }
@@ -22,23 +22,24 @@ type Record struct {
 type Difference struct {
 	Path  string
 	State DifferenceState
-	Line  int    // the first different line, from 1; 0 in a missing file, and in edited calls
-	Lines int    // the number of different lines from Line on; 0: lines are missing there
-	Has   string // the first different line
-	Want  string // the line that hirgen would print in its place
+	Line  int    // line of the first difference, from 1; 0 for a missing file and for edited calls
+	Lines int    // number of lines of the folder's file that differ, from Line on; 0: the file only lacks lines
+	Has   string // the line at Line; empty if the file only lacks lines there
+	Want  string // the line that hirgen would print there; empty if the file only has more lines
 }
 
-// DifferenceState is the reason why a file differs.
+// A DifferenceState is the reason why a file differs.
 type DifferenceState string
 
 // The states.
 const (
-	Missing DifferenceState = "missing" // somebody removed it
-	Edited  DifferenceState = "edited"  // somebody changed it, or made it
-	Stale   DifferenceState = "stale"   // hirgen wrote it, or did not write it, in another version
+	Missing DifferenceState = "missing" // the manifest lists it, and it was removed
+	Edited  DifferenceState = "edited"  // changed since hirgen wrote it, or not written by hirgen
+	Stale   DifferenceState = "stale"   // unchanged since another version wrote it, or missing because that version did not write it
 )
 
-// ReadRecord reads the record of a folder. The error is a *FolderError if hirgen did not write the folder.
+// ReadRecord reads the record of a folder. The error is a *FolderError if the folder has no manifest, or a damaged
+// one.
 func ReadRecord(dir string) (*Record, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -55,8 +56,9 @@ func ReadRecord(dir string) (*Record, error) {
 	return &Record{m.Hirgen, m.Program, m.Spec, m.Ranks, flags, packages}, nil
 }
 
-// Differences compares a folder with files, except the manifest, in the order of files. If files are printed from the
-// folder's own calls, an edit of these calls shows only in the manifest's digest of the calls.
+// Differences compares a folder with files, except the manifest, in the order of files. It ignores other files of the
+// folder. The files may be printed from the folder's own calls.txt. An edit of calls.txt then shows only as a digest
+// that differs from the manifest's.
 func Differences(dir string, files []File) (list []Difference, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -91,8 +93,8 @@ func Differences(dir string, files []File) (list []Difference, err error) {
 	return list, nil
 }
 
-// difference finds the first line at which a file differs from data. asWritten: data is unchanged since hirgen wrote
-// it.
+// difference describes how a file on disk, with content data, differs from f. asWritten: data is unchanged since
+// hirgen wrote it.
 func difference(f File, data []byte, asWritten bool) Difference {
 	has, want := strings.Split(string(data), "\n"), strings.Split(string(f.Data), "\n")
 	first, behind := 0, 0 // equal lines at both ends

@@ -1,9 +1,9 @@
 // Package emit prints a lowered program as a folder that builds alone: the program, its C ABI, a copy of the runtime, a CMake
 // project, a README.
 //
-// The work has three steps. Views (view*.go) make every decision: names, types,
-// extents, and which event orders which streams. Templates print the views. Write
-// writes either all files to disk or none. The package reads no clock, host name or
+// The work has three steps. Views (view*.go) collect what the files show of a program, for example
+// types, headers and tensors. Templates print the views and the calls. Write
+// writes either all files to disk or none. Render reads no clock, host name or
 // absolute path: the same program gives the same bytes on any machine.
 package emit
 
@@ -39,7 +39,7 @@ type Options struct {
 	Backward *Backward
 }
 
-// output is one file that a template prints.
+// An output is one file that a template prints.
 type output struct {
 	template string
 	path     func(name string) string
@@ -82,8 +82,8 @@ func fixed(name string) func(string) string {
 // gitAttributes keeps git from changing line ends: the manifest has digests of the bytes.
 const gitAttributes = "# hirgen compares these files byte by byte.\n* -text\n"
 
-// Render prints p. If emit cannot print a part of the program, Render returns a *diag.Errors
-// and no files.
+// Render prints p. If it fails, it returns no files. The error is a *diag.Errors if emit cannot print a part of the
+// program.
 func Render(p *calls.Described, opt Options) ([]File, error) {
 	if name := path.Base(p.File); opt.Spec != nil && (!isLocal(name) || !utf8.ValidString(name)) {
 		return nil, errorAt(diag.Pos{File: p.File}, "a file of the folder cannot be called %q, as the spec is: rename the spec", name)
@@ -134,7 +134,7 @@ func Render(p *calls.Described, opt Options) ([]File, error) {
 	return withManifest(files, view, opt.flags())
 }
 
-// errorAt is the error for a program that emit cannot print, with a position in the spec.
+// errorAt returns the error for a program that emit cannot print, with a position in the spec.
 func errorAt(pos diag.Pos, format string, args ...any) error {
 	var list diag.List
 	list.Add(pos, diag.NotLowerable, format, args...)

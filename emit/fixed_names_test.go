@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/emit"
 )
 
-// unqualified finds the identifiers of emitted C++ that are looked up in their scope: no members, and no names after
-// "::".
+// unqualified returns the identifiers of C++ code that are neither members nor after "::". Comments, strings and
+// preprocessor lines do not count.
 func unqualified(code string) map[string]bool {
 	code = regexp.MustCompile(`(?m)//.*$|/\*(?s:.*?)\*/|"(?:[^"\\\n]|\\.)*"|^\s*#.*$`).ReplaceAllString(code, " ")
 	found := map[string]bool{}
@@ -24,20 +24,20 @@ func unqualified(code string) map[string]bool {
 }
 
 // handedOut are names that do not depend on the names of a spec but come from the same allocator: names of loops,
-// mesh axes, workers' events and the statements about them.
+// mesh axes, events of compute streams and the labels of their statements.
 var handedOut = map[string]bool{
 	"i": true, "s": true, "x": true, "x2": true, "x_": true, "x_ucc_": true, "started_": true, "joined_": true,
 	"kStarted": true, "kJoined": true, "kDelay": true,
-	"model": true, "a": true, "b": true, "c": true, "workspace": true, // of functions that name nothing else
-	"add": true, "rows": true, // of a kernel, whose operands are named around them
+	"model": true, "a": true, "b": true, "c": true, "workspace": true, // parameters of functions that use no names of a spec
+	"add": true, "rows": true, // names in a kernel, whose operands get other names
 }
 
 // ofLibraries are names that no spec can have.
 var ofLibraries = regexp.MustCompile(`^(?:cuda|cublas|nccl|UCC_|hirgen|__)`)
 
-// TestFixedNamesAreReserved emits every example twice, with all names of its spec exchanged. Unqualified names in
-// both texts come from templates. An equal name of a spec would change their meaning, so the allocator must not
-// return any of them.
+// TestFixedNamesAreReserved emits every golden case twice, with two sets of names. Unqualified names in both
+// texts come from templates. An equal name of a spec would change their meaning, so the allocator must not return
+// any of them.
 func TestFixedNamesAreReserved(t *testing.T) {
 	fixed := map[string]string{}
 	for _, name := range goldenCases(t) {
@@ -48,7 +48,7 @@ func TestFixedNamesAreReserved(t *testing.T) {
 			rename(program, text)
 			all := map[string]bool{}
 			files, err := renderHost(program, emit.Options{})
-			if err != nil { // a few conditions have names that only this test renames
+			if err != nil { // rename does not rename the variables of a few conditions
 				t.Logf("%s: %v", name, err)
 			}
 			for _, f := range files {

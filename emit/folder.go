@@ -14,7 +14,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/filelock"
 )
 
-// A FolderError is the reason why Write cannot use a folder, with advice. Write has changed no files.
+// A FolderError is the reason why a folder cannot be used, with advice. The folder is unchanged.
 type FolderError struct{ Dir, Reason, Advice string }
 
 func (e *FolderError) Error() string { return fmt.Sprintf("%s: %s; %s", e.Dir, e.Reason, e.Advice) }
@@ -45,7 +45,7 @@ func checkFolder(dir string) error {
 }
 
 // unbuildable are the characters with which a path cannot be built. CMake expands $, and separates lists by ; and
-// brackets. The linker separates options by commas. Programs that CMake writes do not quote the others.
+// brackets. The linker separates options by commas. The build files that CMake writes do not quote the others.
 const unbuildable = "$;,[]\"\\|<>\n\r"
 
 // CheckPath refuses a folder if CMake or the linker cannot build there because of its path.
@@ -71,7 +71,8 @@ func resolved(path string) string {
 	return path
 }
 
-// checkForeign refuses a folder without a manifest if its top level has files or folders that the program does not have.
+// checkForeign refuses a folder without a manifest if its top level has files or folders whose names the program does
+// not use.
 func checkForeign(root *os.Root, files []File) error {
 	if _, err := root.Lstat(ManifestName); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -104,8 +105,8 @@ func checkForeign(root *os.Root, files []File) error {
 	}
 }
 
-// checkProgram refuses a folder with another program, which Write would remove. The name identifies a program, so a
-// program whose spec was edited or moved stays the same program.
+// checkProgram refuses a folder whose manifest is of another program, which Write would replace. The name identifies
+// a program, so a program whose spec was edited or moved stays the same program.
 func checkProgram(root *os.Root, files []File) error {
 	recorded, err := readManifest(root)
 	i := slices.IndexFunc(files, func(f File) bool { return f.Path == ManifestName })
@@ -131,13 +132,14 @@ func fewOf(list []string) string {
 }
 
 // lockPatience is how long Write waits for another Write in the same folder. A Write takes milliseconds unless it
-// hangs.
+// hangs. Tests shorten it.
 var lockPatience = defaultLockPatience
 
 const defaultLockPatience = 30 * time.Second
 
-// lock keeps other Writes out of a folder until release is called. It first waits for a Write that holds the lock.
-// Where the file system has no locks, held is false, and only the staging folder keeps others out.
+// lock keeps other Writes out of a folder until release is called. If another Write holds the lock, it waits for up
+// to lockPatience and then returns a *FolderError. Where the file system has no locks, held is false, and only the
+// staging folder keeps others out.
 func lock(root *os.Root) (held bool, release func(), err error) {
 	folder, err := root.Open(".")
 	if err != nil {

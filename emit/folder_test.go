@@ -32,7 +32,8 @@ func TestWriteRefusesFoldersOfOthers(t *testing.T) {
 	}
 }
 
-// A folder belongs to one program, even if its spec changes.
+// TestWriteRefusesFoldersOfOtherPrograms checks that a folder belongs to one program, even if its spec
+// changes.
 func TestWriteRefusesFoldersOfOtherPrograms(t *testing.T) {
 	dir := t.TempDir()
 	mustWrite(t, dir, versionOf(t, "first", firstVersion))
@@ -53,7 +54,8 @@ func TestWriteRefusesFoldersOfOtherPrograms(t *testing.T) {
 	mustWrite(t, dir, versionOf(t, "second", secondVersion)) // from here on the folder belongs to the second program
 }
 
-// A program may be written to an empty folder, and to a folder that has only its files, such as a clone.
+// TestWriteTakesFoldersWithoutForeignFiles writes to a folder without a manifest that has only files of
+// the program, such as a clone.
 func TestWriteTakesFoldersWithoutForeignFiles(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "runtime/src/c.cpp", "c1")

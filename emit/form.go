@@ -15,7 +15,7 @@ type form struct {
 	view  *programView
 }
 
-// interfaceTensors describes the tensors of the interface.
+// interfaceTensors adds the inputs and outputs of the program to the view.
 func (f *form) interfaceTensors() {
 	for i := range f.calls.Tensors {
 		t, argument := &f.calls.Tensors[i], f.calls.Arguments[i]
@@ -36,7 +36,7 @@ func (f *form) interfaceTensors() {
 	}
 }
 
-// globalAxes returns the initialisers of the axes of a whole tensor, over all ranks.
+// globalAxes returns the initialisers of hirgen::Axis for the axes of a whole tensor, over all ranks.
 func (f *form) globalAxes(t *calls.Tensor) []string {
 	var axes []string
 	for _, a := range t.Live {
@@ -54,7 +54,7 @@ func (f *form) globalAxes(t *calls.Tensor) []string {
 	return axes
 }
 
-// local returns the shape of one rank's buffer.
+// local returns the shape of one rank's buffer, as text.
 func (f *form) local(t *calls.Tensor) string {
 	var shape []expr.Expr
 	for _, a := range t.Live {
@@ -71,7 +71,8 @@ func (f *form) coordinate(a calls.LiveAxis) {
 	}
 }
 
-// report fills the columns of the driver's report.
+// report fills the fields of the program table from which the driver reports sizes, communications and
+// parameters.
 func (f *form) report() {
 	about, v := &f.calls.About, f.view
 	for _, p := range about.Gemms {

@@ -79,7 +79,7 @@ func indentBy(n int, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// cmakeQuote prints text as a CMake bracket argument, which CMake does not expand.
+// cmakeQuote prints text as a CMake bracket argument, in which CMake expands nothing.
 func cmakeQuote(text string) string {
 	fence := ""
 	for strings.Contains(text, "]"+fence+"]") || strings.HasSuffix(text, "]"+fence) {
@@ -92,7 +92,7 @@ func cmakeQuote(text string) string {
 	return "[" + fence + "[" + newline + text + "]" + fence + "]"
 }
 
-// isPlain reports whether a character means itself in a shell, in printf and in a comment.
+// isPlain reports whether a character has no special meaning in a shell, in printf and in a comment.
 func isPlain(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.=,+:@/", r)
 }
@@ -105,7 +105,7 @@ func shellWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// octal prints a word for printf, with octal escapes where necessary.
+// octal prints a word for the format of printf, with octal escapes where necessary.
 func octal(word string) string {
 	var b strings.Builder
 	for i := range len(word) {

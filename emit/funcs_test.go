@@ -89,7 +89,7 @@ func TestShellWord(t *testing.T) {
 	}
 }
 
-// A text must not end its comment, because the rest would be code.
+// FuzzCommentStaysComment checks that no text ends its comment, because the rest would be code.
 func FuzzCommentStaysComment(f *testing.F) {
 	for _, seed := range []string{"a\\\nb", "??/\nint x;", "*/", "\u2028x", "a\rb", strings.Repeat("?", 9)} {
 		f.Add(seed)

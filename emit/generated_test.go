@@ -19,15 +19,15 @@ const specsDir, generatedDir = "../testdata/specs", "../generated"
 // wholeExample is the program whose folder in generated/ is complete.
 const wholeExample = "ag_matmul"
 
-// written are the files in generated/ that no program writes.
+// written are the hand-written files in generated/.
 var written = []string{"README.md", ".clang-format"}
 
-// once lists the files that are in generated/ for one example only. Apart from the name, they contain only
-// information that the head of the program has, too.
+// once lists the emitted files that generated/ keeps for wholeExample only. For other examples they would repeat
+// their program.
 var once = []string{"CMakeLists.txt", "README.md", "calls.txt"}
 
 // TestGeneratedIsFresh compares generated/ with freshly emitted files. With -update it writes those files and removes
-// all others.
+// all others except the hand-written ones.
 func TestGeneratedIsFresh(t *testing.T) {
 	want, whole := map[string][]byte{}, shownBy(t, wholeExample)
 	for _, name := range folders(t, specsDir) {
@@ -52,8 +52,9 @@ func TestGeneratedIsFresh(t *testing.T) {
 	}
 }
 
-// isKept reports whether generated/ contains a file of a program. It has all files of one example except the
-// runtime's copy and the manifest, and of the other examples only files that differ from it.
+// isKept reports whether generated/ contains a file of a program. It has all files of wholeExample except the
+// runtime's copy and the manifest. Of the other examples it has only files that whole, the set of that example's
+// texts, does not have.
 func isKept(program string, f emit.File, whole map[string]bool) bool {
 	if strings.HasPrefix(f.Path, "runtime/") || f.Path == emit.ManifestName {
 		return false
@@ -61,7 +62,7 @@ func isKept(program string, f emit.File, whole map[string]bool) bool {
 	return program == wholeExample || !slices.Contains(once, f.Path) && !whole[unnamed(program, f)]
 }
 
-// shownBy renders examples and returns their files with the names removed.
+// shownBy returns the set of the top-level files of examples, each as unnamed returns it.
 func shownBy(t *testing.T, examples ...string) map[string]bool {
 	t.Helper()
 	shown := map[string]bool{}

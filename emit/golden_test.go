@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "store what is emitted, after building i
 const goldenDir = "../testdata/golden"
 
 // goldenCases lists the folders of testdata/golden, which cover cases that no example of generated/ has. Each has a
-// spec.yaml or, for statements that no pass makes yet, a program.hir. want/ has the generated sources, without the
+// spec.yaml or, for statements that no pass makes, a program.hir. want/ has the generated sources, without the
 // runtime.
 func goldenCases(t *testing.T) []string {
 	t.Helper()
@@ -63,7 +63,7 @@ func lowerSpec(t *testing.T, path string) *hostir.Program {
 	return program
 }
 
-// renderHost prints a host program.
+// renderHost lowers a host program to calls and renders it.
 func renderHost(p *hostir.Program, opt emit.Options) ([]emit.File, error) {
 	lowered, err := lowering.Calls(p, lowering.Options{})
 	if err != nil {
@@ -81,7 +81,8 @@ func render(t *testing.T, p *hostir.Program) []emit.File {
 	return files
 }
 
-// varying are the files in want/: sources that differ from all examples by more than the name and positions.
+// varying returns the files for want/: the top-level sources that differ from all examples (shown) by more than the
+// name and positions.
 func varying(program string, files []emit.File, shown map[string]bool) []emit.File {
 	return slices.DeleteFunc(slices.Clone(files), func(f emit.File) bool {
 		isSource := slices.Contains([]string{".cpp", ".hpp", ".cu", ".cuh"}, filepath.Ext(f.Path))
@@ -139,7 +140,8 @@ func compareGolden(t *testing.T, name string, files []emit.File) []string {
 	return changed
 }
 
-// mustCompute builds a program for the CPU device and runs it in several orders.
+// mustCompute builds a program for the CPU device and runs it with five seeds, which order the work differently. A
+// program with a fallback variant runs once more per seed, with the NCCL transport.
 func mustCompute(t *testing.T, files []emit.File, program *hostir.Program) {
 	t.Helper()
 	dir := t.TempDir()

@@ -28,8 +28,8 @@ var attacks = []string{
 	strings.Repeat("long", 100),
 }
 
-// rename replaces every text that a spec or a builder chooses. suffix keeps the names distinct. Extents lose their
-// expressions, which have a separate grammar.
+// rename replaces every text that a spec or a builder chooses. A number after text keeps the names distinct. Extents
+// lose their expressions, which have a separate grammar.
 func rename(p *hostir.Program, text string) {
 	number := 0
 	names := map[string]string{}
@@ -118,7 +118,7 @@ func TestNoTextBecomesCode(t *testing.T) {
 	}
 }
 
-// TestTokensCatch shows that the comparison can fail.
+// TestTokensCatch checks that codeTokens notices text that ends its string or its comment.
 func TestTokensCatch(t *testing.T) {
 	plain := codeTokens(emit.File{Path: "x.cpp", Data: []byte("f(\"text\");  // comment\ng();\n")})
 	for _, text := range []string{
@@ -140,8 +140,9 @@ func firstDifference(a, b []string) string {
 	return "the end"
 }
 
-// codeTokens returns the tokens that a compiler or CMake sees in a file. Comments are removed, all strings are equal,
-// and all names are equal.
+// codeTokens returns what a compiler or CMake sees in a file. In C++ and Go, comments are removed, all strings are
+// equal, and all names are equal. Other files give their lines without comment lines and bracket arguments, and
+// Markdown the number of its lines.
 func codeTokens(f emit.File) []string {
 	switch {
 	case strings.HasPrefix(f.Path, "runtime/"), f.Path == "host_ir.txt", f.Path == emit.CallsName, f.Path == emit.ManifestName:
@@ -180,7 +181,7 @@ func goTokens(source []byte) []string {
 	}
 }
 
-// withoutBrackets replaces the bracket arguments of a line of CMake.
+// withoutBrackets replaces each bracket argument of a line of CMake by [[]].
 func withoutBrackets(line string) string {
 	before, rest, found := strings.Cut(line, "[")
 	equals := len(rest) - len(strings.TrimLeft(rest, "="))
@@ -194,8 +195,7 @@ func withoutBrackets(line string) string {
 	return before + "[[]]" + withoutBrackets(after)
 }
 
-// cppTokens is a scanner for the C++ that emit prints. It is as strict as a compiler about the ends of comments and
-// strings.
+// cppTokens scans the C++ that emit prints. It is as strict as a compiler about the ends of comments and strings.
 func cppTokens(text string) []string {
 	text = strings.ReplaceAll(text, "??/", "\\") // trigraph
 	text = strings.ReplaceAll(text, "\\\n", "")  // continued line

@@ -13,8 +13,8 @@ import (
 var readOf = map[string]string{calls.ForElement: "load", calls.ForColumn: "along", calls.ForRow: "value", calls.ForSeed: "seed"}
 
 // kernelBody prints the computation of a row of the results, a line for each step. It reads an operand once even if
-// several steps use it, and evaluates an expensive step once. In a run of rows, the values that all rows share come
-// first.
+// several steps use it, and evaluates an expensive step once. For a run of rows, it first prints the values that
+// all rows share.
 func kernelBody(k kernelView) ([]string, error) {
 	b := newBodyPrinter(k)
 	for i, name := range k.Operands[k.Results:] {
@@ -39,12 +39,12 @@ func kernelBody(k kernelView) ([]string, error) {
 type bodyPrinter struct {
 	k         kernelView
 	steps     domain.Body
-	readers   []int    // of each value: the number of steps that read it
+	readers   []int    // number of steps that read each value
 	readInRow []bool   // read by a step that differs from row to row
 	alike     []bool   // the same for all rows of a run
 	wide      []bool   // has a value for each column
 	long      []bool   // expensive to compute each time that a step reads it
-	values    []string // in C++
+	values    []string // each value as an expression of C++
 	once, row []string // lines: for a run, and for each row
 }
 
@@ -69,7 +69,7 @@ func newBodyPrinter(k kernelView) *bodyPrinter {
 	return b
 }
 
-// read adds the value of an operand.
+// read adds the value of operand i, in a variable if several steps read it or if all rows of a run share it.
 func (b *bodyPrinter) read(i int, name string) {
 	value := fmt.Sprintf("%s.%s(%s)", b.given(i), readOf[b.k.Uses[int(b.k.Results)+i]], name)
 	if b.readers[i] > 1 || b.shared(i) {
@@ -90,7 +90,7 @@ func (b *bodyPrinter) given(at int) string {
 	return "row"
 }
 
-// line adds a line to the code for a run, or to the code for each row, wherever the value is computed.
+// line adds a line to the code for a run if all rows share value at, and otherwise to the code for each row.
 func (b *bodyPrinter) line(at int, format string, args ...any) {
 	lines := &b.row
 	if b.alike[at] {
@@ -99,7 +99,7 @@ func (b *bodyPrinter) line(at int, format string, args ...any) {
 	*lines = append(*lines, fmt.Sprintf(format, args...))
 }
 
-// step adds the value of a step, and stores it if it is a result.
+// step adds the value of step i, and stores the value if it is a result.
 func (b *bodyPrinter) step(i int, s domain.Step) error {
 	args := lists.Map(s.Args, func(at int) string { return b.values[at] })
 	value, err := stepOf(s, args, b.k.Columns)

@@ -10,7 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestNamesOfKernelOperands: the names of tensors differ from the other parameters of a kernel's function.
+// TestNamesOfKernelOperands checks that no two parameters of the function that launches a kernel have the
+// same name.
 func TestNamesOfKernelOperands(t *testing.T) {
 	pipeline, err := model.Load("spec.yaml", []byte(`hirgen: 1
 name: named
@@ -59,7 +60,8 @@ outputs: [row, last]
 	}
 }
 
-// TestNamesOfKernelValues: the value of a result that is also read has a name that is unique in its kernel.
+// TestNamesOfKernelValues checks that no two values of a kernel have the same name. A result that is also
+// read has a value.
 func TestNamesOfKernelValues(t *testing.T) {
 	pipeline, err := model.Load("spec.yaml", []byte(`hirgen: 1
 name: named

@@ -13,7 +13,7 @@ import (
 type kernelView struct {
 	*calls.Kernel
 	Run  *runOfRows // nil: it processes rows one by one
-	Wide bool       // it has more rows than 32 bits count, or than a grid has blocks
+	Wide bool       // some launch has more rows, or blocks, than int32 counts
 }
 
 // isWide reports whether a launch of a kernel has more rows than int32 counts. Without rows it counts tiles of
@@ -39,8 +39,8 @@ func (k kernelView) FoldsColumns() bool {
 	return folds
 }
 
-// given returns the index of the first operand that the body of a kernel has. A body that returns its result does not
-// write it, so it does not have operand 0.
+// given returns the index of the first operand that is a member of the kernel's body. A body that returns its result
+// does not write it, so operand 0 is no member.
 func (k kernelView) given() int {
 	if k.FoldsColumns() {
 		return 1
@@ -56,11 +56,11 @@ func (k kernelView) Result() string {
 	return "void"
 }
 
-// A runOfRows is a run of adjacent rows along an axis that share operands. The kernel computes values that depend on shared
-// operands alone once for the run. For example, the heads of a token share the angles of a rotary embedding.
+// A runOfRows is a run of adjacent rows along an axis that share operands. The kernel computes values that depend only
+// on shared operands once for the run. For example, the heads of a token share the angles of a rotary embedding.
 type runOfRows struct {
-	Axis  int    // of the rows
-	Alike []bool // of each operand that is read: the same for all rows along the axis
+	Axis  int    // index of the rows' axis, from 0
+	Alike []bool // for each operand that is read: whether it is the same for all rows along the axis
 }
 
 // Given returns the parameter type of the body of a kernel.

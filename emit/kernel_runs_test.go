@@ -33,8 +33,8 @@ func kernelsOf(t *testing.T, spec string) []string {
 	return nil
 }
 
-// TestRunsOfRows: heads of a token are rotated by the same angles, along any axis, so the angles come before the rows
-// of a run. Kernels that fold process rows one by one.
+// TestRunsOfRows checks that the angles that the heads of a token share are computed before the rows of a run,
+// wherever the axis of the heads is. A softmax sums each row in the kernel.
 func TestRunsOfRows(t *testing.T) {
 	const layer = `hirgen: 1
 name: layer

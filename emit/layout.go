@@ -19,7 +19,7 @@ func layOut(text string) string {
 	return strings.Join(alignComments(lines), "\n")
 }
 
-// layLine lays out one line that follows others. It drops a redundant empty line.
+// layLine lays out one line that follows lines, the text so far. It drops a redundant empty line.
 func layLine(lines []string, line string) []string {
 	line = strings.TrimRight(line, " ")
 	if line == "" && (len(lines) == 0 || lines[len(lines)-1] == "" || opensBlock(lines[len(lines)-1])) {
@@ -34,7 +34,7 @@ func opensBlock(line string) bool {
 	return strings.HasSuffix(line, "{") && !strings.HasPrefix(line, "namespace") && !strings.HasPrefix(line, "extern")
 }
 
-// fit breaks a line that is too long.
+// fit breaks a line that is longer than the column limit.
 func fit(line string) []string {
 	if width(line) <= columns {
 		return []string{line}
@@ -106,7 +106,7 @@ func fillComment(indent int, text string) []string {
 	return fillWords(prefix, prefix, strings.Fields(trimmed))
 }
 
-// fillBlockComment wraps a comment of C in the same way, with " * " before each line after the first.
+// fillBlockComment wraps a /* comment */ in the same way, with " * " before each line after the first.
 func fillBlockComment(indent int, text string) []string {
 	blanks := strings.Repeat(" ", indent)
 	words := strings.Fields(strings.TrimSuffix(strings.TrimPrefix(text, "/*"), "*/"))
@@ -137,7 +137,7 @@ func fillWords(first, next string, words []string) []string {
 
 func width(text string) int { return utf8.RuneCountInString(text) }
 
-// alignComments aligns the comments of consecutive lines of code.
+// alignComments aligns the comments that follow code on consecutive lines.
 func alignComments(lines []string) []string {
 	var out []string
 	for i := 0; i < len(lines); {

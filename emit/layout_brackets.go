@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// outermostBracket finds the first "(" or "{" with a non-empty list of arguments, or -1.
+// outermostBracket returns the index of the first "(" or "{" with a non-empty list of arguments, or -1.
 func outermostBracket(text string) int {
 	for i := 0; i < len(text); i = skip(text, i) {
 		if text[i] == '(' || text[i] == '{' {
@@ -17,7 +17,7 @@ func outermostBracket(text string) int {
 	return -1
 }
 
-// matching finds the bracket that closes the bracket at i, or -1 if there is none.
+// matching returns the index of the bracket that closes the bracket at i, or -1 if there is none.
 func matching(text string, i int) int {
 	depth := 0
 	for ; i < len(text); i = skip(text, i) {
@@ -72,7 +72,8 @@ func splitAt(text, separator string) []string {
 // templateArgs matches the last letter of a name and the template arguments after it.
 var templateArgs = regexp.MustCompile(`^\w<[\w:, ]+>`)
 
-// skip steps over one character, or over a whole string literal, C comment or template argument list.
+// skip returns the index after the character at i, or after the string literal, C comment or template argument
+// list there.
 func skip(text string, i int) int {
 	if strings.HasPrefix(text[i:], "/*") {
 		return min(len(text), i+4+strings.Index(text[i+2:]+"*/", "*/"))

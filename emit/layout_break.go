@@ -2,8 +2,8 @@ package emit
 
 import "strings"
 
-// breakCode breaks a statement at the commas of its outermost long call. If an argument is too long for a line, it
-// also breaks inside that argument.
+// breakCode breaks a statement that is too long: after its "=", in a choice or a sum, or at the commas of its
+// first call. If an argument is too long for a line, it also breaks inside that argument.
 func breakCode(indent int, text string) string {
 	if indent+width(text) <= columns {
 		return spaced(indent, text)
@@ -38,8 +38,8 @@ func breakCode(indent int, text string) string {
 func spaced(indent int, text string) string { return strings.Repeat(" ", indent) + text }
 
 // fillArgs puts as many arguments on a line as fit. They start after head and align with the first argument. They
-// start on the line below if they do not fit after head, or if that does not take more lines where an argument
-// breaks.
+// start on the line below head if they do not fit after it. They also do if an argument before the last one is
+// too long for its line there, and the lines are no more.
 func fillArgs(indent int, head string, args []string, tail string) string {
 	column := indent + width(head)
 	if column <= indent+4 {
@@ -88,7 +88,8 @@ func alignArgs(indent int, head string, args []string, tail string) string {
 	return strings.Join(lines, "\n")
 }
 
-// argsFit reports whether every argument fits on a line that starts at column, or can be broken.
+// argsFit reports whether every argument fits on a line that starts at column, or has brackets in which it can be
+// broken.
 func argsFit(column int, args []string, tail string) bool {
 	for i, arg := range args {
 		length := width(arg) + 1
@@ -102,7 +103,7 @@ func argsFit(column int, args []string, tail string) bool {
 	return true
 }
 
-// breaksEarlier reports whether an argument before the last one does not fit on a line.
+// breaksEarlier reports whether an argument before the last one does not fit on a line that starts at column.
 func breaksEarlier(column int, args []string) bool {
 	for _, arg := range args[:len(args)-1] {
 		if column+width(arg)+1 > columns {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// choice is "condition ? one : other". other includes the rest of the text.
+// A choice is "condition ? one : other". other includes the rest of the text.
 type choice struct{ condition, one, other string }
 
-// choiceOf parses text that consists of one choice.
+// choiceOf parses text that consists of one choice. ok is false for other text.
 func choiceOf(text string) (c choice, ok bool) {
 	parts := splitAt(text, " ? ")
 	if len(parts) != 2 {
@@ -31,8 +31,8 @@ func (c choice) breakBehind(indent int, left string) string {
 	return strings.Join(lines, "\n")
 }
 
-// lines breaks a choice before its colon, which is below the question mark. It breaks a value after a plus if the
-// value is a sum that is too long.
+// lines breaks a choice before its colon, which comes below the question mark. A value that is a sum is also broken
+// after a plus, if it is too long.
 func (c choice) lines(indent int, head string) []string {
 	column := indent + width(head) + width(c.condition) + 1
 	blanks := strings.Repeat(" ", column+2)

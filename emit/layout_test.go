@@ -94,7 +94,7 @@ func repeat(text string, n int) string {
 	return strings.TrimSuffix(strings.Repeat(text+", ", n), ", ")
 }
 
-// Layout may only change white space.
+// TestLayOutKeepsTheCode checks that layOut changes only white space.
 func TestLayOutKeepsTheCode(t *testing.T) {
 	text := "  CHECK(f(\"a, (b\", {1, {2, 3}}, " + repeat("g(x, y)", 20) + "), \"w)\\\"\");  // why\n"
 	squeeze := func(s string) string {

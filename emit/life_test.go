@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/lowering"
 )
 
-// TestThingsAreMadeInTheOrderOfTheCalls: the data members and the constructor of a class create objects in the order
-// of the calls, and the first run() prepares the objects of the first call.
+// TestThingsAreMadeInTheOrderOfTheCalls checks that the data members and the constructor of a class create objects
+// in the order of the calls, and the first run() prepares the objects of the first call.
 func TestThingsAreMadeInTheOrderOfTheCalls(t *testing.T) {
 	made := map[string]int{}
 	for _, name := range folders(t, specsDir) {
@@ -38,7 +38,8 @@ func TestThingsAreMadeInTheOrderOfTheCalls(t *testing.T) {
 	}
 }
 
-// inOrder finds the code that creates each object of a program, and counts the kinds.
+// inOrder checks that the source creates the objects of a program in the order of its calls, and counts them by
+// kind.
 func inOrder(t *testing.T, p *calls.Program, source string) map[string]int {
 	t.Helper()
 	_, members, _ := strings.Cut(source, "\n private:\n")
@@ -54,7 +55,7 @@ func inOrder(t *testing.T, p *calls.Program, source string) map[string]int {
 		case step.Do == calls.Import:
 			pattern, kind = `peers_\.share\(`+shares[step.Name].Memory+`, `+shares[step.Name].Shape+`\)`, "share"
 		case step.Do == calls.Export, step.Do == calls.Exchange, strings.HasSuffix(step.Name, ".flags"):
-			continue // share() does it
+			continue // the runtime's share() does these steps
 		case step.Name == calls.Copies:
 			pattern, kind = `hirgen::Peers peers_`, step.Name
 		case step.Name == calls.Compute:
@@ -77,7 +78,8 @@ func inOrder(t *testing.T, p *calls.Program, source string) map[string]int {
 	return made
 }
 
-// TestOtherLivesAreNotPrinted: calls that free objects in another order than the runtime does are refused.
+// TestOtherLivesAreNotPrinted checks that Render refuses calls that create or destroy other objects than the lowered
+// program.
 func TestOtherLivesAreNotPrinted(t *testing.T) {
 	var printed string
 	program := loadExample(t, "matmul_ar_p2p")

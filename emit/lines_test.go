@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// lineLimits are the largest numbers of lines of a program: the header, the program and its kernels, which people
-// read. Interface, build files and reference are the same for all programs.
+// lineLimits are the largest numbers of lines of a program's .cpp and .hpp file together.
 var lineLimits = map[string]int{
 	"ag_matmul": 150, "matmul_rs_p2p": 210, "matmul_ar_p2p": 280, "matmul_ar_sub_chunks": 280, "mlp_tp": 200,
 	"transformer_block": 350, "transformer_block_backward": 650,
 }
 
-// TestProgramsAreShort counts the lines of examples. Calls of CUDA, NCCL and cuBLASLt stay in them.
+// TestProgramsAreShort counts the lines of examples, and checks that they still show the calls of CUDA and
+// cuBLASLt.
 func TestProgramsAreShort(t *testing.T) {
 	for name, limit := range lineLimits {
 		lines, source := 0, ""
@@ -43,7 +43,8 @@ func TestProgramsAreShort(t *testing.T) {
 	}
 }
 
-// TestEventsHaveNamesOfTheirOwn: event names are unique, because the watchdog's table lists an event only by name.
+// TestEventsHaveNamesOfTheirOwn checks that event names are unique, because the watchdog's table lists an event
+// only by name.
 func TestEventsHaveNamesOfTheirOwn(t *testing.T) {
 	for _, name := range folders(t, specsDir) {
 		for _, f := range render(t, loadExample(t, name)) {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// ManifestName is the name of the file that lists the files of a folder that hirgen wrote, with their digests. A
-// later run compares the digests to detect files that were edited.
+// ManifestName is the name of the file that lists the files of an emitted folder with their digests. A later run
+// compares the digests to detect files that were edited.
 const ManifestName = "hirgen.manifest.json"
 
 // A manifest is the content of the file ManifestName.
@@ -20,7 +20,7 @@ type manifest struct {
 	Hirgen  string         `json:"hirgen"` // version
 	Program string         `json:"program"`
 	Spec    string         `json:"spec"`
-	Ranks   int            `json:"ranks"`           // that run the program
+	Ranks   int            `json:"ranks"`           // number of ranks of the program
 	Flags   []string       `json:"flags,omitempty"` // given with the spec
 	Files   []manifestFile `json:"files"`           // sorted by path; without the manifest itself
 }
@@ -30,7 +30,7 @@ type manifestFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-// withManifest sorts the files and adds their manifest.
+// withManifest sorts the files and adds their manifest. Two files with the same path are an error.
 func withManifest(files []File, view *programView, flags []string) ([]File, error) {
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	m := manifest{Hirgen: view.Version, Program: view.Name, Spec: view.Spec, Ranks: view.Ranks, Flags: flags}
@@ -64,7 +64,7 @@ func parseManifest(data []byte) (*manifest, error) {
 	return &m, nil
 }
 
-// digests maps the path of each file to its digest. It is empty without a manifest.
+// digests maps the path of each file to its digest. It is empty for a nil manifest.
 func (m *manifest) digests() map[string]string {
 	digests := map[string]string{}
 	if m == nil {

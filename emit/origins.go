@@ -11,11 +11,12 @@ import (
 // Source is one variant of an emitted program, line by line.
 type Source struct {
 	Path    string
-	Program *calls.Program // that it is printed from
+	Program *calls.Program // program from which the file is printed
 	Lines   []SourceLine
 }
 
-// SourceLine is a line of C++, and the innermost call IR statement that it prints; nil outside of statements.
+// SourceLine is a line of C++, and the innermost call IR statement that it prints. Stmt is nil outside of
+// statements.
 type SourceLine struct {
 	Text string
 	Stmt calls.Stmt
@@ -91,6 +92,7 @@ func (m *marks) lines(text string) []SourceLine {
 }
 
 // take returns a line without marks, and the innermost statement that begins on the line or continues there.
+// open lists the statements whose text continues, outermost first.
 func (m *marks) take(line string, open *[]calls.Stmt) (plain string, of calls.Stmt) {
 	var b strings.Builder
 	if n := len(*open); n > 0 {
@@ -115,7 +117,8 @@ func (m *marks) take(line string, open *[]calls.Stmt) (plain string, of calls.St
 	return b.String(), of
 }
 
-// sameCode reports whether two lines have the same code. b may have a comment after it.
+// sameCode reports whether line a, after alignment, has the code of line b. b may have a comment that alignment
+// put above it.
 func sameCode(a, b string) bool {
 	return strings.Join(strings.Fields(a), " ") == strings.Join(strings.Fields(b), " ") || trailing(b) && codeOf(a) == codeOf(b) &&
 		codeOf(a) != ""

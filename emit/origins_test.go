@@ -10,7 +10,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// TestSourcesAreWhatIsRendered: the lines are the same with and without the source map, and every call has lines.
+// TestSourcesAreWhatIsRendered checks that the lines are the same with and without the source map, and that every
+// statement with a label has lines.
 func TestSourcesAreWhatIsRendered(t *testing.T) {
 	for _, name := range folders(t, specsDir) {
 		program := loadExample(t, name)
@@ -43,7 +44,7 @@ func TestSourcesAreWhatIsRendered(t *testing.T) {
 	}
 }
 
-// sourcesOf prints the variants of a host program with the statement of each line.
+// sourcesOf lowers a host program and returns its variants, line by line.
 func sourcesOf(p *hostir.Program) ([]emit.Source, error) {
 	lowered, err := lowering.Calls(p, lowering.Options{})
 	if err != nil {

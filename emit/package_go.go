@@ -10,7 +10,7 @@ import (
 // goFolder is the folder of the Go package, which is a separate module.
 const goFolder = "go"
 
-// goOutputs are the C files of the package.
+// goOutputs are the C files that templates print for the Go package.
 var goOutputs = []output{{"go_bridge.h", fixed(goFolder + "/bridge.h")}}
 
 // goFiles prints the Go package and its C header.
@@ -51,7 +51,7 @@ func goProgram(view *programView) gopkg.Program {
 	return described
 }
 
-// goView describes the Go package for the folder's README.
+// A goView describes the Go package for the folder's README.
 type goView struct{ Module, Package string }
 
 // newGoView returns nil if there is no Go package.

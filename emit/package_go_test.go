@@ -58,7 +58,8 @@ func packaged(t *testing.T, packages emit.Packages) []emit.File {
 	return files
 }
 
-// TestFolderKnowsItsPackages writes folders with and without the package. The manifest has its files and flags.
+// TestFolderKnowsItsPackages writes a folder with and without the Go package. The manifest records the package
+// and the flags, and without the package its files are removed.
 func TestFolderKnowsItsPackages(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	for _, c := range []struct {

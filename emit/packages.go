@@ -9,15 +9,15 @@ import (
 // Packages are the additional packages of a folder, which call the program from other languages.
 type Packages struct {
 	Go       bool
-	GoModule string // path of its module; empty: the default, which is not for publication
-	Python   bool   // for PyTorch
-	Backward string // the spec of its gradient, seen from the folder; empty: there is none
+	GoModule string // path of the Go module; empty: a default that is not for publication
+	Python   bool   // whether to emit the package for PyTorch
+	Backward string // path of the spec of the gradient, relative to the folder; empty: no gradient
 }
 
 // Check reports an invalid module path.
 func (p Packages) Check() error { return gopkg.CheckModule(p.GoModule) }
 
-// flags returns the flags of hirgen emit that print the packages.
+// flags returns the flags of hirgen emit that select the packages.
 func (p Packages) flags() []string {
 	var flags []string
 	if p.Go {
@@ -35,10 +35,10 @@ func (p Packages) flags() []string {
 	return flags
 }
 
-// flags returns all flags that were given with the spec.
+// flags returns all flags of hirgen emit that were given with the spec, the flags of packages last.
 func (o Options) flags() []string { return slices.Concat(o.Flags, o.Packages.flags()) }
 
-// takePackages reads the flags of packages, and returns the other flags, which all have values.
+// takePackages reads the flags of packages, and returns the other flags. Each other flag has a value.
 func takePackages(flags []string) (p Packages, rest []string) {
 	for i := 0; i < len(flags); i++ {
 		value := ""
@@ -64,7 +64,8 @@ func takePackages(flags []string) (p Packages, rest []string) {
 	return p, rest
 }
 
-// packageFiles fills the views of the packages, and lists the files that no template of the program prints.
+// packageFiles fills the views of the packages, and returns the files that packages add and that Render
+// does not print from templates.
 func packageFiles(view *programView, opt Options) ([]File, error) {
 	if err := opt.Packages.Check(); err != nil {
 		return nil, err

@@ -12,9 +12,9 @@ import (
 // A plan is the list of changes to a folder.
 type plan struct {
 	write   []File           // in order; the manifest comes last
-	found   map[string]state // the state of each of these files on disk
-	remove  []string         // orphans
-	refused []string         // reasons against, in words; Write ignores them with Force
+	found   map[string]state // by path: how each of these files is on disk
+	remove  []string         // files of the manifest that are no longer part of the program
+	refused []string         // reasons to refuse the plan, in words; Write ignores them with Force
 }
 
 func (p *plan) changed() []string {
@@ -27,7 +27,7 @@ func (p *plan) changed() []string {
 }
 
 // compare plans the changes that bring a folder up to date with files. The plan lists edited and foreign files as
-// reasons to refuse.
+// reasons to refuse. A damaged manifest is an error, or counts as none with force.
 func compare(root *os.Root, files []File, force bool) (*plan, error) {
 	recorded, err := readManifest(root)
 	if err != nil && !force {
@@ -78,13 +78,14 @@ type state int
 
 const (
 	same    state = iota
-	missing       // not there
+	missing       // the file does not exist
 	old           // an earlier version, as hirgen wrote it
 	edited        // written by hirgen, changed since
 	foreign       // never written by hirgen
 )
 
-// inspect compares one file with the file on disk.
+// inspect compares one file with the file on disk. known maps the paths of the manifest to digests. A folder at
+// the path is an error.
 func inspect(root *os.Root, f File, known map[string]string) (state, error) {
 	if info, err := root.Stat(f.Path); err == nil && info.IsDir() {
 		return same, isFolder(root, f.Path)

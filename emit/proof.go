@@ -4,8 +4,8 @@ import (
 	"path"
 )
 
-// The files with which hirgen proves a folder alone: its calls, as hirgen lower --calls prints them, and the spec.
-// The spec is in a separate folder, so that it does not collide with the sources.
+// The files from which hirgen verifies a folder alone: its calls, as hirgen lower --calls prints them, and the
+// spec. The spec is in a separate folder, so that it does not collide with the sources.
 const (
 	CallsName  = "calls.txt"
 	SpecFolder = "spec"

@@ -35,7 +35,8 @@ func (f *form) description() string {
 	return commentWord(strings.Join(f.operations(3), "; "))
 }
 
-// operations lists the first operations of the spec as it writes them.
+// operations returns the first operations of the program as the spec writes them, and counts the rest.
+// most limits the number.
 func (f *form) operations(most int) []string {
 	ops := lists.Map(f.calls.Operations, func(op domain.Operation) string { return cmp.Or(op.Whole, formatOp(op)) })
 	return capped(slices.Compact(ops), most)

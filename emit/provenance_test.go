@@ -10,7 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// The head of a program lists every choice that is not the default, and no others.
+// TestSummaryTellsTheSchedule checks that the head of a program lists the choices that are not the
+// default, and no others.
 func TestSummaryTellsTheSchedule(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec, schedule string

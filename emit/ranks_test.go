@@ -36,8 +36,8 @@ ops:
   - C = matmul(A, B)
 `
 
-// Statements that use a communicator or a kernel are inside the condition on the rank. On other ranks the
-// communicator and the buffers are null.
+// TestOnlyRanksOfAMeshUseIt checks that statements that use a communicator or a kernel of a mesh are
+// inside the condition on the rank. On other ranks the communicator and the buffers are null.
 func TestOnlyRanksOfAMeshUseIt(t *testing.T) {
 	for _, schedule := range []string{
 		"pipeline: p2p", "preset: reference, pipeline: p2p, initial_waits: fused, joins: after", "pipeline: broadcast",
@@ -62,7 +62,7 @@ func TestOnlyRanksOfAMeshUseIt(t *testing.T) {
 // outside returns the lines of a text that are not in a block with this head.
 func outside(text, head string) string {
 	var kept []string
-	end := "" // of the block at hand
+	end := "" // the line that ends the block; empty outside of blocks
 	for line := range strings.Lines(text) {
 		switch indent, found := strings.CutSuffix(line, head+"\n"); {
 		case end == "" && found:
@@ -76,7 +76,7 @@ func outside(text, head string) string {
 	return strings.Join(kept, "")
 }
 
-// body returns the definition of run.
+// body returns the text of the function run.
 func body(t *testing.T, source string) string {
 	t.Helper()
 	_, after, ok := strings.Cut(source, "::run(")
@@ -98,7 +98,8 @@ func indexOf(t *testing.T, files []emit.File, path string) int {
 	return -1
 }
 
-// Only the ranks that share memory access it and its flags.
+// TestOnlyRanksOfAMeshShareMemory checks that only the ranks that share memory access it and its
+// flags.
 func TestOnlyRanksOfAMeshShareMemory(t *testing.T) {
 	for _, schedule := range []string{
 		"all: {via: ipc-get}", "all: {via: ipc-put, copy: sm}", "all: {via: ipc-get, lead: all, copy: fused, signals: batched}",

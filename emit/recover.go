@@ -9,12 +9,12 @@ import (
 	"path"
 )
 
-// journalName is the name of the journal in the staging folder, which lists the files that are about to be replaced.
-// The journal exists from the first change to the folder to the last.
+// journalName is the name of the journal in the staging folder, which lists the files to be replaced, added or
+// removed. The journal exists from before the first of these changes until after the last.
 const journalName = "journal.json"
 
-// A journalEntry is a file that is replaced or removed, which is at Old in the meantime, or a file that is added,
-// which was at New before.
+// A journalEntry is a file that is replaced or removed, whose old content is at Old in the meantime, or a file that
+// is added, whose content is at New before.
 type journalEntry struct {
 	Path string `json:"path"`
 	New  string `json:"new,omitempty"`
@@ -45,7 +45,8 @@ func writeJournal(root *os.Root, p *plan) error {
 	return root.Rename(unfinished, path.Join(stagingFolder, journalName))
 }
 
-// cleanUp undoes an interrupted Write and removes its files. The caller holds the lock, so no other Write is running.
+// cleanUp undoes an interrupted Write and removes the staging folder. A damaged journal is an error. The caller holds
+// the lock, so no other Write is running.
 func cleanUp(root *os.Root) error {
 	info, err := root.Lstat(stagingFolder)
 	switch {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// killedWrite writes the second version over the first in a separate process, which is killed at a step. It reports
-// whether the process reached that step.
+// killedWrite writes the second version over the folder in a separate process, which is killed at a step, from 0.
+// It reports whether the process reached that step.
 func killedWrite(t *testing.T, dir string, step int) bool {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=TestHelperIsKilled$")
@@ -46,8 +46,8 @@ func TestHelperIsKilled(t *testing.T) {
 	mustWrite(t, dir, version(t, secondVersion))
 }
 
-// TestWriteGoesOnAfterAKill kills a Write at each of its steps. The next Write, even without changes, finds the
-// complete first or second version.
+// TestWriteGoesOnAfterAKill kills a Write at each of its steps. cleanUp then restores the complete first version
+// or keeps the complete second one, and the next Write completes the second one.
 func TestWriteGoesOnAfterAKill(t *testing.T) {
 	dir := func() string {
 		dir := t.TempDir()
@@ -69,7 +69,7 @@ func TestWriteGoesOnAfterAKill(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // the second Write has no work
+		for range 2 { // the second time there is nothing to undo
 			if err := cleanUp(root); err != nil {
 				t.Fatalf("step %d: %v", step, err)
 			}
@@ -90,7 +90,8 @@ func TestWriteGoesOnAfterAKill(t *testing.T) {
 	}
 }
 
-// A killed first Write leaves no files that a second Write considers foreign.
+// TestWriteGoesOnAfterAKillInANewFolder checks that a killed first Write leaves no files that a second Write
+// considers foreign.
 func TestWriteGoesOnAfterAKillInANewFolder(t *testing.T) {
 	for step := range 4 {
 		dir := filepath.Join(t.TempDir(), "new")
@@ -139,7 +140,8 @@ func TestWriteSaysThatAnotherOneIsThere(t *testing.T) {
 	}
 }
 
-// Without file locks, the staging folder keeps a second Write out, which reports it.
+// TestStagingFolderKeepsOthersOut checks that, without file locks, an existing staging folder keeps a second
+// Write out.
 func TestStagingFolderKeepsOthersOut(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, filepath.Join(stagingFolder, "new0"), "x")

@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestReduceJoinsAxes: a kernel folds one axis between two others: the merged axes before it and the merged axes
-// after it. Axes of one element are dropped.
+// TestReduceJoinsAxes checks that a kernel reduces one axis between two others: the merged axes before it and
+// the merged axes after it. It drops the device axis, which has one element on a rank.
 func TestReduceJoinsAxes(t *testing.T) {
 	pipeline, err := model.Load("spec.yaml", []byte(`hirgen: 1
 name: folds

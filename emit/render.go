@@ -14,8 +14,8 @@ import (
 	"github.com/hirgen/hirgen/templates"
 )
 
-// A printer prints views. It holds the parsed templates under their paths without the file name extension:
-// "program.cpp", "stmt/product".
+// A printer prints the views of one program. It holds the parsed templates under their paths without the suffix
+// ".tmpl": "program.cpp", "stmt/gemm".
 type printer struct {
 	templates *template.Template
 	marks     *marks // source map; nil disables it
@@ -42,7 +42,7 @@ var loadTemplates = sync.OnceValues(func() (*template.Template, error) {
 	return set, err
 })
 
-// helpers are the functions of templates that need no printer.
+// helpers are the functions of templates that do not depend on the program.
 var helpers = template.FuncMap{
 	"cstr":    cstr,
 	"fill":    func(fill string) string { return "hirgen::Fill::k" + strings.ToUpper(fill[:1]) + fill[1:] },
@@ -57,7 +57,8 @@ var helpers = template.FuncMap{
 	"indent":  indentBy,
 }
 
-// placeholders are helpers and stand-ins for the functions that print calls, because the parser needs all names.
+// placeholders are the helpers and stand-ins for the functions that depend on a program. The parser needs the names
+// of all functions.
 var placeholders = func() template.FuncMap {
 	funcs := template.FuncMap{"stmts": func([]calls.Stmt) (string, error) { return "", nil }}
 	maps.Copy(funcs, helpers)
@@ -92,7 +93,7 @@ func (p *printer) file(name string, view *programView) ([]byte, error) {
 	return endWithNewline([]byte(text)), nil
 }
 
-// statements prints a list of statements.
+// statements prints a list of statements, with blank lines between groups.
 func (p *printer) statements(list []calls.Stmt) (string, error) {
 	var parts []string
 	before := ""

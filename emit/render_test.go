@@ -18,7 +18,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// header declares what the bodies below use.
+// header declares the names that the host programs below use.
 const header = `program p from "spec.yaml"
 param D = 4
 param M = 8
@@ -164,7 +164,7 @@ func TestWhatCannotBePrintedIsAnError(t *testing.T) {
 	}
 }
 
-// TestWrongCallsAreAnError: calls that their verifier refuses are not printed.
+// TestWrongCallsAreAnError checks that calls that their verifier refuses are not printed.
 func TestWrongCallsAreAnError(t *testing.T) {
 	p := parse(t, "T = Allocate @5:5\ng = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\n")
 	var list *diag.Errors
@@ -219,7 +219,8 @@ func TestSameBytesAnywhere(t *testing.T) {
 	}
 }
 
-// A folder must not depend on the author's machine: no path, user or clock.
+// machine matches absolute paths and dates, which would make a folder depend on the author's
+// machine.
 var machine = regexp.MustCompile(`(^|[\s"'=(])/(home|root|tmp|work|Users|var)/|20[0-9]{2}-[01][0-9]-[0-3][0-9]`)
 
 func TestNothingOfTheMachineLeaks(t *testing.T) {
@@ -257,7 +258,8 @@ func TestManifestListsEveryFile(t *testing.T) {
 	}
 }
 
-// A reader of the emitted program should find about one comment in five lines.
+// TestProgramsAreReadable checks that between 10 and 30 percent of the lines of a program have
+// comments.
 func TestProgramsAreReadable(t *testing.T) {
 	for _, name := range []string{"ag_matmul", "ag_linear"} {
 		for _, f := range render(t, loadExample(t, name)) {

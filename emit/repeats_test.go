@@ -14,8 +14,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// peersAcross are specs whose ranks exchange data, also along axes of grids and of meshes of some ranks, with the
-// possible orders.
+// peersAcross maps specs whose ranks exchange data, some along axes of grids and of meshes of some ranks, to the
+// orders of steps that they allow.
 var peersAcross = map[string][]string{
 	"../testdata/specs/ag_matmul_p2p/spec.yaml":                {"rotation", "reverse", "pairwise"},
 	"../testdata/specs/matmul_ar_p2p/spec.yaml":                {"rotation", "reverse", "pairwise"},
@@ -26,7 +26,8 @@ var peersAcross = map[string][]string{
 	"../internal/e2e/testdata/moves/exchange_turned.yaml":      {"rotation", "reverse", "pairwise"},
 }
 
-// Peer ranks have names, so that no line is longer than others and the arguments of a call do not compute a rank.
+// TestPeersHaveNames checks that peer ranks have names, so that lines stay short and the arguments of a call do
+// not compute a rank.
 func TestPeersHaveNames(t *testing.T) {
 	computed := regexp.MustCompile(`(of<\w+>|ready_at|done_at|flags)\([^;]*[%^]`)
 	for path, orders := range peersAcross {

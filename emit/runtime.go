@@ -8,8 +8,7 @@ import (
 	"github.com/hirgen/hirgen/runtime_cpp"
 )
 
-// runtimeFolders are the folders of runtime_cpp that every emitted program gets, below runtime/. They are small and
-// compile in seconds, so every program gets the same files.
+// runtimeFolders are the folders of runtime_cpp that every emitted program gets, below runtime/.
 var runtimeFolders = []string{"include", "src", "cpu", "cmake"}
 
 // libraryFolder holds the cuDNN headers that attention needs, with their licences.
@@ -53,7 +52,7 @@ func isRuntimeFile(path string) bool {
 	return slices.ContainsFunc(runtimeSuffixes, func(suffix string) bool { return strings.HasSuffix(path, suffix) })
 }
 
-// Sources lists the runtime's translation units below a folder, for CMake.
+// Sources lists the runtime's files below a folder that have a suffix, for CMake.
 func (v *programView) Sources(folder, suffix string) []string {
 	var list []string
 	for _, f := range v.Runtime {

@@ -11,7 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestSharedOutputsAreToldApart: a graph maps the memory of the caller's tensors before capture, by their indices.
+// TestSharedOutputsAreToldApart checks that a graph maps the memory of each of the caller's tensors before
+// capture, by its index.
 func TestSharedOutputsAreToldApart(t *testing.T) {
 	b := model.New("p").Param("D", 2).Schedule("pipeline", "p2p").Schedule("all.via", "ipc-put").Schedule("graph", "true")
 	b.World().Axis("x", "D")

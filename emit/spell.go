@@ -17,11 +17,11 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// These functions print the parts of calls in C++. They make no decisions.
+// These functions print the parts of calls in C++. The calls already contain all decisions.
 
-// spell prints an expression. Host programs write an exact division by n as (x - x % n) / n, where x is a rank or a
-// coordinate. It prints x / n, which rounds down in C++. C++ computes constants in int, so an operation on two
-// constants whose value does not fit in int is printed as its value.
+// spell prints an expression. Host programs write the quotient x / n of a rank or a coordinate as (x - x % n) / n,
+// and spell prints x / n, which rounds down in C++ because x is not negative. C++ computes constants in int, so an
+// operation on two constants whose value does not fit in int is printed as its value.
 func spell(e expr.Expr) string { return shortened(e).String() }
 
 func shortened(e expr.Expr) expr.Expr {
@@ -49,8 +49,8 @@ type speller struct {
 	shapes     map[string]*calls.Shape
 	attentions map[string]*calls.Attention
 	buffers    map[string]*calls.Buffer
-	behind     map[string]*calls.Buffer // for a buffer in another buffer's memory: a buffer that ends where it begins
-	places     map[string]int           // of the arguments among the caller's tensors
+	behind     map[string]*calls.Buffer // for a buffer in another buffer's memory: an earlier buffer there that ends where it begins
+	places     map[string]int           // index of each argument among the caller's tensors, from 0
 	graph      bool
 	values     calls.Values
 }
@@ -153,7 +153,7 @@ func rankOf(e expr.Expr) string {
 	return "static_cast<int>(" + spell(e) + ")"
 }
 
-// note prints the reason for a statement as a comment.
+// note prints the reason for a statement as a comment. It is empty without a reason.
 func note(s calls.Stmt) string {
 	text := s.Meta().Note
 	if text == "" {
@@ -163,7 +163,7 @@ func note(s calls.Stmt) string {
 	return comment(string(unicode.ToUpper(first)) + strings.TrimRight(text[size:], ".") + ".")
 }
 
-// plan returns the name of a GEMM's plan.
+// plan returns the name of the plan of a GEMM shape.
 func (s *speller) plan(shape string) string { return s.shapes[shape].Plan }
 
 // attentionNamed returns an attention by name.
@@ -210,7 +210,7 @@ func (s *speller) condition(i *calls.If) string {
 	return strings.Join(parts, " && ")
 }
 
-// branchOf prints the value of a pointer: one of two, or null if a rank lacks the memory.
+// branchOf prints the value of a pointer: one of two if it has a condition, or null if a rank lacks the memory.
 func (s *speller) branchOf(d *calls.Declare) string {
 	text := s.pointer(d.Value)
 	if d.Cond != nil {
@@ -251,7 +251,7 @@ func bytesOf(elements expr.Expr, t domain.DType) string {
 	return operandOf(elements) + " * sizeof(" + alias(t) + ")"
 }
 
-// operandOf prints an expression as a factor.
+// operandOf prints an expression as a factor, in parentheses if necessary.
 func operandOf(e expr.Expr) string {
 	if b, ok := e.(*expr.Binary); ok && b.Op != "*" && b.Op != "/" && b.Op != "%" {
 		return "(" + spell(e) + ")"
@@ -273,8 +273,8 @@ func letValue(l *calls.Let) string {
 	}
 }
 
-// begin prints the statement that starts a call of a share and increments its sequence number. In a graph, each
-// launch increments it.
+// begin prints the call that begins the use of shared memory in one call of the program, and increments its
+// sequence number. In a graph, each launch increments it.
 func (s *speller) begin(b *calls.BeginCall) string {
 	share := s.shares[b.Share]
 	if s.graph {
@@ -283,8 +283,8 @@ func (s *speller) begin(b *calls.BeginCall) string {
 	return fmt.Sprintf("share_for_call(%s, %s)", share.Memory, share.Shape)
 }
 
-// receive prints the receive buffer of a broadcast. A root without a result gets its operand as the buffer, because
-// NCCL writes the same values there.
+// receive prints the operand of a broadcast as the receive buffer of a root without a result. NCCL writes the same
+// values there, so a const operand may be cast.
 func (s *speller) receive(c *calls.NcclCall) string {
 	if c.Writable {
 		return s.pointer(c.In)

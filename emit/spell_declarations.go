@@ -57,7 +57,7 @@ func shapeOf(d *calls.Shape) string {
 	return braces(fields...)
 }
 
-// align returns the alignment of an operand for its plan, or nil if it is not known.
+// align returns the alignment of an operand in bytes, or nil if it is not known.
 func align(bytes int64) expr.Expr {
 	if bytes == 0 {
 		return nil
@@ -117,6 +117,7 @@ func stride(name string, list []expr.Expr, bytes int64) string {
 }
 
 // neighbours maps a buffer in the memory of another buffer to an earlier buffer there that ends where it begins.
+// Scratch memory of attentions is left out.
 func neighbours(p *calls.Program) map[string]*calls.Buffer {
 	type end struct {
 		in string
@@ -137,8 +138,8 @@ func neighbours(p *calls.Program) map[string]*calls.Buffer {
 	return behind
 }
 
-// memory prints the pointer of a buffer in another buffer's memory. It is the end of a neighbour there, or an offset
-// from the start of that memory.
+// memory prints the pointer of a buffer in another buffer's memory. The pointer is the end of a neighbour there, or an
+// offset from the start of that memory.
 func (s *speller) memory(b *calls.Buffer) string {
 	at, in := s.start(b)
 	if in.Type == b.Type {
@@ -147,7 +148,8 @@ func (s *speller) memory(b *calls.Buffer) string {
 	return fmt.Sprintf("reinterpret_cast<%s*>(%s)", alias(b.Type), at)
 }
 
-// livesOf prints the shape of a buffer and, if others have the same memory, the labels of the first and the last statement that uses it.
+// livesOf prints a comment on a buffer: its shape and, if others have the same memory, the labels of the first and the
+// last statement that uses it. Memory that only holds other buffers has no shape.
 func livesOf(b *calls.Buffer) string {
 	switch shape := brackets(b.Shape); {
 	case b.Arena && b.In == "":
@@ -161,7 +163,7 @@ func livesOf(b *calls.Buffer) string {
 	}
 }
 
-// start prints the same pointer without a cast, and returns the buffer that gives the type of its elements.
+// start prints the pointer of a buffer without the cast, and returns the buffer that gives the type of its elements.
 func (s *speller) start(b *calls.Buffer) (at string, in *calls.Buffer) {
 	if before := s.behind[b.Name]; before != nil {
 		return before.Name + " + " + spell(before.Elements), before
@@ -186,8 +188,8 @@ func planOfAttention(d *calls.Attention) string {
 	return fmt.Sprintf("%s %s{context_, %s, %s, %s}", class, d.Plan, shape, layouts, d.Label)
 }
 
-// scratch prints the scratch memory of an attention: its plan says how many bytes it needs, and it uses a given buffer
-// if that is large enough.
+// scratch prints the scratch memory of an attention. The plan determines the number of bytes, and the runtime uses the
+// given buffer if that is large enough.
 func (s *speller) scratch(b *calls.Buffer) string {
 	at, _ := s.start(b)
 	return fmt.Sprintf("context_.workspace(%s.scratch_bytes(), %s, %s, %s)", s.attentions[b.Works].Plan, at,
@@ -242,7 +244,7 @@ func teamOf(d *calls.Team) string {
 	return fmt.Sprintf("%s.team(context_.rank(), %d)", d.Mesh, d.Axis)
 }
 
-// bound prints the caller's pointer of an argument, and tensor the caller's pointer of a share.
+// bound prints the caller's pointer of an argument, and tensor the caller's pointer of the memory of a share.
 func (s *speller) bound(a *calls.Argument) string {
 	return fmt.Sprintf("tensors[%d]", s.places[a.Name])
 }
@@ -266,7 +268,7 @@ func constantsOf(constants []*calls.Constant) string {
 	return fiveOnALine(lists.Map(constants, func(c *calls.Constant) string { return c.Name + " = " + spell(c.Value) }))
 }
 
-// fiveOnALine declares five constants on a line.
+// fiveOnALine declares int64_t constants, at most five on a line.
 func fiveOnALine(parts []string) string {
 	var lines []string
 	for some := range slices.Chunk(parts, 5) {

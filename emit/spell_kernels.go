@@ -35,7 +35,7 @@ func kernelTypes(k *calls.Kernel) []string {
 	return types
 }
 
-// kernelMembers declares the operands as members of the kernel's body.
+// kernelMembers declares the operands of a kernel as members of the kernel's body.
 func kernelMembers(k kernelView) []string {
 	members := kernelTypes(k.Kernel)
 	for i, name := range k.Operands {
@@ -64,7 +64,7 @@ func kernelParams(k kernelView) string {
 	return strings.Join(append(params, "cudaStream_t stream", "const char* where"), ", ")
 }
 
-// kernelLaunch prints the launch of a kernel.
+// kernelLaunch prints the statement that launches a kernel.
 func kernelLaunch(k kernelView) string {
 	fold, folds := k.Steps().FoldsColumns()
 	body := names.ClassName(k.Name) + braces(k.Operands[k.given():]...)
@@ -108,7 +108,8 @@ func kernelLaunch(k kernelView) string {
 	}
 }
 
-// takesLong reports whether a step takes more than a few instructions for an element.
+// takesLong reports whether a step takes more than a few instructions for an element. Reductions and functions of two
+// operands except dropout do not.
 func takesLong(s domain.Step) bool {
 	name, _ := domain.SplitFn(s.Fn)
 	if _, drops := domain.DropoutOf(s.Fn); drops {
@@ -118,11 +119,11 @@ func takesLong(s domain.Step) bool {
 	return len(s.Args) == 1 && !columns && !s.Folds() && !domain.FunctionOf(name).Is(domain.Light) && name != domain.Copy
 }
 
-// stepOf prints the expression of a step in a kernel whose rows have a number of columns.
+// stepOf prints the expression of a step with operands args. columns is the number of columns of the kernel's rows.
 func stepOf(s domain.Step, args []string, columns int64) (string, error) {
 	name, constant := domain.SplitFn(s.Fn)
 	if _, columns := s.FoldsColumns(); columns {
-		return args[0], nil // the launch folds it
+		return args[0], nil // the launch reduces it
 	}
 	if s.Folds() {
 		return fmt.Sprintf("fn::%s(row, %s)", name, args[0]), nil
@@ -146,8 +147,8 @@ func stepOf(s domain.Step, args []string, columns int64) (string, error) {
 	}
 }
 
-// ofColumns prints a constant. If it divides by the number of columns, as means do, it prints this division, which has the same bits.
-// A comment explains the exponents of a rope with an integer base.
+// ofColumns prints a constant. For more than two columns, it prints 1 / columns, as in means, as a division, which has
+// the same bits. A comment explains the exponents of a rope with an integer base.
 func ofColumns(constant string, columns int64) string {
 	v, err := strconv.ParseFloat(constant, 32)
 	base := math.Round(math.Exp(-v * float64(columns)))

@@ -49,7 +49,7 @@ func TestTemplatesOnlySpell(t *testing.T) {
 	}
 }
 
-// TestLintCatches shows that the lint can fail.
+// TestLintCatches checks that lint reports each kind of mistake.
 func TestLintCatches(t *testing.T) {
 	for _, text := range []string{
 		`{{ $x := .A }}{{ $x }}`, `{{ if and .A .B }}x{{ end }}`, `{{ if eq .A "b" }}x{{ end }}`,
@@ -125,8 +125,8 @@ func lint(t *testing.T, name, text string) []string {
 	return mistakes
 }
 
-// TestEveryTemplateIsUsed finds templates that no statement and no output names, and statements
-// without a template.
+// TestEveryTemplateIsUsed finds templates that no statement and no output uses, and statements and
+// outputs without a template.
 func TestEveryTemplateIsUsed(t *testing.T) {
 	used := map[string]bool{programTemplate: true, "ucc/collective": true}
 	for _, out := range slices.Concat(outputs, kernelOutputs, goOutputs, pythonOutputs) {
@@ -148,7 +148,7 @@ func TestEveryTemplateIsUsed(t *testing.T) {
 	}
 }
 
-// everyStatement has one statement of every kind, in every form.
+// everyStatement returns one statement of every kind, in every variant that has its own template.
 func everyStatement() []calls.Stmt {
 	caller := calls.Stream{Name: calls.Caller}
 	list := []calls.Stmt{

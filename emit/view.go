@@ -7,51 +7,51 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// programView is the data of the templates of the files.
+// A programView is the data of the templates of the files.
 type programView struct {
 	Namespace   string // hirgen_NAME; files, targets and functions are named after NAME
 	Class       string
 	Spec        string // base name of the spec
-	Version     string // of hirgen
-	Command     string // that makes this folder again
+	Version     string // version of hirgen
+	Command     string // command that regenerates the folder
 	BannerLines []string
-	Banner      string // of a C++ file
-	CBanner     string // of a C file
+	Banner      string // first comment of a C++ file
+	CBanner     string // first comment of a C file
 	CMakeBanner string
-	Operations  []string // a few of many
+	Operations  []string // at most 64, and the number of the others
 	Summary     []string // the computation and the derived choices, a line each
 	Description string   // the operations in one line
-	Go          *goView  // of the Go package; nil: there is none
+	Go          *goView  // view of the Go package; nil: there is none
 	Calls       string   // the text of the calls, of both variants
 	Digest      string   // of that text
-	File        string   // that the program is printed to
-	Where       string   // of the program as a whole, for run-time errors
+	File        string   // the file of the program
+	Where       string   // position of the program as a whole, for run-time errors
 
-	TypeHeaders []string // of CUDA
+	TypeHeaders []string // headers of CUDA that define element types
 	Headers     []string
 	Types       []domain.ElementType
 	*calls.Program
 	About *calls.About
 
-	Binds    []*calls.Argument // that the program uses
+	Binds    []*calls.Argument // the arguments that the program uses
 	Peers    bool              // ranks share memory
 	Driver   bool              // flags are stream memory operations
-	Ranks    int               // of the world
+	Ranks    int               // number of ranks of the world
 	Gemms    bool
 	GemmAdds bool
 	// Workspaces of the caller's stream and of each compute stream; nil: none.
 	CallerWorkspace, ComputeWorkspace *workspaceView
 
-	UsesRank       bool // the tensors differ from rank to rank
+	UsesRank       bool // the interface depends on the rank
 	Coordinates    []coordinateView
 	Tensors        []tensorView // inputs, then outputs
 	WorldSize      string
 	GemmSizes      []string // initialisers
-	Parameters     []string // alike
-	Communications []string // literals: kind, mesh axis and mesh of each one
-	Bytes          string   // of the largest one
-	Largest        string   // its kind; empty where there is none
-	Team           string   // its ranks, of a collective; empty for other communications
+	Parameters     []string // initialisers
+	Communications []string // literals: kind, mesh axis and mesh of each communication
+	Bytes          string   // bytes of the largest communication; "0" without communications
+	Largest        string   // kind of the largest communication; empty without communications
+	Team           string   // number of ranks of the largest communication; empty unless it is a collective of several ranks
 
 	Saved     []refView // operations that compute the inputs that a forward pass saves
 	Reference []refView // the other operations
@@ -87,19 +87,19 @@ func (v *programView) CallsUcc() bool {
 	return slices.ContainsFunc(v.Teams, func(t *calls.Team) bool { return t.Via != "" })
 }
 
-// workspaceView is the memory that the GEMMs and attentions of a stream use.
+// A workspaceView is the memory that the GEMMs and attentions of a stream use.
 type workspaceView struct {
-	Plans, Where string // the plans that use it, in C++, and its name in errors
-	Who          string // the GEMMs and attentions that use it
+	Plans, Where string // the plans that use it, as C++ arguments, and its name in errors
+	Who          string // "GEMMs", "attentions" or "GEMMs and attentions"
 }
 
-// coordinateView is this rank's coordinate along a mesh axis.
+// A coordinateView is this rank's coordinate along a mesh axis.
 type coordinateView struct {
 	Name, Mesh string
 	Axis       int
 }
 
-// tensorView is one tensor of the interface.
+// A tensorView is one tensor of the interface.
 type tensorView struct {
 	*calls.Tensor
 	Var         string // C++
@@ -110,12 +110,12 @@ type tensorView struct {
 	Present     string   // C++ condition for whether a rank has a shard; empty if every rank has one
 	Output      bool
 	Where       string
-	Contraction string // of the products that read an input; empty for 1
-	Deviation   string // of normal values that fill an input; empty for 1
+	Contraction string // number of terms of the matmuls that read an input; empty for 1
+	Deviation   string // standard deviation of the normal values that fill an input; empty for 0, which stands for 1
 	Saved       bool   // an input that a forward pass saves
 }
 
-// refView is one line of the reference program.
+// A refView is one call of hirgen::Reference.
 type refView struct {
 	Method string
 	Args   []string
@@ -145,20 +145,21 @@ func (v *programView) Scatters() bool {
 	return slices.ContainsFunc(v.Kernels(), func(k kernelView) bool { return k.Views })
 }
 
-// FoldsColumns reports whether some kernels fold columns.
+// FoldsColumns reports whether some kernels reduce over rows.
 func (v *programView) FoldsColumns() bool {
 	return slices.ContainsFunc(v.Kernels(), kernelView.FoldsColumns)
 }
 
-// StreamCount names the number of compute streams.
+// StreamCount returns the name of the constant that is the number of compute streams.
 func (v *programView) StreamCount() string { return calls.StreamCount }
 
-// Members returns the buffers that the program keeps from call to call.
+// Members returns the buffers that the program keeps from call to call, except scratch buffers and buffers in the
+// caller's tensors.
 func (v *programView) Members() []*calls.Buffer {
 	return slices.DeleteFunc(v.buffersOf(false), func(b *calls.Buffer) bool { return b.Works != "" })
 }
 
-// SharesMemory reports whether several members have the same memory.
+// SharesMemory reports whether several of the Members have the same memory.
 func (v *programView) SharesMemory() bool {
 	return slices.ContainsFunc(v.Members(), func(b *calls.Buffer) bool { return b.First != "" })
 }
@@ -196,11 +197,10 @@ func (v *programView) sharesOf(callers bool) []*calls.Share {
 	return list
 }
 
-// Constructs reports whether the program's constructor does anything.
+// Constructs reports whether the program's constructor has statements.
 func (v *programView) Constructs() bool { return v.Streams > 0 || len(v.OwnShares()) > 0 }
 
-// SharedByTeams lists the constants of all shares if some memory is shared by a part of the ranks only. Otherwise it
-// returns nil.
+// SharedByTeams returns the constants of all shares if only a part of the ranks shares some memory, and nil otherwise.
 func (v *programView) SharedByTeams() []string {
 	var constants []string
 	for _, s := range v.Shares {
@@ -212,7 +212,8 @@ func (v *programView) SharedByTeams() []string {
 	return constants
 }
 
-// HasSharers reports whether there is a fallback variant, and this variant shares some memory among a part of the ranks only.
+// HasSharers reports whether there is a fallback variant, and only a part of the ranks shares some memory of this
+// variant.
 func (v *programView) HasSharers() bool { return v.Fallback != nil && len(v.SharedByTeams()) > 0 }
 
 // Head returns the declarations at the start of run().

@@ -14,7 +14,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
-// newProgramView fills the view of the emitted program, and of its fallback variant.
+// newProgramView returns the view of a program, including its fallback variant.
 func newProgramView(p *calls.Described, opt Options) (*programView, error) {
 	view, err := newVariantView(p, "", opt)
 	if err != nil {
@@ -46,7 +46,7 @@ func (v *programView) addFallback(p *calls.Described, opt Options) error {
 	return nil
 }
 
-// newVariantView fills the view of one variant of a program. Names that belong to the variant alone end in suffix.
+// newVariantView returns the view of one variant of a program. Names that belong to the variant alone end in suffix.
 func newVariantView(p *calls.Described, suffix string, opt Options) (*programView, error) {
 	if !names.IsProgramName(p.Name) {
 		return nil, errorAt(diag.Pos{File: p.File}, "%q cannot name files, CMake targets and C functions", p.Name)
@@ -95,7 +95,7 @@ func command(spec string, flags []string) string {
 	return "printf '" + strings.Join(lists.Map(words, octal), `\000`) + "' | xargs -0 hirgen"
 }
 
-// types lists the element types of the tensors.
+// types adds the element types of the tensors and their CUDA headers.
 func (f *form) types() {
 	for _, d := range f.calls.Types {
 		f.view.Types = append(f.view.Types, *d.Row())
@@ -105,7 +105,7 @@ func (f *form) types() {
 	}
 }
 
-// parts finds the headers and runtime features that the calls need.
+// parts finds the headers, runtime features, workspaces and arguments that the calls use.
 func (f *form) parts() {
 	v := f.view
 	headers := map[string]bool{"hirgen/mesh.hpp": true, "hirgen/graph.hpp": v.Graph, "hirgen/matmul.hpp": len(v.Shapes) > 0,
@@ -148,7 +148,7 @@ func (f *form) parts() {
 	}
 }
 
-// workspaceOf lists the plans of the GEMMs and attentions that use a workspace.
+// workspaceOf describes a workspace: the plans of the GEMMs and attentions that use it. It returns nil for nil.
 func workspaceOf(w *calls.Workspace) *workspaceView {
 	if w == nil {
 		return nil

@@ -12,29 +12,29 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// pythonView is the data of the files of the PyTorch package, in addition to the program.
+// A pythonView is the data of the files of the PyTorch package, in addition to the program.
 type pythonView struct {
 	Version    string // of the package
 	Programs   []pythonProgram
-	Constants  []string // that name them
-	Targets    []string // of CMake, quoted
-	Parameters []string // of the function
-	Arguments  []string // that it passes on
-	Lines      []string // of its documentation, one for each tensor
-	Layer      string   // which inputs are weights, in words; empty if there is no layer
+	Constants  []string // names of Python constants, one for each program
+	Targets    []string // names of CMake targets, quoted
+	Parameters []string // parameters of the package's function
+	Arguments  []string // arguments that the function passes on
+	Lines      []string // lines of the function's documentation, one for each tensor
+	Layer      string   // text that names the weights; empty if there is no class Layer
 	Backward   bool
-	// BackwardAttends: the program of the gradient computes attention.
+	// BackwardAttends is true if the program of the gradient computes attention.
 	BackwardAttends bool
 }
 
-// pythonProgram is one program as Python describes it.
+// A pythonProgram is the description of one program in Python.
 type pythonProgram struct {
 	Constant, Name, Digest string
 	Ranks                  int
 	Inputs, Outputs        []string // constructor calls
 }
 
-// pythonTensor is a tensor as PyTorch has it on one rank.
+// A pythonTensor is a tensor of the interface as PyTorch has it on one rank.
 type pythonTensor struct {
 	name   string
 	dtype  string
@@ -45,17 +45,17 @@ type pythonTensor struct {
 	output bool
 }
 
-// pythonSplit is a split axis: a rank has shard number rank / stride % parts.
+// A pythonSplit is a split axis, from 0: a rank has shard number rank / stride % parts.
 type pythonSplit struct {
 	axis          int
 	parts, stride int64
 }
 
-// pythonWords cannot name an argument. The last one is an argument of each function.
+// pythonWords are the names that no argument can have: Python's keywords, and "group", an argument of each function.
 var pythonWords = strings.Fields(`False None True and as assert async await break class continue def del elif else except finally for
 	from global if import in is lambda nonlocal not or pass raise return try while with yield group`)
 
-// takenPackages are names that the package or its users import.
+// takenPackages are names that the package or its users import or that it defines.
 var takenPackages = []string{"torch", "hirgen", "runtime", "join", "close"}
 
 // addPython fills the view of the program's package, with its backward program if there is one.
@@ -98,7 +98,7 @@ func (v *programView) addPython(backward *programView) error {
 			return err
 		}
 		for i := range other {
-			other[i].weight = false // it has no module
+			other[i].weight = false // only the forward program has a module with weights
 		}
 		python.add("_BACKWARD", backward, other)
 	}
@@ -192,8 +192,8 @@ func (t *pythonTensor) describe(tensor *calls.Tensor, world *domain.Mesh) {
 	}
 }
 
-// splitAxis finds the axis that a device axis splits: the axis whose extent is written as a quotient by the device
-// axis's extent ("K, N/D"), or else the next axis.
+// splitAxis returns the index of the axis that a device axis splits. It is the axis whose extent is written as a
+// quotient by the device axis's extent ("K, N/D"), or else the axis after the device axis.
 func splitAxis(kept []domain.Axis, after int, device domain.Axis) int {
 	divides := regexp.MustCompile(`/.*\b` + regexp.QuoteMeta(device.Extent.String()) + `\b`)
 	for i, a := range kept {
@@ -204,7 +204,7 @@ func splitAxis(kept []domain.Axis, after int, device domain.Axis) int {
 	return after
 }
 
-// strideOf returns the distance between the ranks of neighbours along a mesh axis.
+// strideOf returns the difference of the ranks at adjacent coordinates along a mesh axis.
 func strideOf(m *domain.Mesh, axis string) int64 {
 	stride := int64(1)
 	for _, a := range slices.Backward(m.Axes) {
@@ -216,8 +216,8 @@ func strideOf(m *domain.Mesh, axis string) int64 {
 	return stride
 }
 
-// layerForm matches operations of a layer that stand for several others. The operands before the parameters are one tensor, or
-// one with its scales.
+// layerForm matches operations of a layer that stand for several others. Its groups are the parameters. The operand
+// before them is one tensor, or one with its scales.
 var layerForm = regexp.MustCompile(` = (?:rms_norm|layer_norm|linear)\([^,]*, ([^)]*)\)$| = scaled_linear\([^,]*, [^,]*, ([^)]*)\)$`)
 
 // isWeight reports whether an input is a parameter of a linear layer or of a norm.
@@ -257,7 +257,7 @@ func (t pythonTensor) call() string {
 	return "Tensor(" + strings.Join(parts, ", ") + ")"
 }
 
-// line describes a tensor in the documentation of the function.
+// line describes a tensor in the documentation of the package's function.
 func (t pythonTensor) line() string {
 	role := "input"
 	if t.output {

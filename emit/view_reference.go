@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// reference prints the model's operations as calls of hirgen::Reference. The operations that compute the tensors of a
-// forward pass come first.
+// reference prints the model's operations as calls of hirgen::Reference. The operations that compute the tensors that
+// a forward pass saves are separate.
 func (f *form) reference() error {
 	isSaved := func(op domain.Operation) bool { return f.saves(op.Out) }
 	var err error
@@ -23,7 +23,7 @@ func (f *form) reference() error {
 	return err
 }
 
-// saves reports whether the reference computes an input that a forward pass saves.
+// saves reports whether a tensor is an input that the reference computes because a forward pass saves it.
 func (f *form) saves(tensor string) bool {
 	return slices.ContainsFunc(f.calls.Saved, func(op domain.Operation) bool { return op.Out == tensor })
 }

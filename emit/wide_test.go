@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestWideKernels: a kernel counts rows in 64 bits if one of its launches has more rows than a grid has blocks. Other
-// kernels do not, because 64-bit divisions take longer.
+// TestWideKernels checks that a kernel counts rows in 64 bits if one of its launches has more rows than a grid has
+// blocks. Other kernels do not, because 64-bit divisions take longer.
 func TestWideKernels(t *testing.T) {
 	for _, c := range []struct {
 		tensors string
@@ -21,7 +21,7 @@ func TestWideKernels(t *testing.T) {
 		{"{X: [M, 3], Y: [M, 2]}", "U = slice(X, axis=1, start=1, size=2)\n  - Y = neg(U)", 1<<31 - 1, false},
 		{"{X: [M, 3], Y: [M, 2]}", "U = slice(X, axis=1, start=1, size=2)\n  - Y = neg(U)", 1 << 31, true},
 		{"{X: [M, 3], Y: [M, 2]}", "U = slice(X, axis=1, start=1, size=2)\n  - Y = neg(U)", 1<<32 + 2, true},
-		{"{X: [M, 3], Y: [M, 3]}", "Y = neg(X)", 1<<32 + 2, false}, // tiles of one run
+		{"{X: [M, 3], Y: [M, 3]}", "Y = neg(X)", 1<<32 + 2, false}, // a contiguous tensor: the launch counts tiles of elements
 		{"{X: [M, 3], Y: [M, 3]}", "Y = neg(X)", 1 << 40, true},
 		{"{X: [M, 8], Y: [M, 8]}", "T = sum(X, axis=1)\n  - U = broadcast(T, axis=1)\n  - Y = mul(X, U)", 1<<31 - 1, false},
 		{"{X: [M, 8], Y: [M, 8]}", "T = sum(X, axis=1)\n  - U = broadcast(T, axis=1)\n  - Y = mul(X, U)", 1 << 32, true},
@@ -38,8 +38,8 @@ func TestWideKernels(t *testing.T) {
 	}
 }
 
-// TestSpelledProducts: C++ multiplies int constants as int, so a constant product that overflows int is printed as
-// its value.
+// TestSpelledProducts checks that a constant product that overflows int is printed as its value, because C++
+// multiplies int constants as int.
 func TestSpelledProducts(t *testing.T) {
 	const spec = `hirgen: 1
 name: parts

@@ -15,7 +15,7 @@ type WriteOptions struct {
 	Force bool
 }
 
-// A RefusalError lists the files that Write refuses to change. Write has changed no files.
+// A RefusalError lists the files that Write refuses to change. Write has then changed no files.
 type RefusalError struct {
 	Dir   string
 	Files []string // sorted; each with the reason: "ag_matmul.cpp was edited"
@@ -26,11 +26,11 @@ func (e *RefusalError) Error() string {
 	return fmt.Sprintf("%s: %s; nothing was written. Use --force to overwrite, or another folder", e.Dir, fewOf(e.Files))
 }
 
-// Write brings a folder up to date with files and returns the sorted paths of changed and removed files. It writes the files that
-// differ, all or nothing. It removes the files of an earlier Write that are no longer part of the program. Without Force, Write
-// returns a *RefusalError if hirgen did not write a file, or if the file was edited since, and a *FolderError if the folder has
-// other files or another program. It follows symbolic links only inside the folder. Concurrent Writes wait for each other, and
-// Write first undoes an interrupted Write.
+// Write brings a folder up to date with files and returns the sorted paths of changed and removed files, or nil if
+// there are none. It writes the files that differ, all or nothing. It removes the files of an earlier Write that are no
+// longer part of the program. Without Force, Write returns a *RefusalError if hirgen did not write a file, or if the
+// file was edited since, and a *FolderError if the folder has foreign files or another program. It follows symbolic
+// links only inside the folder. Concurrent Writes wait for each other, and Write first undoes an interrupted Write.
 func Write(dir string, files []File, opt WriteOptions) (changed []string, err error) {
 	if err := errors.Join(checkPaths(files), checkFolder(dir), CheckPath(dir)); err != nil {
 		return nil, err
@@ -70,7 +70,8 @@ func Write(dir string, files []File, opt WriteOptions) (changed []string, err er
 	return plan.changed(), nil
 }
 
-// prepare undoes an interrupted Write, if the folder is locked, and compares the folder with files.
+// prepare undoes an interrupted Write, if the folder is locked, and plans the changes to the folder. Without force it
+// refuses folders with foreign files or another program.
 func prepare(root *os.Root, files []File, force, locked bool) (*plan, error) {
 	if locked {
 		if err := cleanUp(root); err != nil {
@@ -96,7 +97,7 @@ func makeFolder(dir string) (created []string, err error) {
 	return created, os.MkdirAll(dir, 0o755)
 }
 
-// removeEmpty removes empty folders, innermost first.
+// removeEmpty removes folders, innermost first, up to the first one that is not empty.
 func removeEmpty(folders []string) {
 	for _, folder := range folders {
 		if os.Remove(folder) != nil {
@@ -131,8 +132,9 @@ func readManifest(root *os.Root) (*manifest, error) {
 	return m, nil
 }
 
-// Check compares a folder with files and writes nothing. Stale files are missing or older than the program. Orphaned
-// files are no longer part of the program. Edits are files that were edited, or that hirgen did not write.
+// Check compares a folder with files and writes nothing. The lists are sorted. Stale files are missing or older than
+// the program. Orphaned files are no longer part of the program. Edits are files that were edited, or that hirgen did
+// not write. Without the folder all files are stale.
 func Check(dir string, files []File) (stale, orphaned, edits []string, err error) {
 	if err := checkPaths(files); err != nil {
 		return nil, nil, nil, err

@@ -12,13 +12,13 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// folder makes the files of a version of a program, with their manifest.
+// version returns the files of a version of a program named p, with their manifest.
 func version(t *testing.T, contents map[string]string) []File {
 	t.Helper()
 	return versionOf(t, "p", contents)
 }
 
-// versionOf returns a version of a program with a given name.
+// versionOf returns the files of a version of a program with a given name.
 func versionOf(t *testing.T, program string, contents map[string]string) []File {
 	t.Helper()
 	var files []File
@@ -32,7 +32,7 @@ func versionOf(t *testing.T, program string, contents map[string]string) []File 
 	return files
 }
 
-// tree reads a folder: path -> content.
+// tree returns the files of a folder: path -> content.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -153,7 +153,7 @@ func TestWriteIsAllOrNothing(t *testing.T) {
 	dir := t.TempDir()
 	mustWrite(t, dir, version(t, firstVersion))
 	before := tree(t, dir)
-	// The last file of the second version cannot be put where a folder is.
+	// The file z/blocked cannot be put where a folder is.
 	blocked := map[string]string{"a.cpp": "a2", "z/blocked": "x"}
 	if err := os.MkdirAll(filepath.Join(dir, "z", "blocked", "inside"), 0o755); err != nil {
 		t.Fatal(err)
@@ -175,7 +175,7 @@ func TestWriteRollsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	// The second file fails after the first one has taken its place.
+	// The third file fails after the first two are in place.
 	p := &plan{write: []File{{"a.cpp", []byte("a2")}, {"fresh/x.cpp", []byte("x")}, {"b.cpp/below", []byte("y")}},
 		remove: []string{"runtime/src/c.cpp"}}
 	if err := apply(root, p); err == nil {

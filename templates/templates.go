@@ -1,9 +1,10 @@
-// Package templates embeds the templates of emitted files: one for each file of a folder, one for each statement of the
-// call IR under stmt/, and one for each form of NCCL calls under nccl/, and UCC's under ucc/.
+// Package templates embeds the templates of emitted files: those of whole files, those of the statements of the call IR
+// under stmt/, and those of communication calls under nccl/ and ucc/. A statement with several forms has a template for
+// each, such as stmt/flag_wait and stmt/flag_wait_kernel.
 //
-// A template only spells. It takes no decision beyond "is this optional part
-// there", does no arithmetic and has no variables; a test parses every one of them
-// and rejects the rest. Package calls decides everything that varies.
+// A template only prints. Each of its conditions tests a single value, such as an optional field. It makes no comparisons,
+// does no arithmetic and has no variables; a test of package emit rejects templates that do. Package calls decides
+// everything else that varies.
 package templates
 
 import "embed"

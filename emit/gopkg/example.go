@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// example prints a program that runs on every rank: it fills the inputs with ones, calls the program, and checks the
-// results.
+// example prints a Go program that runs one rank. It fills the inputs with ones and the outputs with poison, calls the
+// program, and checks that no element of an output is poison.
 func (p *printer) example() *jen.File {
 	f := p.file("main")
 	f.PackageComment(goprint.Comment(fmt.Sprintf("Command example runs one rank of %s on inputs of ones. To start all ranks, in the folder "+
@@ -36,7 +36,7 @@ func (p *printer) example() *jen.File {
 	return f
 }
 
-// run prints the body of run.
+// run prints the body of the example's function run.
 func (p *printer) run(g *jen.Group) {
 	g.List(jen.Id("p"), jen.Err()).Op(":=").Add(p.own("Open")).Call(jen.Id("ctx"), p.own("Options").Values())
 	g.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err()))
@@ -68,7 +68,7 @@ func (p *printer) run(g *jen.Group) {
 	g.Return(jen.Nil())
 }
 
-// try prints calls, and a statement that returns their errors.
+// try prints an if statement that makes the calls and returns their errors.
 func try(g *jen.Group, calls []jen.Code) {
 	all := jen.Add(calls...)
 	if len(calls) > 1 {
@@ -77,7 +77,7 @@ func try(g *jen.Group, calls []jen.Code) {
 	g.If(jen.Err().Op(":=").Add(all), jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err()))
 }
 
-// copies returns the calls of a copy method for all tensors, or only for outputs.
+// copies returns the calls of a copy method, Write or Read, for all tensors, or with inputs false only for outputs.
 func (p *printer) copies(method string, inputs bool) []jen.Code {
 	var list []jen.Code
 	for i, t := range p.Tensors {
@@ -88,7 +88,8 @@ func (p *printer) copies(method string, inputs bool) []jen.Code {
 	return list
 }
 
-// look prints the statements that check an output and print its first element.
+// look prints the statements that check an output for poison and print its first element. They run only on ranks that
+// have a shard of the output.
 func (p *printer) look(g *jen.Group, tensor int) {
 	t, name := p.Tensors[tensor], p.names[tensor]
 	elements := jen.Id(p.variables[tensor]).Dot("Flat").Call()
@@ -116,10 +117,10 @@ func (p *printer) look(g *jen.Group, tensor int) {
 	}
 }
 
-// own returns a qualified name of the package.
+// own returns a name of the printed package, qualified with the package.
 func (p *printer) own(name string) *jen.Statement { return jen.Qual(p.Module, name) }
 
-// converted converts a float32 to an element type that Go lacks.
+// converted converts a float32 value to an element type that Go lacks. For other types, it returns the value itself.
 func (p *printer) converted(t domain.DType, value jen.Code) jen.Code {
 	if t.Row().Header == "" {
 		return value

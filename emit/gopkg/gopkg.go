@@ -28,17 +28,17 @@ type Program struct {
 	Name    string   // of the program
 	Module  string   // path of the module; see DefaultModule
 	Banner  []string // lines at the head of each file
-	Summary []string // the operations, a line each
-	Ranks   int      // that run the program
+	Summary []string // the operations, one line each
+	Ranks   int      // number of ranks of the program
 	Tensors []Tensor // in the order of the C ABI
 }
 
 // A Tensor is an input or an output of the program.
 type Tensor struct {
-	Name    string // of the spec
-	Axes    string // as the spec writes them
+	Name    string // in the spec
+	Axes    string // in the form of the spec
 	Type    domain.DType
-	Local   []int64 // extents of one rank's shard
+	Local   []int64 // extents of one rank's shard; empty for a scalar
 	Output  bool
 	Partial bool // some ranks have no shard of it
 }
@@ -49,11 +49,11 @@ type File struct {
 	Data []byte
 }
 
-// DefaultModule returns the module path of a program. It begins with "example", which Go reserves for modules that
-// are not published.
+// DefaultModule returns the module path of a program if the user gives none. It begins with "example", which Go reserves
+// for modules that are not published.
 func DefaultModule(program string) string { return "example/" + PackageName(program) }
 
-// Files prints the package.
+// Files returns the files of the package, sorted by path.
 func Files(p Program) ([]File, error) {
 	printer := &printer{Program: p, pkg: PackageName(p.Name), names: tensorNames(p.Tensors)}
 	printer.variables = variables(printer.names, printer.pkg)
@@ -82,8 +82,8 @@ func Files(p Program) ([]File, error) {
 type printer struct {
 	Program
 	pkg   string
-	names []string // of tensors, in Go
-	// Of tensors, in the example.
+	names []string // Go names of the tensors
+	// variables has the names of the example's local variable for each tensor.
 	variables []string
 }
 

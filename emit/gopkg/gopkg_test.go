@@ -43,7 +43,8 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestTakenNames finds the exported names of a package without tensors, and the methods of Program.
+// TestTakenNames checks that taken lists the exported names and the methods of Program of a package with all element
+// types, except the names of tensors, and that ownFiles lists the package's files.
 func TestTakenNames(t *testing.T) {
 	files, err := Files(Program{Name: "q", Module: "example/q",
 		Tensors: lists.Map(domain.AllDTypes, func(t domain.DType) Tensor { return Tensor{Name: "A" + string(t), Type: t, Output: true} })})
@@ -74,7 +75,7 @@ func TestTakenNames(t *testing.T) {
 	}
 }
 
-// declared returns the names of a declaration. Of methods, it returns only the methods of Program.
+// declared returns the names that a declaration declares, except methods of types other than *Program.
 func declared(d ast.Decl) (names []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:

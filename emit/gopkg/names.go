@@ -12,7 +12,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// PackageName returns the Go package name of a program: in lower case, without underscores.
+// PackageName returns the Go package name of a program: its name in lower case and without underscores, followed by
+// "program" if Go or the package uses that name itself.
 func PackageName(program string) string {
 	name := strings.ToLower(strings.ReplaceAll(program, "_", ""))
 	for _, list := range [][]string{notPackages, ownFiles, localNames} {
@@ -23,24 +24,25 @@ func PackageName(program string) string {
 	return name
 }
 
-// notPackages are names that have another meaning as a package or in a module path, and the packages that this
+// notPackages are names that have another meaning as a package or in a module path, and the packages that the printed
 // package imports.
 var notPackages = strings.Fields("internal vendor init example testdata unsafe reflect strconv time")
 
-// ownFiles are the names of the package's other files.
+// ownFiles are the names, without ".go", of the files that all packages or packages with some element type have.
 var ownFiles = strings.Fields("cgo program errors" + domain.Lacking)
 
-// taken are the exported names of the package and the methods of Program, which tensors cannot have.
+// taken are the exported names of the package and the methods of Program. The Go names of tensors must differ from them.
 var taken = strings.Fields(`Close Code CodeDevice CodeEnvironment CodeInternal CodePeer CodeTimeout CodeUsage ErrClosed
 	Error Open Options Program Run Status Tensor` + types + strings.ReplaceAll(types, " ", " To"))
 
-// types has the element types that Go lacks.
+// types has the Go names of the element types that Go lacks, each after a space.
 var types = strings.ReplaceAll(strings.ToUpper(domain.Lacking), "_", "")
 
 // moduleElement matches one element of a module path, between slashes.
 var moduleElement = regexp.MustCompile(`^[A-Za-z0-9_~-]+(?:\.[A-Za-z0-9_~-]+)*$`)
 
-// CheckModule checks the path of a module. It accepts an empty path, which stands for the default.
+// CheckModule returns an error if path is not the path of a Go module. It accepts an empty path, which stands for the
+// default.
 func CheckModule(path string) error {
 	if path == "" {
 		return nil
@@ -53,7 +55,7 @@ func CheckModule(path string) error {
 	return nil
 }
 
-// tensorNames returns the Go names of tensors: exported, and with a number if the name is taken.
+// tensorNames returns the Go names of tensors: exported, and with a number from 2 on if the name is taken.
 func tensorNames(tensors []Tensor) []string {
 	var names []string
 	for _, t := range tensors {
@@ -67,7 +69,8 @@ func tensorNames(tensors []Tensor) []string {
 	return names
 }
 
-// exported spells a name as an exported name of Go: w_gate -> WGate. It keeps only letters and digits.
+// exported spells a name as an exported name of Go: w_gate -> WGate. It keeps only ASCII letters and digits. A name that
+// is then empty or begins with a digit gets the prefix T.
 func exported(name string) string {
 	var out strings.Builder
 	for part := range strings.FieldsFuncSeq(name, isBetweenWords) {
@@ -83,7 +86,8 @@ func isBetweenWords(r rune) bool {
 	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
-// variables returns the names of tensors as local variables of a function that uses the package.
+// variables returns the names of tensors, given their Go names, as local variables of a function that uses the package
+// pkg. It appends "Tensor" to names that are in use.
 func variables(names []string, pkg string) []string {
 	var list []string
 	for _, name := range names {
@@ -96,8 +100,7 @@ func variables(names []string, pkg string) []string {
 	return list
 }
 
-// localNames are the other names in the example, and predeclared and package names of Go that a variable should not
-// hide.
+// localNames are the other names in the example, and predeclared and package names of Go that a variable must not hide.
 var localNames = strings.Fields(`p ctx err i element run main fill stop context errors fmt math os signal
 	any append bool byte cap clear close comparable complex complex64 complex128 copy delete error false float32 float64 imag int int8 int16
 	int32 int64 iota len make max min new nil panic print println real recover rune string true uint uint8 uint16 uint32 uint64 uintptr`)

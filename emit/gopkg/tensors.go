@@ -58,10 +58,10 @@ By default the package is linked with what "cmake --build --preset cpu" leaves i
 "go build -tags cuda" takes the library for GPUs, and CUDA from /usr/local/cuda or where CGO_CFLAGS and CGO_LDFLAGS say, and
 "-tags installed" a library that pkg-config finds.`
 
-// lines prints each argument on a separate line.
+// lines is the layout of a call that has each argument on a separate line.
 var lines = jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}
 
-// fields prints the fields of Program: the tensors, inputs first.
+// fields prints the fields of Program: the tensors in the order of the C ABI, and the library.
 func (p *printer) fields(g *jen.Group) {
 	for i, t := range p.Tensors {
 		comment := "// " + role(t)
@@ -87,7 +87,7 @@ func shape(t Tensor) jen.Code {
 	return axes
 }
 
-// first returns the index of the first element.
+// first returns the index expression of the first element, such as [0][0].
 func first(t Tensor) jen.Code {
 	zeros := &jen.Statement{}
 	for range extents(t) {
@@ -119,7 +119,7 @@ func elementType(t domain.DType) jen.Code {
 	return jen.Id(t.Constant())
 }
 
-// cgo prints the cgo directives that compile and link the package.
+// cgo prints cgo.go, the file with the cgo directives that compile and link the package.
 func (p *printer) cgo() *jen.File {
 	f := p.file(p.pkg)
 	library := "hirgen_" + p.Name

@@ -42,8 +42,8 @@ outputs: [Z, Q]
 schedule: {preset: reference, streams: 3, initial_waits: fused, joins: after}
 `
 
-// TestExportedProgramIsTheSpec runs the exported program. It must emit the same files as the spec, except positions
-// in the source.
+// TestExportedProgramIsTheSpec runs the exported program. It must emit the same .cpp and .hpp files as the spec, except
+// positions in the source.
 func TestExportedProgramIsTheSpec(t *testing.T) {
 	cases := map[string]string{"several": several}
 	for _, name := range []string{"ag_matmul_p2p", "rs_norm_ag"} {
@@ -75,8 +75,8 @@ func TestExportedProgramIsTheSpec(t *testing.T) {
 	}
 }
 
-// placeless returns the words of a file without positions in its source, and without the digest, which depends on
-// them.
+// placeless returns the words of a file, with "@" in place of positions in the spec or Go program and of digests, which
+// depend on the positions.
 func placeless(t *testing.T, dir, name string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, name))
@@ -86,7 +86,7 @@ func placeless(t *testing.T, dir, name string) []string {
 	return strings.Fields(regexp.MustCompile(`(spec\.yaml|main\.go)(:\d+)*|"[0-9a-f]{64}"`).ReplaceAllString(string(text), "@"))
 }
 
-// runExported compiles and runs the exported program inside this module.
+// runExported compiles and runs the exported program inside this module, and returns what it prints.
 func runExported(t *testing.T, p *model.Pipeline, out string) string {
 	t.Helper()
 	source, err := gosrc.Export(p)
@@ -107,7 +107,7 @@ func runExported(t *testing.T, p *model.Pipeline, out string) string {
 	return string(printed)
 }
 
-// If a spec relies on defaults, so does the exported program.
+// TestExportIsShort checks that the exported program relies on defaults like the spec.
 func TestExportIsShort(t *testing.T) {
 	p, err := model.Load("spec.yaml", []byte("{hirgen: 1, name: brief, params: {K: 8}, tensors: {A: [K, K]}, ops: [\"B = relu(A)\"]}"), nil)
 	if err != nil {
@@ -157,7 +157,7 @@ func TestExportReadsLikeGo(t *testing.T) {
 	}
 }
 
-// A name cannot leave its comment or its literal.
+// TestExportQuotes checks that a file name or a description with line breaks and quotes cannot add code to the program.
 func TestExportQuotes(t *testing.T) {
 	p, err := model.Load("spec.yaml", []byte(several), nil)
 	if err != nil {

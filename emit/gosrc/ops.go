@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// op adds an operation with the builder's method for it, or else with Op and the text of the spec. Methods take numbers, and no
-// expressions of parameters.
+// op adds a call of the builder's method for an operation, or else of Op with the text of the spec. No method expresses a
+// composite, several results, a result type, or a constant that is an expression.
 func (e *exporter) op(w *model.WrittenOp) {
 	by, typed := w.Attr("by"), w.Fn != "cast" && w.Attr("dtype") != nil
 	if len(w.Ops) == 1 && !typed && (by == nil || domain.IsDecimal(by.Values[0])) && len(w.Out) == 1 && w.Ops[0].Whole == "" {
@@ -70,7 +70,7 @@ func (e *exporter) call(op *model.Op) (method string, args []jen.Code) {
 	}
 }
 
-// unary returns the call for a function of one operand: Scale, Shift, or else Unary.
+// unary returns the method and the arguments for a function of one operand: Scale, Shift, or else Unary.
 func unary(op *model.Op, operands, withFn []jen.Code) (method string, args []jen.Code) {
 	name, constant := domain.SplitFn(op.Fn)
 	by, err := strconv.ParseFloat(constant, 64)
@@ -84,7 +84,8 @@ func unary(op *model.Op, operands, withFn []jen.Code) (method string, args []jen
 	}
 }
 
-// shape returns the axes of a result for reshape. It is empty for a declared result, which has its axes already.
+// shape returns the axes of a result as arguments of Reshape. They are empty for a declared result, because the call of
+// Tensor has its axes.
 func shape(out *model.Tensor) []jen.Code {
 	if out.Annotated {
 		return nil
@@ -106,7 +107,7 @@ func ints(values []int) []jen.Code {
 	return list
 }
 
-// number returns an untyped integer constant.
+// number returns an untyped integer literal.
 func number(n int64) jen.Code { return jen.Op(strconv.FormatInt(n, 10)) }
 
 // dtype returns the Go constant of an element type.

@@ -14,10 +14,10 @@ import (
 	"unsafe"
 )
 
-// Options say how a rank joins the others. The zero value leaves it all to the launcher: hirgen run, torchrun,
-// Open MPI, PMI or Slurm.
+// Options select how a rank joins the others. With the zero value, all comes from the environment of the launcher:
+// hirgen run, torchrun, Open MPI, PMI or Slurm.
 type Options struct {
-	// World is the number of ranks. If it is 0, the launcher's environment says it, and the four fields below it
+	// World is the number of ranks. If it is 0, it comes from the launcher's environment, and the next four fields
 	// are not read.
 	World   int
 	Rank    int    // of this process, from 0
@@ -25,16 +25,16 @@ type Options struct {
 	Address string // host name or address of rank 0
 	Port    int    // TCP port of rank 0
 
-	// Timeout bounds every wait for other ranks, in Open and in calls. At least a second; 0 is a minute.
+	// Timeout bounds every wait for other ranks, in Open and in calls. It is at least a second; 0 stands for a minute.
 	Timeout time.Duration
-	// Plans is a file of the GEMMs' algorithms, as the program writes it with --tune; empty: none.
+	// Plans is a file with the algorithms of GEMMs that the program has written with --tune; empty: none.
 	Plans string
 }
 
-// Open joins the other ranks, which all have to open the same program, and allocates its tensors on the device.
+// Open joins the other ranks, which must all open the same program, and allocates its tensors on the device.
 //
-// Nobody can call the ranks back while they meet. When ctx is done before they have, Open returns its error, and what
-// was begun goes on in the background: until they have met, and the program is closed, or until Timeout.
+// The ranks cannot be interrupted while they connect. If ctx is done first, Open returns the error of ctx. The connection
+// then continues in the background, until it is complete and the program is closed, or until Timeout.
 func Open(ctx context.Context, options Options) (*Program, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func Open(ctx context.Context, options Options) (*Program, error) {
 	case <-ctx.Done():
 		go func() {
 			if <-opened == nil {
-				_ = p.Close() // nobody is left to tell
+				_ = p.Close() // Open has returned, so there is no caller for the error
 			}
 		}()
 		return nil, ctx.Err()
@@ -86,21 +86,21 @@ func open(options Options) (*Program, error) {
 	l.turn <- struct{}{}
 	p := &Program{library: l}
 	if err := p.bind(); err != nil {
-		_ = p.Close() // the first error is the one to tell
+		_ = p.Close() // return the first error
 		return nil, err
 	}
 	return p, nil
 }
 
-// Run makes one call, on all ranks, and waits for it: then the results can be read.
+// Run executes the program once, together with all other ranks, and waits until the results can be read.
 //
-// When ctx is done first, Run returns its error and the call goes on, since other ranks wait for this one. What is
-// asked of the program next waits for it, Close too, and results are undefined until another Run has returned nil. A
-// call ends at the latest when Timeout has passed without any progress.
+// If ctx is done first, Run returns the error of ctx. The call continues, because other ranks wait for this one. Later
+// calls on the program, including Close, wait for its end, and results are undefined until another Run has returned nil.
+// A call ends at the latest when Timeout has passed without progress.
 //
-// An [*Error] other than of CodeUsage is for good: every later Run returns it, here and on all other ranks. The
-// process goes on; it may close the program and open another one. Only when CUDA or NCCL do not come back from
-// a call two seconds after they were told to does the process end, with the report on standard error.
+// An [*Error] with another code than CodeUsage is permanent: every later Run returns it, on this and all other ranks. The
+// process may close the program and open another one. If a call of CUDA or NCCL does not return within two seconds after
+// it is aborted, the process ends with the report on standard error.
 func (p *Program) Run(ctx context.Context) error {
 	l := p.library
 	if err := l.begin(ctx); err != nil {
@@ -119,7 +119,7 @@ func (p *Program) Run(ctx context.Context) error {
 	}
 }
 
-// Status is nil, or the failure of this or another rank, which every Run returns from now on.
+// Status returns nil, or the failure of this or another rank that every later Run returns.
 func (p *Program) Status(ctx context.Context) error {
 	l := p.library
 	if err := l.begin(ctx); err != nil {
@@ -129,8 +129,8 @@ func (p *Program) Status(ctx context.Context) error {
 	return failure(C.bridge_status(l.part))
 }
 
-// Close waits for a call that is under way, leaves the other ranks and frees the tensors. After a failure it returns
-// that, and the memory of tensors is lost, since a rank that lives may still read it. A second Close does
+// Close waits for a running call, disconnects from the other ranks and frees the tensors. After a failure it returns the
+// failure and does not free the memory of tensors, because another rank may still read it. A second Close does
 // nothing.
 func (p *Program) Close() error {
 	l := p.library
@@ -144,15 +144,15 @@ func (p *Program) Close() error {
 	return failure(C.bridge_close(part))
 }
 
-// A Tensor is this rank's part of a tensor, in memory of the device that Open has allocated: the program is given no pointer
-// of a caller, whose alignment it would have to refuse. T is its shape, row by row.
+// A Tensor is this rank's shard of a tensor, in device memory that Open has allocated, so that its alignment suits the
+// program. T is an array type with the shape of the shard, row-major.
 type Tensor[T any] struct {
 	library *library
 	index   C.size_t
 	present bool
 }
 
-// bind finds a tensor in the library, and holds it to its type.
+// bind finds a tensor in the library, and checks that its size is that of its type.
 func bind[T any](t *Tensor[T], l *library, index int) error {
 	found := l.part.tensors[index]
 	*t = Tensor[T]{l, C.size_t(index), found.local_bytes != 0}
@@ -163,11 +163,11 @@ func bind[T any](t *Tensor[T], l *library, index int) error {
 	return nil
 }
 
-// Present reports whether this rank has a part of the tensor. Where it has none, Write and Read do nothing.
+// Present reports whether this rank has a shard of the tensor. If it has none, Write and Read do nothing.
 func (t *Tensor[T]) Present() bool { return t.present }
 
-// Write copies from the host's memory to the device's. ctx ends the wait for what is under way; a copy that has begun
-// is brief and not interrupted.
+// Write copies from the host's memory to the device's. If ctx is done while it waits for a running call, it returns the
+// error of ctx. It does not interrupt a copy that has begun.
 func (t *Tensor[T]) Write(ctx context.Context, from *T) error {
 	if err := t.library.begin(ctx); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (t *Tensor[T]) Write(ctx context.Context, from *T) error {
 	return failure(C.bridge_write(t.library.part, t.index, unsafe.Pointer(from)))
 }
 
-// Read copies from the device's memory to the host's. ctx is as in Write.
+// Read copies from the device's memory to the host's. It uses ctx like Write.
 func (t *Tensor[T]) Read(ctx context.Context, to *T) error {
 	if err := t.library.begin(ctx); err != nil {
 		return err
@@ -191,13 +191,13 @@ func (t *Tensor[T]) Read(ctx context.Context, to *T) error {
 	return failure(C.bridge_read(t.library.part, t.index, unsafe.Pointer(to)))
 }
 
-// A library is what a Program and its tensors have in C.
+// A library is the C side of a Program and its tensors.
 type library struct {
-	turn chan struct{}  // who takes what is in it may use part, and puts it back
-	part *C.bridge_part // nil: closed
+	turn chan struct{}  // a lock for part: it holds one element while no call uses part
+	part *C.bridge_part // nil if the program is closed
 }
 
-// begin waits for its turn with a library that is open.
+// begin locks the library. It returns the error of ctx, or ErrClosed if the program is closed.
 func (l *library) begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -214,10 +214,10 @@ func (l *library) begin(ctx context.Context) error {
 	return nil
 }
 
-// end lets others have their turn.
+// end unlocks the library.
 func (l *library) end() { l.turn <- struct{}{} }
 
-// failure is the error of an outcome, which it frees.
+// failure returns the error of an outcome, or nil, and frees the report of the outcome.
 func failure(o C.bridge_outcome) error {
 	if o.code == C.HIRGEN_OK {
 		return nil

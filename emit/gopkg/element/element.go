@@ -4,7 +4,7 @@ package element
 
 import "embed"
 
-// FS holds the source of each type. A file is named after the type, in lower case.
+// FS holds the source of each type. The file of a type has the value of its domain.DType as its name: fp8_e4m3.go.
 //
 //go:embed *.go
 var FS embed.FS

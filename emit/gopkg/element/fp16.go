@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// An FP16 is an IEEE half-precision number, by its bits.
+// An FP16 has the bits of an IEEE half-precision number.
 type FP16 uint16
 
-// ToFP16 is the number nearest to f, the even one of two; from 65520 on it is infinite.
+// ToFP16 returns the number nearest to f, ties to even. From 65520 on, it is infinite.
 func ToFP16(f float32) FP16 {
 	bits := math.Float32bits(f)
 	sign, magnitude := FP16(bits>>16&0x8000), bits&0x7fffffff
@@ -17,13 +17,13 @@ func ToFP16(f float32) FP16 {
 		return sign | 0x7e00
 	case magnitude >= 0x477ff000: // 65520
 		return sign | 0x7c00
-	case magnitude < 0x38800000: // below the normal numbers, which are multiples of 2^-24
+	case magnitude < 0x38800000: // subnormal numbers are multiples of 2^-24
 		return sign | FP16(math.RoundToEven(math.Abs(float64(f))*(1<<24)))
 	}
 	return sign | FP16((magnitude-0x38000000+0xfff+magnitude>>13&1)>>13)
 }
 
-// Float32 is the same number, exactly.
+// Float32 returns the same number as a float32, exactly.
 func (h FP16) Float32() float32 {
 	exponent, fraction := h>>10&0x1f, h&0x3ff
 	value := float32(fraction) / (1 << 24)
@@ -40,5 +40,5 @@ func (h FP16) Float32() float32 {
 	return value
 }
 
-// String spells the number with the digits that tell it from others.
+// String prints the number with enough digits to distinguish it from other numbers of the type.
 func (h FP16) String() string { return strconv.FormatFloat(float64(h.Float32()), 'g', 5, 32) }

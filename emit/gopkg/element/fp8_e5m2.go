@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// An FP8E5M2 is a number of 8 bits with 2 after the point, by its bits: an IEEE half-precision number without the lower half.
+// An FP8E5M2 has the bits of a number with 5 bits of exponent and 2 bits of fraction: the upper half of an FP16.
 type FP8E5M2 uint8
 
-// ToFP8E5M2 is the number nearest to f, the even one of two; beyond 57344 it is 57344.
+// ToFP8E5M2 returns the number nearest to f, ties to even. Beyond 57344 it returns 57344, with the sign of f.
 func ToFP8E5M2(f float32) FP8E5M2 {
 	bits := math.Float32bits(f)
 	sign, magnitude := FP8E5M2(bits>>24&0x80), bits&0x7fffffff
@@ -17,13 +17,13 @@ func ToFP8E5M2(f float32) FP8E5M2 {
 		return 0x7f
 	case magnitude >= 0x47600000: // 57344
 		return sign | 0x7b
-	case magnitude < 0x38800000: // below the normal numbers, which are multiples of 2^-16
+	case magnitude < 0x38800000: // subnormal numbers are multiples of 2^-16
 		return sign | FP8E5M2(math.RoundToEven(math.Abs(float64(f))*(1<<16)))
 	}
 	return sign | FP8E5M2((magnitude-0x38000000+0xfffff+magnitude>>21&1)>>21)
 }
 
-// Float32 is the same number, exactly.
+// Float32 returns the same number as a float32, exactly.
 func (v FP8E5M2) Float32() float32 {
 	value := float32(v&3) / (1 << 16)
 	switch magnitude := uint32(v & 0x7f); {
@@ -40,5 +40,5 @@ func (v FP8E5M2) Float32() float32 {
 	return value
 }
 
-// String spells the number with the digits that tell it from others.
+// String prints the number with enough digits to distinguish it from other numbers of the type.
 func (v FP8E5M2) String() string { return strconv.FormatFloat(float64(v.Float32()), 'g', 2, 32) }
