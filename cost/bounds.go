@@ -2,7 +2,8 @@ package cost
 
 import "slices"
 
-// bounds computes times that no order of the tasks could go below or above.
+// bounds computes Critical and Busiest, which no order of the tasks could go below, and Serial, which none
+// could go above.
 func (p *Prediction) bounds(u *unrolling) {
 	p.Critical, p.Busiest = u.longestChain(), p.Host
 	streams := make([]float64, len(u.streams))

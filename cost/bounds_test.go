@@ -24,8 +24,8 @@ func h200(t *testing.T) *cost.Machine {
 	return m
 }
 
-// slowed returns a machine on which the small tensors of random specs take long, so that calls share resources. It slows each rate
-// by a different random factor.
+// slowed returns a machine on which the small tensors of random specs take long, so that calls share resources. Each
+// rate gets its own random factor.
 func slowed(m *cost.Machine, random *rand.Rand) *cost.Machine {
 	slow := *m
 	by := func(most float64) float64 { return 1 + random.Float64()*most }
@@ -56,8 +56,9 @@ func slowed(m *cost.Machine, random *rand.Rand) *cost.Machine {
 	return &slow
 }
 
-// TestBounds: a prediction takes at least the time of the longest chain of calls and of the busiest resource, and at most the time
-// of all calls one after the other.
+// TestBounds checks that a prediction takes at least the time of the longest chain of calls and of the busiest
+// resource, and at most the time of all calls one after the other. Estimate gives the same total, or a lower one if it
+// stops at a limit.
 func TestBounds(t *testing.T) {
 	m := h200(t)
 	accepted, binding := 0, map[string]int{}
@@ -167,8 +168,8 @@ func chain(t *testing.T, n int) *calls.Described {
 	return program
 }
 
-// TestTime: predicting 10,000 calls takes about 20 ms, and the time per call does not grow with the number of calls, here 50-fold.
-// The limits allow for other load.
+// TestTime checks that predicting 10,000 calls takes about 20 ms, and the time per call does not grow with the number
+// of calls, here 50-fold. The limits allow for other load.
 func TestTime(t *testing.T) {
 	m := h200(t)
 	perCall := map[int]time.Duration{}
@@ -192,7 +193,8 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestHostIssues: a call with much small work takes as long as the host needs to issue it, except as a CUDA graph.
+// TestHostIssues checks that a call with much small work takes as long as the host needs to issue it, except as a CUDA
+// graph.
 func TestHostIssues(t *testing.T) {
 	params := map[string]int64{"D": 2, "M": 16, "N": 16, "K": 16, "S": 8}
 	plain := predictExample(t, "ag_matmul", params, nil)

@@ -11,13 +11,14 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// classes divides the ranks of a program into classes with equal behaviour. Ranks of a class have the same tasks with the same
-// dependencies, and their tasks meet the same tasks of ranks of the same classes. By this symmetry, all ranks of a class have the
-// same times, and one rank stands for all of them.
+// classes divides the ranks of a program into classes with equal behaviour. A joint connects tasks of several ranks: a
+// collective, a message or a flag. Ranks of a class have the same tasks with the same dependencies, and their joints
+// connect them to the same tasks of the same classes. By this symmetry, all ranks of a class have the same times, and
+// one rank stands for all of them. A place is the index of a rank among the ranks of the program.
 type classes struct {
-	of     []int32   // by place
-	first  []int32   // the place of each class's first rank, which stands for it
-	groups [][]int32 // by class and index of the joint on a rank: the number of its group of equal joints
+	of     []int32   // class of each place
+	first  []int32   // place of each class's first rank, which stands for the class
+	groups [][]int32 // by class and index of the joint on a rank: number of the joint's group of equal joints
 	meet   [][]member
 }
 
@@ -37,14 +38,14 @@ func (r *rank) joint(key any) member {
 
 var seed = maphash.MakeSeed()
 
-// like returns the place of the rank that stands for the rank at a place.
+// like returns the place of the rank that stands for the class of the rank at a place.
 func (c *classes) like(place int32) int32 { return c.first[c.of[place]] }
 
 // group returns the number of a joint's group of equal joints.
 func (c *classes) group(m member) int32 { return c.groups[c.of[m.rank]][m.at] }
 
-// meeting returns the number that all equal meetings share, and the ranks that stand for the members. Two members, as of a message,
-// keep their order: sender, receiver.
+// meeting returns the number that all equal meetings share, and the places of the ranks that stand for the members. Two
+// members, as of a message, keep their order: sender, receiver.
 func (c *classes) meeting(at member, members []int32) (group int32, stand []int32) {
 	group = c.group(at)
 	all := c.meet[group]
@@ -89,8 +90,8 @@ func classify(p *calls.Program, m *Machine) (*classes, error) {
 	}
 }
 
-// alike issues the program on one rank and hashes its tasks. Ranks that do the same have the same hash, even
-// if they meet different ranks. It appends the keys of the joints to keys.
+// alike issues the program on one rank and hashes its tasks. Ranks with equal tasks have the same hash, even if they
+// meet different ranks. alike appends the keys of the joints to keys.
 func (u *unrolling) alike(place int32, keys *[]uint64) (uint64, error) {
 	u.tasks, u.edges, u.streams, u.iterations = u.tasks[:0], u.edges[:0], u.streams[:0], 0
 	clear(u.meetings)
@@ -117,8 +118,9 @@ func (u *unrolling) alike(place int32, keys *[]uint64) (uint64, error) {
 	return h.Sum64(), nil
 }
 
-// Few limits a folded prediction to some classes: the class that ends last, then, in order, each class that keeps the total at or
-// below most calls. A call that waited for a removed call has no cause. A prediction of at most most calls is returned unchanged.
+// Few limits a folded prediction to some classes: the class that ends last, then, in order, each class that keeps the
+// total at or below most calls. The class that ends last is kept even with more calls. A call that waited for a removed
+// call has no cause. A prediction of at most most calls is returned unchanged.
 func (p *Prediction) Few(most int) *Prediction {
 	if len(p.Calls) <= most {
 		return p
@@ -156,10 +158,11 @@ func (p *Prediction) Few(most int) *Prediction {
 	return &few
 }
 
-// mostRuns limits how many runs of ranks a text lists.
+// mostRuns limits how many runs of consecutive ranks Span lists.
 const mostRuns = 6
 
-// Span formats the ranks of a class: "0-7", "0, 8, ..., 56", or runs of them.
+// Span formats the ranks of a class: "0-7", or "0, 8, ..., 56" for more than mostRuns ranks in equal steps. After
+// mostRuns runs it prints "...".
 func (c Class) Span() string {
 	n := len(c.Ranks)
 	if n > mostRuns {

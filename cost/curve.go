@@ -17,10 +17,10 @@ type Point struct {
 	Rate  float64 // GB/s
 }
 
-// MarshalJSON writes a pair.
+// MarshalJSON writes the point as a pair [bytes, GB/s].
 func (p Point) MarshalJSON() ([]byte, error) { return json.Marshal([2]float64{p.Bytes, p.Rate}) }
 
-// UnmarshalJSON reads a pair.
+// UnmarshalJSON reads the point from a pair [bytes, GB/s].
 func (p *Point) UnmarshalJSON(text []byte) error {
 	var pair [2]float64
 	err := json.Unmarshal(text, &pair)
@@ -42,7 +42,7 @@ func (c Curve) At(bytes float64) float64 {
 	return low.Rate + t*(high.Rate-low.Rate)
 }
 
-// Time returns how long a transfer of that many bytes takes, in microseconds.
+// Time returns how long a transfer of that many bytes takes, in microseconds; 0 for no bytes.
 func (c Curve) Time(bytes float64) float64 {
 	if bytes <= 0 {
 		return 0

@@ -11,7 +11,8 @@ func (m *Machine) GEMMTime(rows, columns, inner int64) float64 {
 	return w.fixed + w.alone
 }
 
-// CollectiveTime returns the time of a collective of adjacent ranks alone. bytes is the size of its larger side on a rank.
+// CollectiveTime returns the time of a collective of adjacent ranks alone, in microseconds. bytes is the size of its
+// larger side on a rank.
 func (m *Machine) CollectiveTime(kind collective.Type, bytes int64, ranks int) float64 {
 	in, out := float64(bytes), float64(bytes)
 	switch kind {

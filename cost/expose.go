@@ -62,8 +62,10 @@ func (p *Prediction) expose() {
 	}
 }
 
-// exposeRank is expose for the calls of one rank. It visits communications and computations in the order in
-// which they begin, and keeps the computations that may still be running.
+// exposeRank returns the exposure of each communication of one rank, and the time in which the rank
+// communicates and does not compute. list has the indices of the rank's calls. exposeRank visits
+// communications and computations in the order in which they begin, and keeps the computations that may still
+// be running.
 func (p *Prediction) exposeRank(list []int) (found map[calls.Stmt]*Exposure, exposed float64) {
 	var moves, computes []*Call
 	for _, i := range list {
@@ -108,7 +110,7 @@ func (p *Prediction) exposeRank(list []int) (found map[calls.Stmt]*Exposure, exp
 	return found, exposed
 }
 
-// Computes returns how long a rank computes, on the rank that computes longest.
+// Computes returns the time in which a rank computes, in microseconds, on the rank where it is longest.
 func (p *Prediction) Computes() float64 {
 	byRank := map[int][]*Call{}
 	for i := range p.Calls {

@@ -26,8 +26,8 @@ func onNodes(m *cost.Machine, ranks int) *cost.Machine {
 	return &other
 }
 
-// TestFolding: a prediction with one rank of each class has the same times as one with all ranks, on one node and on several. It
-// takes every example spec at 8 ranks, and random specs of the soak test.
+// TestFolding checks that a prediction with one rank of each class has the same times as one with all ranks, on one
+// node and on several. It takes every example spec at 8 ranks, and random specs of the soak test.
 func TestFolding(t *testing.T) {
 	specs, err := os.ReadDir("../testdata/specs")
 	if err != nil {
@@ -101,8 +101,9 @@ func byRank(p *cost.Prediction) map[int][]cost.Call {
 	return found
 }
 
-// TestNodesBoundRings: each GPU of a node sends an equal part of the data that a ring moves between nodes; in an all-to-all each
-// rank sends its own data. If the network is faster than the links inside a node, the links bound the time.
+// TestNodesBoundRings checks that each GPU of a node sends an equal part of the data that a ring moves between nodes;
+// in an all-to-all each rank sends its own data. If the network is faster than the links inside a node, the links bound
+// the time.
 func TestNodesBoundRings(t *testing.T) {
 	const bytes = 1 << 30
 	for _, c := range []struct {
@@ -134,8 +135,8 @@ func TestNodesBoundRings(t *testing.T) {
 	}
 }
 
-// TestReach: a transfer over CUDA IPC to another node is a ReachError. A fallback variant, and a program over NCCL, run on several
-// nodes.
+// TestReach checks that a transfer over CUDA IPC to another node is a ReachError. A fallback variant, and a program
+// over NCCL, run on several nodes.
 func TestReach(t *testing.T) {
 	for _, c := range []struct {
 		spec string
@@ -154,7 +155,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestFew: Few keeps whole classes of a folded prediction, including the class that ends last, and their causes stay valid.
+// TestFew checks that Few keeps whole classes of a folded prediction, including the class that ends last, and their
+// causes stay valid.
 func TestFew(t *testing.T) {
 	p, err := lowerFile("../testdata/specs/ag_matmul_anywhere/spec.yaml", map[string]int64{"D": 16}, nil)
 	if err != nil {
@@ -209,7 +211,8 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// TestMachinesLikeOthers: every built-in machine states its source, and a file with "like" overrides fields of such a machine.
+// TestMachinesLikeOthers checks that every built-in machine states its source, and a file with "like" overrides fields
+// of such a machine.
 func TestMachinesLikeOthers(t *testing.T) {
 	for _, name := range cost.Machines() {
 		m, err := cost.LoadMachine(name)

@@ -11,13 +11,13 @@ import (
 type GEMMSize struct {
 	M, N, K, Batch int64
 	DType, Result  domain.DType
-	Extra          int64 // bytes that it reads in addition to its operands, such as an addend
+	Extra          int64 // bytes that the GEMM reads in addition to its operands, such as an addend
 	RowA, RowB     int64 // elements of the rows of its operands in memory
 	transposed     bool  // B is stored as [N, K]
 }
 
-// gemm describes how a GEMM runs. It computes as many tiles at the same time as it has SMs. floor is its
-// least time, because of memory and power.
+// gemm describes how a GEMM runs. Each SM computes its tiles one after the other. floor is the least time of the GEMM,
+// because of memory and power. Times are in microseconds.
 type gemm struct {
 	tiles int64
 	tile  float64 // microseconds of one tile on one SM
@@ -46,8 +46,9 @@ const mostSplits = 4
 // leastUnalignedRows is the number of rows of the smallest tiles of a GEMM whose rows are not aligned.
 const leastUnalignedRows = 128
 
-// gemmOf chooses the tiles with which a GEMM is fastest, as the heuristic of cuBLASLt does. With few rows these are small tiles,
-// because large ones leave most SMs idle. Or it splits the inner extent (split-K), and adds the partial sums at the end.
+// gemmOf chooses the tiles with which a GEMM is fastest, as the heuristic of cuBLASLt does. With few rows these are
+// small tiles, because large ones leave most SMs idle. Or cuBLASLt splits the inner extent (split-K), and adds the
+// partial sums at the end.
 func (m *Machine) gemmOf(p GEMMSize) gemm {
 	rate, best, least := m.gemmRate(p.DType), gemm{}, math.Inf(1)
 	problem := p.problem()

@@ -37,7 +37,7 @@ type Machine struct {
 	Beside  Beside  `json:"beside"`
 	Nodes   *Nodes  `json:"nodes,omitempty"` // nil: all ranks are on one node
 
-	tiled bool // attention is not cuDNN's
+	tiled bool // attention runs on the tiled kernels of the runtime instead of cuDNN
 }
 
 // GEMMRate is the speed of GEMMs. Sustained is the rate of a GPU under its power limit. Peak is the rate of
@@ -55,11 +55,11 @@ type Tile struct {
 	Peak      float64 `json:"peak"`      // of GEMMRate.Peak
 }
 
-// Fixed is the fixed time of calls on their streams, in addition to the work that they do.
+// Fixed is the fixed time of calls on their streams, in microseconds, in addition to the work that they do.
 type Fixed struct {
 	Call      float64 `json:"call"`       // a call of the program, whatever it does
 	Graph     float64 `json:"graph"`      // the launch of a call that is a CUDA graph
-	Node      float64 `json:"graph_node"` // a kernel in a graph, if that is less; events take no time in a graph
+	Node      float64 `json:"graph_node"` // a call in a graph, if less, except GEMMs and copy engines; events take no time there
 	Kernel    float64 `json:"kernel"`     // a kernel
 	GEMM      float64 `json:"gemm"`       // a GEMM: its kernel, first loads and last stores
 	Event     float64 `json:"event"`      // one stream waits for an event of another
@@ -70,7 +70,7 @@ type Fixed struct {
 	Split     float64 `json:"split"`      // the reduction of a split-K GEMM; 0: no GEMM uses split-K
 }
 
-// Issue is the time that the host takes to issue calls, one after the other.
+// Issue is the time that the host takes to issue calls, one after the other, in microseconds.
 type Issue struct {
 	Call   float64 `json:"call"` // a call of the program, whatever it does
 	Kernel float64 `json:"kernel"`
@@ -114,11 +114,11 @@ type NCCLRow struct {
 type Beside struct {
 	GEMM float64 `json:"gemm"` // another GEMM, besides the SMs that it takes
 	Copy float64 `json:"copy"` // a transfer over links that fills them
-	NCCL float64 `json:"nccl"` // a collective, besides the SMs that it takes
+	NCCL float64 `json:"nccl"` // a collective or an earlier copy by a kernel, besides the SMs that it takes
 }
 
-// gemmRate returns the rate of an element type. A type of at most 16 bits without a rate has the rate of bf16, and one of 8 bits
-// shortRate times that rate.
+// gemmRate returns the rate of an element type. A type of at most 16 bits without a rate has the rate of bf16; an 8-bit
+// type has shortRate times that.
 func (m *Machine) gemmRate(t domain.DType) GEMMRate {
 	rate, ok := m.GEMM[t]
 	switch {
@@ -131,7 +131,7 @@ func (m *Machine) gemmRate(t domain.DType) GEMMRate {
 	return m.GEMM[domain.BF16]
 }
 
-// shortRate is how many times as fast as bf16 GEMMs of numbers of 8 bits are: 1.6 to 1.9 times on an H200.
+// shortRate is the speed of GEMMs of 8-bit types relative to bf16: 1.6 to 1.9 on an H200.
 const shortRate = 1.75
 
 // mistake returns the first field with an invalid value, and why it is invalid; "" if there is none.

@@ -27,7 +27,7 @@ type measured struct {
 	Params     map[string]int64  `json:"params"`
 	Schedule   map[string]string `json:"schedule"`
 	GEMM       []int64           `json:"gemm"`       // m, n, k
-	Collective collective.Type   `json:"collective"` // of Bytes, on the larger side
+	Collective collective.Type   `json:"collective"` // whose operand or result, whichever is larger, has Bytes on a rank
 	Bytes      int64             `json:"bytes"`
 	Ranks      int               `json:"ranks"`
 	Time       float64           `json:"us"`
@@ -82,7 +82,7 @@ func lowerFile(path string, params map[string]int64, schedule map[string]string)
 		text = regexp.MustCompile(`(?m)^schedule:.*\n`).ReplaceAll(text, nil)
 	}
 	var settings []model.Setting
-	if preset := schedule["preset"]; preset == "eager" { // it replaces the schedule of the spec
+	if preset := schedule["preset"]; preset == "eager" { // the preset replaces the schedule of the spec
 		settings = append(settings, model.Setting{Value: preset})
 	}
 	for _, field := range slices.Sorted(maps.Keys(schedule)) {
@@ -92,11 +92,11 @@ func lowerFile(path string, params map[string]int64, schedule map[string]string)
 	if err != nil {
 		return nil, err
 	}
-	// The rows were measured before hirgen derived placements.
+	// The measured programs have no derived placements.
 	return lowering.Lower(p, lowering.Options{Disable: []string{schedules.Placing}})
 }
 
-// predicted returns the predicted time of a row.
+// predicted returns the predicted time of a row, in microseconds.
 func predicted(r *measured, m *cost.Machine) (float64, error) {
 	if r.GEMM != nil {
 		return m.GEMMTime(r.GEMM[0], r.GEMM[1], r.GEMM[2]), nil
@@ -115,8 +115,8 @@ func predicted(r *measured, m *cost.Machine) (float64, error) {
 	return result.Total, nil
 }
 
-// TestMeasured compares the model with all measured rows. The limits are its current accuracy. A change of the model or of a pass
-// that lowers the accuracy has to change them.
+// TestMeasured compares the model with all measured rows. The limits are its accuracy. A change of the model or of a
+// pass that lowers the accuracy has to lower the limits.
 func TestMeasured(t *testing.T) {
 	m, err := cost.LoadMachine("h200")
 	if err != nil {

@@ -9,13 +9,14 @@ import (
 )
 
 type (
-	// team is the ranks of a communicator, by their places in the world.
+	// team is the ranks of a communicator, by their places in the world, and how they are spread over nodes.
 	team struct {
 		members []int32
 		lies    spread
 	}
-	// meetingKey identifies a collective by its communicator and turn, and a message also by its two ranks. Turns follow the order
-	// of issue. With classes, comm is the group of the joint, and the other fields are constant.
+	// meetingKey identifies a collective by its communicator and turn, and a message also by its two ranks. Turns
+	// number the meetings with otherwise equal keys in the order of issue. With classes, comm is the group of the
+	// joint, and the other fields are constant.
 	meetingKey struct{ comm, from, to, turn int32 }
 	// meeting is a task that starts when all ranks of a team have arrived.
 	meeting struct {
@@ -37,7 +38,7 @@ type (
 // form on one communicator in a group count as one, which moves the bytes of all.
 func (r *rank) nccl(s calls.Stmt, stream calls.Stream, body []calls.Stmt) {
 	var arrives []int32
-	moved := map[bool]float64{} // sent and received
+	moved := map[bool]float64{} // bytes by direction: sent (false) and received (true)
 	var all []together
 	r.walk.Run(body, func(part calls.Stmt) {
 		call, ok := part.(*calls.NcclCall)
@@ -79,7 +80,8 @@ func (r *rank) nccl(s calls.Stmt, stream calls.Stream, body []calls.Stmt) {
 	r.tasks[r.issue(on, s, end, arrives...)].opens = begin
 }
 
-// arrive takes part in a message, and returns its task. A message of a rank to itself is a local copy: its receive has no task.
+// arrive takes part in a message, and returns its task in a list. A message of a rank to itself is a local copy, and
+// its receive has no task.
 func (r *rank) arrive(s *calls.NcclCall, p issue.Part) []int32 {
 	bytes := float64(p.Count * s.Type.Size())
 	a, b := r.place, r.place

@@ -10,15 +10,15 @@ import (
 // Nodes describes nodes joined by a network. Ranks on a node are adjacent and share memory, and all nodes
 // have the same number of ranks.
 type Nodes struct {
-	Ranks   int     `json:"ranks"`      // of a node
+	Ranks   int     `json:"ranks"`      // number of ranks on a node
 	Latency float64 `json:"latency_us"` // from node to node, in addition to the latency of a step between GPUs
-	Rate    Curve   `json:"gbps"`       // of one GPU to the network, in one direction
+	Rate    Curve   `json:"gbps"`       // rate of one GPU to the network, in one direction, by bytes of a message
 }
 
 // A ReachError reports a transfer over CUDA IPC to a rank of another node.
 type ReachError struct {
 	Pos  diag.Pos
-	Name string // of the transfer
+	Name string // name of the transfer
 }
 
 func (e *ReachError) Error() string {
@@ -89,8 +89,8 @@ func (m *Machine) acrossNodes(w work, form collective.Form, moved, steps float64
 	return m.overNetwork(w, bytes, steps/(ranks-1)*float64(on.nodes-1))
 }
 
-// overNetwork adds network traffic to work: each rank also sends bytes over the network, in a number of hops. If the network takes
-// longer than all else, the work uses the network in place of the links.
+// overNetwork adds network traffic to work: each rank also sends bytes over the network, in a number of hops. If the
+// network takes longer than the links are in use, the fields in and out become shares of the network.
 func (m *Machine) overNetwork(w work, bytes, hops float64) work {
 	network := m.Nodes.Rate.Time(bytes)
 	inside := w.alone

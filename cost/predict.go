@@ -8,20 +8,20 @@ import (
 	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
-// A Prediction is the expected timeline of one call of a program, if calls follow each other without waits of
-// the host.
+// A Prediction is the expected timeline of one call of a program, if calls follow each other without waits of the host.
+// Times are in microseconds.
 type Prediction struct {
 	Machine *Machine
 	// Total is the time of a call: the time on the GPUs or, if it is longer, the time on the host.
 	Total float64
 	Host  float64 // time to issue a call, on the slowest rank's host
 	Moves bool    // a call moves data between ranks
-	// Critical is the time along the longest chain of calls, each of which waits for the previous one, if no
-	// call had to share resources. Busiest is how long the most used resource is in use: a stream, SMs,
-	// memory, a link or the host. No order could make Total less than these. Serial is the time of all calls
-	// of all ranks, one after the other.
+	// Critical is the time along the longest chain of calls, each of which waits for the previous one, if no call had
+	// to share resources. Busiest is how long the most used resource is in use: a stream, SMs, memory, a link or the
+	// host. No order could make Total less than these. Serial is the time of all calls of all ranks, one after the
+	// other, after the host has issued them.
 	Critical, Busiest, Serial float64
-	// Calls are the calls of all ranks, in the order of issue.
+	// Calls are the calls of all ranks, or of one rank of each class, rank by rank in the order of issue.
 	Calls []Call
 	// Classes maps each rank with calls to the ranks that it stands for; nil if all ranks have calls.
 	Classes []Class
@@ -48,10 +48,10 @@ type Call struct {
 	Kind   Kind
 	Pos    diag.Pos
 	Stmt   calls.Stmt
-	// Start is when it can start, Begin when it begins to compute or to move data, and End when that is done,
-	// in microseconds from the start of the program's call.
+	// Start is when its stream and the calls that it waits for are done, Begin when it begins to compute or to move
+	// data, and End when that is done, in microseconds from the start of the program's call.
 	Start, Begin, End float64
-	Moved             float64 // bytes that a transfer sends or receives, whichever are more; of a collective, as by a ring
+	Moved             float64 // bytes that it sends or receives, whichever are more; a collective sends as many as in a ring
 	// Cause is the index of the last call that it waited for; -1 for none.
 	Cause int
 }
@@ -67,8 +67,9 @@ func Predict(variants []*calls.Program, m *Machine) (*Prediction, error) {
 	return u.predict(u.places)
 }
 
-// Estimate is Predict, but of the results it sets only Total, Host and Moves. If the host or the busiest stream of the first rank
-// takes longer than limit, it stops. Then it sets only Total, to that time.
+// Estimate is Predict, but of the results it sets only Machine, Host, Total and Moves. If the host or the busiest
+// stream of the first rank takes longer than limit, in microseconds, it stops. Then it sets only Machine and Total, to
+// that time.
 func Estimate(variants []*calls.Program, m *Machine, limit float64) (*Prediction, error) {
 	u := newUnrolling(m.variant(variants), m)
 	u.limit = limit
@@ -103,7 +104,7 @@ func Fold(variants []*calls.Program, m *Machine) (*Prediction, error) {
 	return result, err
 }
 
-// variant returns the variant of a program that runs on a machine.
+// variant returns the variant of a program that runs on a machine: on several nodes the last one.
 func (m *Machine) variant(list []*calls.Program) *calls.Program {
 	if m.NodesOf(len(list[0].Ranks())) > 1 {
 		return list[len(list)-1]
@@ -111,7 +112,7 @@ func (m *Machine) variant(list []*calls.Program) *calls.Program {
 	return list[0]
 }
 
-// predict predicts the calls of some ranks.
+// predict predicts the calls of the ranks at some places.
 func (u *unrolling) predict(places []int32) (*Prediction, error) {
 	result, err := u.estimate(places)
 	if result != nil {
@@ -122,7 +123,8 @@ func (u *unrolling) predict(places []int32) (*Prediction, error) {
 	return result, err
 }
 
-// estimate issues the program on some ranks, and simulates them. It returns nil, without an error, if there are too many calls.
+// estimate issues the program on the ranks at some places, and simulates them. It returns nil, without an error, if
+// there are too many calls.
 func (u *unrolling) estimate(places []int32) (*Prediction, error) {
 	err := u.issue(places)
 	switch {
@@ -177,7 +179,8 @@ func (u *unrolling) lastEnd() float64 {
 	return end
 }
 
-// calls lists the tasks as calls. Joints are not calls: their causes replace them in the chain of causes.
+// calls lists the tasks as calls, except the start of the program and joints. The causes of joints replace them in the
+// chain of causes.
 func (p *Prediction) calls(u *unrolling) {
 	index := make([]int, len(u.tasks))
 	p.Calls = make([]Call, 0, len(u.tasks))

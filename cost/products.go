@@ -13,7 +13,7 @@ type Product struct {
 	Transposed     bool // B is stored as [n, k]
 	DType          domain.DType
 	Pos            diag.Pos
-	Time           float64 // of its calls, added up
+	Time           float64 // sum of the times of its calls, in microseconds
 	Peak           float64 // TFLOP/s that the machine's GEMMs reach at most
 }
 
@@ -22,7 +22,7 @@ func (p Product) Flops() float64 {
 	return 2 * float64(p.M) * float64(p.N) * float64(p.K) * float64(p.Batch)
 }
 
-// TFLOPs returns the predicted rate.
+// TFLOPs returns the predicted rate in TFLOP/s.
 func (p Product) TFLOPs() float64 { return p.Flops() / p.Time / 1e6 }
 
 // OfPeak returns the rate in percent of the peak.

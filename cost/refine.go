@@ -12,11 +12,11 @@ type jointOf struct {
 	member
 }
 
-// refinement divides ranks into classes by the ranks that they meet.
+// refinement divides ranks into classes by the ranks that they meet. Ranks are numbered by their places.
 type refinement struct {
-	colours []uint64   // of ranks; ranks of the same colour may be in the same class
-	members [][]member // of each joint
-	of      [][]int32  // the joints of each rank
+	colours []uint64   // colour of each rank; only ranks of the same colour may be in the same class
+	members [][]member // members of each joint
+	of      [][]int32  // joints of each rank, as indices of members
 	meets   []uint64   // the colours of joints
 }
 

@@ -56,7 +56,7 @@ func (s *simulation) share(rank int32) {
 	}
 }
 
-// shares adds up what the activities of a rank use.
+// shares adds up what the tasks in progress on a rank use.
 type shares struct {
 	sms, copies, nccl float64
 	inside, network   ways

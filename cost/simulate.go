@@ -17,7 +17,7 @@ type simulation struct {
 	now    float64
 }
 
-// activity is a task in progress on its slot-th rank.
+// activity is a task in progress on one of its ranks. slot is the index in task.ranks.
 type activity struct {
 	task int32
 	slot int32
@@ -39,7 +39,7 @@ func simulate(u *unrolling, hosted bool) error {
 		e := s.queue.pop()
 		t := &u.tasks[e.task]
 		if e.version != t.version {
-			continue // its rate has changed since
+			continue // the event is obsolete: the rate of its task has changed since
 		}
 		s.now = e.time
 		if t.local == nil && t.alone > 0 {
@@ -88,7 +88,7 @@ func (s *simulation) wave(t *task) float64 {
 	for _, r := range t.ranks {
 		for _, a := range s.active[r] {
 			other := &s.tasks[a.task]
-			if other.gemm == nil || other.rate < memorySMs { // it has few SMs
+			if other.gemm == nil || other.rate < memorySMs { // the GEMM has few SMs
 				continue
 			}
 			rounds, rest := other.gemm.tiles/all, other.gemm.tiles%all
@@ -158,7 +158,7 @@ func (s *simulation) pace(a activity, rate float64) {
 	}
 }
 
-// stuck returns an error that names a task that never ends.
+// stuck returns an error that names a task that never began.
 func (s *simulation) stuck() error {
 	for i := range s.tasks {
 		if t := &s.tasks[i]; t.version == 0 && t.stmt != nil {

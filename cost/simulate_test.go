@@ -48,7 +48,8 @@ func ends(t *testing.T, u *unrolling, want ...float64) {
 	}
 }
 
-// TestWaves: a GEMM of two full waves of tiles takes no longer as two GEMMs, and one wave longer as three.
+// TestWaves checks that a GEMM of two full waves of tiles takes as long as two GEMMs of half its size, and that three
+// GEMMs of a third of its size take one wave longer.
 func TestWaves(t *testing.T) {
 	m := bare(t)
 	alone := func(n int64) float64 { return m.gemmWork(denseGEMM(128*132, n, 1000)).alone }
@@ -62,7 +63,8 @@ func TestWaves(t *testing.T) {
 	}
 }
 
-// TestMessagesShareTheNetwork: messages of a rank to other nodes share the network, but not the links inside the node.
+// TestMessagesShareTheNetwork checks that messages of a rank to other nodes share the network, but not the links inside
+// the node.
 func TestMessagesShareTheNetwork(t *testing.T) {
 	m := bare(t)
 	m.NCCL.Pair.Rate, m.Links.Limit = Curve{{1, 10}}, 10
@@ -76,7 +78,7 @@ func TestMessagesShareTheNetwork(t *testing.T) {
 	full.alone, full.in, full.out = 4, 0, 1
 	u.at(full, 0, 2)
 	u.at(full, 0, 4)
-	u.at(inside, 0, 1) // at the same time as both
+	u.at(inside, 0, 1) // runs at the same time as both messages
 	ends(t, u, 8, 8, 0.1)
 }
 
@@ -89,11 +91,11 @@ func TestCopiesShareLinks(t *testing.T) {
 	ends(t, u, 2, 2)
 	u = timeline(m, 3)
 	u.at(pull, 0, 1)
-	u.at(pull, 1, 2) // rank 1 receives it while it sends the other one
+	u.at(pull, 1, 2) // rank 1 receives this copy while it sends the other one
 	ends(t, u, 1, 1)
 	u = timeline(m, 2)
 	u.at(pull, 0, 1)
-	u.at(m.copyEngine(true, 500), 1, 0) // rank 0 receives both; this one ends first
+	u.at(m.copyEngine(true, 500), 1, 0) // rank 0 receives both; the push of 500 bytes ends first
 	ends(t, u, 1.5, 1)
 }
 
@@ -110,8 +112,8 @@ func TestKernelsShareMemory(t *testing.T) {
 	}
 }
 
-// TestCollectivesTakeSMs: a collective takes a quarter of the SMs, so two waves of tiles become three. A later collective waits
-// until blocks of the GEMM, which compute tile after tile, have no tile left.
+// TestCollectivesTakeSMs checks that a collective takes a quarter of the SMs, so two waves of tiles become three. A
+// later collective waits until blocks of the GEMM, which compute tile after tile, have no tile left.
 func TestCollectivesTakeSMs(t *testing.T) {
 	m := bare(t)
 	gemm := func(rows int64) work { return m.gemmWork(denseGEMM(rows, 512, 1000)) }
@@ -135,8 +137,8 @@ func TestCollectivesTakeSMs(t *testing.T) {
 	later(gemm(128*33), wave, 10.5*wave)      // half of the SMs have none
 }
 
-// TestCopiesByKernelsSlowGEMMs: a GEMM that begins during a copy by a kernel slows down; one that began before it does not, and
-// nor does one on the other rank of the copy.
+// TestCopiesByKernelsSlowGEMMs checks that a GEMM that begins during a copy by a kernel slows down. A GEMM that began
+// before the copy does not, nor does a GEMM on the other rank of the copy.
 func TestCopiesByKernelsSlowGEMMs(t *testing.T) {
 	m := bare(t)
 	m.Beside.NCCL = 0.5
@@ -154,7 +156,7 @@ func TestCopiesByKernelsSlowGEMMs(t *testing.T) {
 	ends(t, u, 2*wave, 4*wave)
 }
 
-// TestGEMMsQueueForSMs: of two GEMMs the second one starts with the SMs that the first one leaves.
+// TestGEMMsQueueForSMs checks that of two GEMMs the second one starts with the SMs that the first one leaves.
 func TestGEMMsQueueForSMs(t *testing.T) {
 	m := bare(t)
 	half := m.gemmWork(denseGEMM(128*66, 256, 1000)) // 66 tiles
@@ -170,8 +172,8 @@ func TestGEMMsQueueForSMs(t *testing.T) {
 	ends(t, u, wave, 2*wave)
 }
 
-// TestGEMMsSharePower: GEMMs that the power limit bounds take as long concurrently as one after the other, even if they leave SMs
-// free.
+// TestGEMMsSharePower checks that GEMMs that the power limit bounds take as long concurrently as one after the other,
+// even if they leave SMs free.
 func TestGEMMsSharePower(t *testing.T) {
 	m := bare(t)
 	half := m.gemmWork(denseGEMM(128*66, 256, 1000)) // 66 tiles

@@ -27,7 +27,7 @@ func (k Kind) String() string {
 	return [...]string{"event wait", "flag write", "flag wait", "gemm", "kernel", "kernel", "copy", "nccl", "joint"}[k]
 }
 
-// Computes reports whether a call only works on its rank's own memory.
+// Computes reports whether a call computes on its rank's own memory only.
 func (k Kind) Computes() bool { return k == GEMM || k == Kernel }
 
 // Moves reports whether a call moves data between ranks.
@@ -39,16 +39,16 @@ func (k Kind) queues() bool { return k.Computes() || k == PeerRead }
 // work describes what a call uses of its GPU, and how long it takes alone.
 type work struct {
 	kind  Kind
-	fixed float64 // time at first, in which it only occupies its stream
-	alone float64 // time after that, if it does not share anything
+	fixed float64 // microseconds at first, in which it only occupies its stream
+	alone float64 // microseconds after that, if it does not share anything
 	sms   float64 // share of a GPU that it uses then: of the SMs,
-	hbm   float64 // of memory bandwidth,
-	in    float64 // of the links from its peers,
-	out   float64 // and of the links to its peers
-	gemm  *gemm   // of a GEMM
+	hbm   float64 // share of memory bandwidth
+	in    float64 // share of the links from its peers
+	out   float64 // share of the links to its peers
+	gemm  *gemm   // the GEMM; nil for other work
 	// crosses means that the fields in and out refer to the network between nodes, not to the links inside a node.
 	crosses bool
-	host    float64 // time that the host takes to issue it
+	host    float64 // microseconds that the host takes to issue it
 	moved   float64 // bytes that it sends or receives, whichever are more
 }
 
@@ -69,7 +69,7 @@ type task struct {
 	left, since, rate float64
 	local             []float64 // the rates on its ranks
 	version           int32
-	waited            bool // for SMs
+	waited            bool // whether it has waited for SMs
 }
 
 // edge is an entry in the list of tasks that wait for a task.
@@ -89,21 +89,21 @@ type unrolling struct {
 	world      *issue.World
 	effects    *effects.Table
 	sizes      map[*calls.Gemm]GEMMSize
-	numbers    []int64         // of the world's ranks
-	place      map[int64]int32 // of each rank in numbers
+	numbers    []int64         // numbers of the world's ranks
+	place      map[int64]int32 // index of each rank in numbers
 	places     []int32         // 0, 1, ... for each rank
-	iterations int             // of all loops
+	iterations int             // number of iterations of all loops
 	tasks      []task
 	edges      []edge
 	streams    []stream
 	works      map[calls.Stmt]work
-	names      map[string]string // in errors and traces, by label
+	names      map[string]string // names of statements in errors and traces, by label
 	lies       map[int32]*team   // by communicator
 	meetings   map[meetingKey]*meeting
 	flags      map[flagKey]int32 // joints
 	hosts      []float64         // time of each rank's host
 	classes    *classes          // nil: all ranks are issued
-	limit      float64           // of Estimate
+	limit      float64           // the limit given to Estimate, in microseconds
 }
 
 // alone returns a list of one rank, in the form of task.ranks.

@@ -64,7 +64,7 @@ type (
 		w         *bufio.Writer
 		events    int
 		tracks    map[track]int // numbers within their rank, from 1
-		ranks     map[int]int   // tracks of each
+		ranks     map[int]int   // number of tracks of each rank
 		counts    map[counted]int
 		standsFor map[int]string // suffix of a rank's name: the ranks that it stands for
 		err       error
@@ -138,7 +138,7 @@ func (t *traceWriter) slice(id int, c Call) {
 	t.counts[count]++
 }
 
-// arrow draws an arrow from a call to a wait for it.
+// arrow draws an arrow from the start of a call to the start of the wait for it.
 func (t *traceWriter) arrow(id int, from, to Call) {
 	end := func(phase string, c Call, at float64) {
 		t.event(traceEvent{

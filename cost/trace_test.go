@@ -41,8 +41,8 @@ type traced struct {
 	}
 }
 
-// TestTraceReads: every call is a slice on the track of its stream, slices of a track do not overlap, and both
-// ends of every arrow are there.
+// TestTraceReads checks that every call is a slice on the track of its stream, slices of a track do not overlap, and
+// both ends of every arrow are there.
 func TestTraceReads(t *testing.T) {
 	r := predictExample(t, "matmul_ar_p2p", map[string]int64{"D": 2}, map[string]string{"all.via": "ipc-get", "streams": "2"})
 	var text bytes.Buffer
@@ -96,8 +96,8 @@ func TestTraceReads(t *testing.T) {
 	}
 }
 
-// TestNamesAreThoseOfTheProgram: the emitted program contains the position and name of each call. Waits may be missing, because the
-// program omits redundant ones.
+// TestNamesAreThoseOfTheProgram checks that the emitted program contains the position and name of each call. Waits may
+// be missing, because the program omits redundant ones.
 func TestNamesAreThoseOfTheProgram(t *testing.T) {
 	specs, err := os.ReadDir("../testdata/specs")
 	if err != nil {
@@ -134,8 +134,8 @@ func TestNamesAreThoseOfTheProgram(t *testing.T) {
 	}
 }
 
-// TestStaysOnCaller: a collective that is waited for at once runs on the caller's stream. A collective that may overlap runs on the
-// communicator's stream.
+// TestStaysOnCaller checks that a collective that is waited for at once runs on the caller's stream. A collective that
+// may overlap runs on the communicator's stream.
 func TestStaysOnCaller(t *testing.T) {
 	streams := func(spec string, schedule map[string]string) []string {
 		program, err := lowerSpec(spec, map[string]int64{"D": 2}, schedule)
@@ -170,8 +170,8 @@ func TestStaysOnCaller(t *testing.T) {
 	}
 }
 
-// TestPathIsNoLongerThanTheCall: the times of the critical path add up to the time of the call, within 1 %. It takes each example
-// at its sizes, and at small sizes, for which the host takes longest.
+// TestPathIsNoLongerThanTheCall checks that the times of the critical path add up to the time of the call, within 1 %.
+// It takes each example at its sizes, and at small sizes, for which the host takes longest.
 func TestPathIsNoLongerThanTheCall(t *testing.T) {
 	specs, err := os.ReadDir("../testdata/specs")
 	if err != nil {

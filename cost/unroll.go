@@ -42,7 +42,7 @@ func (u *unrolling) issue(places []int32) error {
 		if err := rank.call(); err != nil {
 			return err
 		}
-		if others := len(places) - 1; i == 0 { // they issue about as much
+		if others := len(places) - 1; i == 0 { // the other ranks issue about as much
 			u.tasks, u.edges = slices.Grow(u.tasks, others*len(u.tasks)), slices.Grow(u.edges, others*len(u.edges))
 		}
 		u.hosts = append(u.hosts, rank.host)
@@ -57,12 +57,12 @@ func (u *unrolling) issue(places []int32) error {
 type rank struct {
 	*unrolling
 	walk     *issue.Rank
-	place    int32   // among the ranks of the world
+	place    int32   // index of the rank among the ranks of the world
 	byNumber []int32 // streams, by their numbers in the world; -1 until first used
 	events   []int32 // tasks, by the numbers of events; -1: none
 	turns    map[meetingKey]int32
-	kernel   *calls.RowExchange // that the last task was part of; nil: none
-	joints   int32              // that the rank has taken part in
+	kernel   *calls.RowExchange // the row exchange that the last task was part of; nil: none
+	joints   int32              // number of joints that the rank has taken part in
 	keys     *[]uint64          // keys of the joints, while classes are computed
 	host     float64
 	err      error
@@ -115,7 +115,8 @@ func (r *rank) stream(number int16) int32 {
 	return r.byNumber[number]
 }
 
-// streamName returns the name of a stream in traces: "compute 0", "copies", "communicator, mesh world".
+// streamName returns the name of a stream in traces: "compute 0", "copies", "communicator, mesh world",
+// "team of UCC, mesh world".
 func (u *unrolling) streamName(number int16) string {
 	name := u.world.Streams[number]
 	if u.world.IsCompute(number) {
@@ -185,7 +186,8 @@ func (u *unrolling) nameOf(s calls.Stmt) string {
 	return calls.Op(s)
 }
 
-// complete returns an error if only some ranks of a communication reach it, or if no rank sets a flag.
+// complete returns an error if only some ranks of a communication reach it, or if a task waits for a flag
+// that no rank sets.
 func (u *unrolling) complete() error {
 	for _, m := range u.meetings {
 		if m.arrived < m.of {

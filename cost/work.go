@@ -26,7 +26,7 @@ type AttentionSize struct {
 	Kind  domain.Attention
 	DType domain.DType
 	Grad  bool
-	Bytes int64 // of all operands and results
+	Bytes int64 // bytes of all operands and results
 }
 
 // attentionRate returns the speed of an attention, as a share of the sustained rate of GEMMs.
@@ -77,8 +77,8 @@ func (m *Machine) bytesWork(bytes float64) work {
 	return w
 }
 
-// overLinks returns the work of a kernel that reads w.in bytes from peers and writes w.out bytes to peers. Its writes follow its
-// reads. The accesses to its own memory overlap with both.
+// overLinks returns the work of a kernel that reads w.in bytes from peers and writes w.out bytes to peers. Its writes
+// follow its reads. The accesses to its own memory, which take w.alone, overlap with both.
 func (m *Machine) overLinks(w work) work {
 	w.kind, w.moved = PeerRead, max(w.in, w.out)
 	in, out, memory := m.Links.SM.Time(w.in), m.Links.SM.Time(w.out), w.alone
@@ -171,8 +171,8 @@ func around(rows []NCCLRow, ranks int) (low, high NCCLRow, part float64) {
 	return low, high, float64(ranks-low.Ranks) / float64(high.Ranks-low.Ranks)
 }
 
-// inGraph returns work as a node of a CUDA graph, which the host does not issue. A call that only orders
-// streams becomes an edge of the graph and takes no time.
+// inGraph returns work as a node of a CUDA graph, which the host does not issue. A wait for an event becomes an edge of
+// the graph and takes no time.
 func (m *Machine) inGraph(w work) work {
 	w.host = 0
 	switch {

@@ -38,7 +38,7 @@ func (v *verification) aligned() {
 	}
 }
 
-// needed returns the alignment that an access needs.
+// needed returns the alignment that an access needs, in bytes.
 func (v *verification) needed(list []effects.Operand, a unroll.Access) int64 {
 	for _, o := range list {
 		if o.Number == a.Operand {
@@ -48,7 +48,7 @@ func (v *verification) needed(list []effects.Operand, a unroll.Access) int64 {
 	return v.p.Layouts[a.Layout].Size
 }
 
-// bytesAt returns the alignment of the first byte of an access.
+// bytesAt returns the known alignment of the first byte of an access, in bytes.
 func (v *verification) bytesAt(a unroll.Access) int64 {
 	memory := int64(align.Buffer)
 	if kind := v.p.Memories[a.Memory].Kind; kind == issue.Input || kind == issue.Output {

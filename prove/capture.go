@@ -8,7 +8,8 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// capture reports streams of a captured program that do not begin a call with a wait. Such streams are not captured.
+// capture reports the first stream of a captured program whose first operation in a call is not a wait for an event.
+// Such a stream is not captured. Without one, it checks that all streams are joined.
 func (v *verification) capture() {
 	if !v.p.Calls.Graph {
 		return
@@ -31,7 +32,7 @@ func (v *verification) capture() {
 	v.joined()
 }
 
-// joined reports streams of a captured program that have work after their last join with the caller's stream.
+// joined reports the first stream of a captured program that has work after its last join with the caller's stream.
 func (v *verification) joined() {
 	for n := range v.p.Ranks {
 		behind, last := v.joins(int32(n))
@@ -48,8 +49,8 @@ func (v *verification) joined() {
 	}
 }
 
-// joins returns, for each stream, the last operation that the caller's stream has waited for at the end of a call, and the
-// stream's last work; -1: none.
+// joins returns, for each stream of a rank, the last operation that the caller's stream has waited for at the end of
+// a call. It also returns the stream's last operation other than records and waits. Both are -1 if there is none.
 func (v *verification) joins(rank int32) (behind, last []int32) {
 	streams := len(v.p.Streams)
 	know, last := make([][]int32, streams), slices.Repeat([]int32{-1}, streams)

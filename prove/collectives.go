@@ -7,14 +7,15 @@ import (
 	"github.com/hirgen/hirgen/calls/issue"
 )
 
-// lane is a sequence of parts that are matched in order: the collectives of a communicator, or the messages from one rank to
-// another.
+// lane is a sequence of parts of NCCL calls that are matched in order: the collectives of a communicator, or the
+// messages from one rank to another. from and to are 0 for collectives.
 type lane struct{ comm, from, to int32 }
 
-// turn is a part with its operation.
+// turn identifies a part of an NCCL call by its rank, and by the indices of its operation and of the part there.
 type turn struct{ rank, op, part int32 }
 
-// collectives reports ranks that make different calls at a meeting, or a different number of calls.
+// collectives reports ranks that make different NCCL calls where they must make the same call, or different
+// numbers of calls.
 func (v *verification) collectives() {
 	brings := make([]map[int32][]turn, len(v.p.Ranks)) // by rank: its collectives, by communicator
 	sends, recvs := map[lane][]turn{}, map[lane][]turn{}
@@ -53,7 +54,7 @@ func (v *verification) collectives() {
 	}
 }
 
-// meet compares the calls of two ranks in order, and reports the first difference.
+// meet compares the calls of ranks a and b in order, and reports the first difference.
 func (v *verification) meet(one, other []turn, a, b int32) {
 	for i := range min(len(one), len(other)) {
 		if what := v.differs(one[i], other[i]); what != "" {

@@ -9,10 +9,11 @@ import (
 	"github.com/hirgen/hirgen/prove/values"
 )
 
-// computed reports outputs that differ from the model. The program must have no other error. A mismatch at small extents may come
-// from a constant in the program that depends on the original extents. So computed tries each way to find small extents, and then
-// the original extents. A mismatch there is an error of the program. It returns the compared program, whose extents are tried first
-// for other nodes; nil if none could be compared.
+// computed reports outputs that differ from the model. The program must have no other error. A mismatch at small
+// extents may come from a constant in the program that depends on the original extents. So computed first tries each
+// way to find small extents, and then the original extents. A mismatch there is an error of the program. It returns the
+// compared program, whose extents are tried first for other assignments of ranks to nodes; nil if no program could be
+// compared.
 func (v *verification) computed(load values.Load, like *values.Sized) *values.Sized {
 	small := func(guess values.Guess) func() (*values.Sized, error) {
 		return func() (*values.Sized, error) { return values.Small(v.p.Calls, v.nodes, load, guess, like) }
@@ -42,7 +43,7 @@ func (v *verification) computed(load values.Load, like *values.Sized) *values.Si
 	}
 	severity := Error
 	if failure != nil && len(v.p.Calls.Kernels)+len(v.p.Calls.Attentions) > 0 {
-		severity = Undecided // their plain numbers may be wrong at other extents
+		severity = Undecided // constants in kernels and attentions may be wrong at other extents
 	}
 	said := map[string]bool{}
 	for _, m := range result.Mismatches {
@@ -54,7 +55,7 @@ func (v *verification) computed(load values.Load, like *values.Sized) *values.Si
 	return found
 }
 
-// mismatch describes what is wrong with an output, on the first rank where it is.
+// mismatch describes wrong values of an output on a rank.
 func mismatch(sized *values.Sized, m values.Mismatch, severity Severity) Finding {
 	f := Finding{Check: Computed, Severity: severity}
 	by := "which nothing writes"
@@ -71,12 +72,12 @@ func mismatch(sized *values.Sized, m values.Mismatch, severity Severity) Finding
 	return f
 }
 
-// looksAt notes that a check was made.
+// looksAt records that a check ran.
 func (r *Report) looksAt(c Check) {
 	if !r.looked(c) {
 		r.Checked = append(r.Checked, c)
 	}
 }
 
-// looked reports whether a check was made.
+// looked reports whether a check ran.
 func (r *Report) looked(c Check) bool { return slices.Contains(r.Checked, c) }

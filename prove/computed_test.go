@@ -81,7 +81,7 @@ func TestGridsAndLayers(t *testing.T) {
 // TestUnnamedPipelines proves layers that name no Stream axis, with a schedule that sends their gathers and sums from rank to
 // rank as pipelines.
 func TestUnnamedPipelines(t *testing.T) {
-	paths := specsLike("testdata/layers/*_sp*.yaml") // with sequence parallelism; the next ones have their rows in one axis
+	paths := specsLike("testdata/layers/*_sp*.yaml") // with sequence parallelism; the next specs have their rows in one axis
 	for _, name := range []string{"gpt_block", "gpt_block_dropout", "gpt_block_backward", "llama_attention", "llama_block_backward",
 		"transformer_block_backward"} {
 		paths = append(paths, specsLike("testdata/layers/"+name+".yaml")...)

@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/prove/events"
 )
 
-// modes lists the assumed concurrency of a GPU, with the check and the severity of a deadlock.
+// modes lists the assumptions about the concurrency of a GPU, with the check and the severity of a deadlock.
 var modes = []struct {
 	mode     events.Mode
 	check    Check
@@ -19,8 +19,8 @@ var modes = []struct {
 	{events.Loading, Load, Warning, "where a kernel is loaded at its first launch, as without CUDA_MODULE_LOADING=EAGER"},
 }
 
-// deadlock runs a call on GPUs of decreasing concurrency, until one gets stuck. Dependences between calls lead from earlier to
-// later calls, so a cycle lies within one call.
+// deadlock runs a call in each mode, until a deadlock is an error. Dependences between calls lead from earlier to later
+// calls, so a cycle lies within one call.
 func (v *verification) deadlock() {
 	if events.Sequential(v.p) {
 		return

@@ -20,8 +20,8 @@ func (v *verification) exchanges() {
 	}
 	for n := range v.p.Ranks {
 		r := &v.p.Ranks[n]
-		own := map[int32]unroll.Access{} // by memory: where the own part lies
-		var copies []int32               // of the kernel so far
+		own := map[int32]unroll.Access{} // by memory: the access to this rank's part
+		var copies []int32               // operations of the kernel so far
 		kernel := ""
 		for i := range r.Ops {
 			s, of := v.exchanged(&r.Ops[i])
@@ -92,7 +92,7 @@ func (v *verification) exchanged(o *unroll.Op) (s calls.Stmt, of string) {
 	return v.p.Stmts[o.Stmt], of
 }
 
-// exchange checks an operation of a kernel that exchanges rows against the copies before it.
+// exchange checks an operation of a kernel that exchanges rows against earlier copies of the kernel.
 func (v *verification) exchange(rank, op int32, copies []int32) {
 	r := &v.p.Ranks[rank]
 	for _, a := range r.AccessesOf(&r.Ops[op]) {

@@ -12,8 +12,8 @@ type Severity string
 // The severities.
 const (
 	Error     Severity = "error"       // the program is wrong
-	Warning   Severity = "warning"     // it is correct if the GPU runs everything at once that its streams allow
-	Undecided Severity = "not decided" // it may be wrong
+	Warning   Severity = "warning"     // the program is correct if the GPU runs everything at once that its streams allow
+	Undecided Severity = "not decided" // the program may be wrong
 )
 
 // Finding is one error, or possible error.
@@ -50,7 +50,7 @@ type Bytes struct {
 type Chain struct {
 	Title string   `json:"title"` // "rank 0, compute[1], call 1"
 	Steps []string `json:"steps"`
-	Here  int      `json:"here"` // index of the finding's operation
+	Here  int      `json:"here"` // index in Steps of the finding's operation
 }
 
 // place describes an operation.
@@ -75,7 +75,7 @@ func spec(p *unroll.Program, stmt int32) string {
 	return fmt.Sprintf("%s:%d:%d", p.Calls.File, pos.Line, pos.Col)
 }
 
-// around returns the chain of an operation.
+// around returns the chain of an operation. verb follows the name of the operation.
 func around(p *unroll.Program, rank, op, call int32, verb string) Chain {
 	r := &p.Ranks[rank]
 	o := &r.Ops[op]

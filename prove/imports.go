@@ -60,7 +60,7 @@ func (l *life) memoryOf(buffer string) string {
 	return buffer
 }
 
-// pair returns a rank of a share and one of its peers. ok is false if there is no pair.
+// pair returns a rank that owns memory of a share and one of its peers. ok is false if the share has only one rank.
 func (l *life) pair(d *calls.Share) (owner, peer int32, ok bool) {
 	c := l.p.Calls
 	m := c.Meshes[0]
@@ -105,7 +105,7 @@ func (l *life) importsExported(d *calls.Share, export, imported moment, where st
 	}
 }
 
-// closesUnused proves that a rank closes its import once, after its last use.
+// closesUnused proves that a rank closes its import after importing it and after its last use.
 func (l *life) closesUnused(d *calls.Share, imported, closed moment, where string, peer int32) {
 	if closed.at < imported.at {
 		l.report(closed, where, fmt.Sprintf("rank %d closes %s before it has imported it", peer, d.Name), "", peer, nil)

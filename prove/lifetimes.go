@@ -14,10 +14,10 @@ type life struct {
 	*verification
 	things *things
 	steps  []moment
-	calls  int // the calls come before the step with this number
+	calls  int // the calls come before the step with this index
 }
 
-// moment is a step in its section.
+// moment is a step, with its section and its index nth there.
 type moment struct {
 	calls.Step
 	at      int // position in life.steps
@@ -25,7 +25,8 @@ type moment struct {
 	nth     int
 }
 
-// lifetimes reports uses before the creation or after the free, on any rank, and things that are not freed exactly once.
+// lifetimes reports uses of things (memory, streams, events, communicators) before their creation or after their end,
+// on any rank, and things that are not freed exactly once.
 func (v *verification) lifetimes() {
 	l := &life{verification: v, things: thingsOf(v.p)}
 	for _, section := range v.p.Calls.Life.Sections() {
@@ -80,7 +81,8 @@ func (l *life) all(name string, deeds ...calls.Deed) (list []moment) {
 	return list
 }
 
-// between finds the first step with one of the given deeds in steps[first:end]. A step without a name fits any name.
+// between returns the index of the first step with one of the given deeds in steps[first:end]. A step without a name
+// fits any name.
 func (l *life) between(first, end int, name string, deeds ...calls.Deed) (int, bool) {
 	for at := first; at < end && at < len(l.steps); at++ {
 		if m := l.steps[at]; slices.Contains(deeds, m.Do) && (m.Name == "" || m.Name == name) {

@@ -23,7 +23,8 @@ func (v *verification) memory() {
 	v.unbegun()
 }
 
-// unbegun reports operations on flags of a share whose call has not begun on the rank.
+// unbegun reports operations on flags of a share whose call has not begun on the rank: their
+// sequence number is 0.
 func (v *verification) unbegun() {
 	said := map[int32]bool{}
 	for n := range v.p.Ranks {

@@ -27,7 +27,8 @@ const Calls = 2
 // Check names a property that is proved.
 type Check string
 
-// The checks. The variable steps has the order in which they run.
+// The checks. The variable steps has the order in which they run. Serial, Queue and Load belong to Deadlock, and
+// Computed runs last.
 const (
 	Memory    Check = "memory"                     // operands exist, and lie within their memory
 	Operands  Check = "operands"                   // no operation writes memory that it reads elsewhere, or writes an element twice
@@ -81,11 +82,12 @@ func (r *Report) Emits() bool {
 	return true
 }
 
-// Program proves everything except computed values, on all ranks of the program's world. It returns an error if the program
+// Program runs all checks except Computed, on all ranks of the program's world. It returns an error if the program
 // cannot be issued at all.
 func Program(p *calls.Program) (*Report, error) { return Against(p, nil) }
 
-// Against does the checks of Program. If they succeed and load is set, it also compares the computed values with the model.
+// Against does the checks of Program. If they succeed and load is not nil, it also compares the computed values with
+// the model.
 func Against(p *calls.Program, load values.Load) (*Report, error) {
 	start := time.Now()
 	report := &Report{Program: p.Name, File: p.File, Calls: Calls, Findings: []Finding{}}

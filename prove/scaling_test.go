@@ -44,7 +44,7 @@ func processorTime(tb testing.TB) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// cost returns the processor time of an operation, the least of several proofs.
+// cost returns the processor time for one operation of a proof, the least of several runs.
 func cost(t *testing.T, ranks int64, runs int) time.Duration {
 	t.Helper()
 	p, load := ring(t, ranks)

@@ -13,8 +13,8 @@ type thing struct {
 	name   string
 	memory bool   // allocated and freed; others are made and destroyed
 	where  string // its origin: text that begins with a position in the spec, or empty
-	local  usage  // by ranks that have it
-	remote usage  // by their peers
+	local  usage  // uses by ranks that have it
+	remote usage  // uses by the peers of those ranks
 }
 
 // usage is the last operation that uses a thing, on the first rank that uses it.

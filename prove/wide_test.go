@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/prove"
 )
 
-// TestWhatWasFound proves programs that hirgen once lowered wrongly.
+// TestWhatWasFound proves programs whose lowering is easy to get wrong.
 func TestWhatWasFound(t *testing.T) {
 	set := func(path, value string) model.Setting { return model.Setting{Path: path, Value: value} }
 	for _, c := range []struct {
@@ -19,15 +19,15 @@ func TestWhatWasFound(t *testing.T) {
 		settings []model.Setting
 		params   map[string]int64
 	}{
-		// Each rank waited for its first shard before it sent one.
+		// Each rank has to send its first shard before it waits for one.
 		{"matmul_ar_p2p", []model.Setting{set("", "auto"), set("all.steps", "ring")}, nil},
-		// Compute streams were not forked from the stream that is captured.
+		// Compute streams have to be forked from the stream that is captured.
 		{"ag_matmul_bcast", []model.Setting{set("graph", "true"), set("all.lead", "1")}, nil},
 		{"ag_linear_p2p", []model.Setting{set("streams", "2"), set("graph", "true"), set("all.via", "ipc-put"), set("all.local", "last"),
 			set("all.block", "1")}, nil},
-		// The copy stream was not joined on nodes with several ranks.
+		// The copy stream has to be joined on nodes with several ranks.
 		{"ag_matmul_p2p", []model.Setting{set("transport", "auto"), set("graph", "true"), set("all.lead", "2")}, nil},
-		// On one rank the copy stream was joined, but had not been forked.
+		// On one rank the copy stream is neither forked nor joined.
 		{"allgather_p2p", []model.Setting{set("transport", "auto"), set("graph", "true")}, map[string]int64{"D": 1}},
 	} {
 		programs, err := provetest.Lower(provetest.Spec(c.spec), c.params, c.settings...)

@@ -27,10 +27,10 @@ func (c *Clock) at(rank int32) int {
 	return -1
 }
 
-// Covers reports whether at least epoch operations of a thread have ended.
+// Covers reports whether at least epoch operations of a thread have ended, as far as the clock covers its rank.
 func (c *Clock) Covers(rank, thread, epoch int32) bool { return c.Ended(rank, thread) >= epoch }
 
-// Ended returns how many operations of a thread have ended, as far as the clock covers it.
+// Ended returns how many operations of a thread have ended, and 0 if the clock does not cover its rank.
 func (c *Clock) Ended(rank, thread int32) int32 {
 	at := c.at(rank)
 	if at < 0 {

@@ -105,7 +105,7 @@ func (m *machine) unended(at Link) Link {
 	return Link{Rank: at.Rank, Op: op, Call: at.Call}
 }
 
-// unwritten finds the write of a flag that an operation waits for.
+// unwritten finds the write of a flag that an operation waits for. ok is false if there is no such write.
 func (m *machine) unwritten(at Link, o *unroll.Op) (next Link, why string, ok bool) {
 	for _, s := range m.p.Ranks[at.Rank].SignalsOf(o) {
 		wanted := m.sequence(at.Rank, s, at.Call)
@@ -127,7 +127,8 @@ func (m *machine) unwritten(at Link, o *unroll.Op) (next Link, why string, ok bo
 	return next, "is never reached", false
 }
 
-// absent finds an NCCL call that another rank has not begun.
+// absent finds the operation of another rank that an NCCL call waits for, because it has not begun. ok is false if
+// there is no such operation.
 func (m *machine) absent(at Link, run *running, o *unroll.Op) (next Link, why string, ok bool) {
 	for i, part := range m.p.Ranks[at.Rank].PartsOf(o) {
 		if run.meetings[i].complete() {
@@ -151,7 +152,7 @@ func (m *machine) absent(at Link, run *running, o *unroll.Op) (next Link, why st
 	return next, "meets others that never come", false
 }
 
-// turnOf returns the number of a part among the parts of a rank with the same key, over all calls.
+// turnOf returns the index of a part among the parts of a rank with the same key, over all calls, from 0.
 func (m *machine) turnOf(at Link, p unroll.Part) int32 {
 	before, all := int32(0), int32(0)
 	place := placeOf(at.Rank, p)
@@ -167,7 +168,8 @@ func (m *machine) turnOf(at Link, p unroll.Part) int32 {
 	return at.Call*all + before
 }
 
-// partOf finds the operation with which another rank takes part in a meeting.
+// partOf finds the operation, and its call, with which another rank takes part in a meeting. ok is false if the rank
+// never does.
 func (m *machine) partOf(other, number int32, p unroll.Part, turn int32) (op, call int32, ok bool) {
 	var list []int32
 	kind := map[issue.PartKind]issue.PartKind{issue.Send: issue.Recv, issue.Recv: issue.Send}[p.Kind]
@@ -188,14 +190,14 @@ func (m *machine) partOf(other, number int32, p unroll.Part, turn int32) (op, ca
 	return list[turn%int32(len(list))], call, true
 }
 
-// arrived reports whether an operation has begun.
+// arrived reports whether an operation has begun in a call.
 func (m *machine) arrived(number, op, call int32) bool {
 	s := &m.ranks[number].streams[m.p.Ranks[number].Ops[op].Stream]
 	at, _ := slices.BinarySearch(s.ops, op)
 	return int(call)*len(s.ops)+at < s.at
 }
 
-// unfinished finds an operation of a captured call that has not ended.
+// unfinished finds an operation of a captured call that has not ended. The end of the call waits for it.
 func (m *machine) unfinished(at Link) (next Link, why string, ok bool) {
 	for op, calls := range m.ranks[at.Rank].ended {
 		if calls <= at.Call && int32(op) != at.Op {

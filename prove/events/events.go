@@ -23,7 +23,7 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// Mode says how much concurrency a GPU is assumed to have.
+// Mode is an assumption about the concurrency of a GPU.
 type Mode int
 
 // The modes. Every mode has the order of Ideal, and the others add to it.
@@ -38,7 +38,7 @@ const (
 // Point is an operation in a call.
 type Point struct {
 	Rank, Op, Call int32
-	Thread         int32 // of the rank: its stream or lane
+	Thread         int32 // of the rank: its stream, or its lane, which is one of the concurrent copies of a batch
 	Epoch          int32 // how many operations of the thread have ended with it
 }
 
@@ -48,8 +48,9 @@ type Observer interface {
 	Accesses(at Point, behind *Clock)
 }
 
-// Watcher receives the end of each operation. For an operation that waits in a kernel, begun covers what had ended when it began,
-// and needed covers what had to end before it could end. For parts of an NCCL call, "ended" means that they have begun.
+// Watcher receives the end of each operation. For an operation that waits in a kernel, begun covers the operations that
+// had ended when it began, and needed those that had to end before it could end. Both are nil for other operations. For
+// parts of an NCCL call, "ended" means that they have begun.
 type Watcher interface {
 	Ended(at Point, begun, needed *Clock)
 }
@@ -65,7 +66,7 @@ type Options struct {
 	Watcher  Watcher              // optional
 }
 
-// All makes the clocks of each rank cover all ranks.
+// All returns the value of Options.Known with which the clocks of each rank cover all ranks.
 func All(p *unroll.Program) [][]int32 {
 	all := make([]int32, len(p.Ranks))
 	for r := range all {

@@ -11,10 +11,10 @@ type machine struct {
 	o     Options
 	ranks []rank
 	work  []streamOf
-	flags []flag // by owner and number
+	flags []flag // flags by owner and number
 	each  int32  // number of flags per rank
 	meets map[meetOf]*meeting
-	all   []int32 // ranks; nil: not needed yet
+	all   []int32 // all ranks; nil until needed
 }
 
 type streamOf struct{ rank, stream int32 }
@@ -38,7 +38,7 @@ type rank struct {
 
 // stream is the state of a stream.
 type stream struct {
-	ops     []int32 // of a call
+	ops     []int32 // operations of a call
 	at      int     // the next operation to begin, counted over all calls
 	under   []*running
 	one     running // the running operation, if it has no lane
@@ -223,7 +223,7 @@ func (m *machine) tryEnd(number int32, s *stream, run *running) bool {
 	return true
 }
 
-// end ends an operation: it notifies the observers and writes the flags.
+// end ends an operation: it calls the observers and writes the flags.
 func (m *machine) end(number int32, s *stream, run *running, o *unroll.Op) {
 	r := &m.ranks[number]
 	r.threads[run.thread]++

@@ -18,7 +18,7 @@ type meeting struct {
 
 func (m *meeting) complete() bool { return m.arrived >= m.wanted }
 
-// meet adds the parts of an operation to their meetings.
+// meet adds the parts of an NCCL call to their meetings.
 func (m *machine) meet(number int32, s *stream, run *running, o *unroll.Op) {
 	r := &m.ranks[number]
 	var begun *Clock
@@ -43,7 +43,7 @@ func (m *machine) meet(number int32, s *stream, run *running, o *unroll.Op) {
 	}
 }
 
-// meeting returns the key of a part's next meeting, and the number of ranks that it needs.
+// meeting returns the key of a part's next meeting, and the number of parts that it needs.
 func (m *machine) meeting(number int32, r *rank, p unroll.Part) (meetOf, int32) {
 	key, wanted := placeOf(number, p), int32(2)
 	if p.Kind == issue.Collective {
@@ -80,7 +80,8 @@ func (m *meeting) arrive(on *machine, p unroll.Part, begun *Clock) {
 	}
 }
 
-// add adds the beginning of a part that sends. A message has one sender, so the meeting keeps its clock.
+// add merges the clock with which a sending part began. A message has one sender, so its meeting keeps that
+// clock.
 func (m *meeting) add(begun *Clock, on *machine) {
 	if m.sent == nil {
 		m.sent = begun

@@ -82,8 +82,8 @@ func (r *rank) loading(op, call int32) bool {
 	return int(op) < len(r.kernels) && r.kernels[op] >= 0 && r.done[call] < int(r.kernels[op])
 }
 
-// lastKernels returns, for each operation, the last operation up to itself that launches a kernel for the first time; -1: none.
-// NCCL loads its kernels when a communicator is made.
+// lastKernels returns, for each operation, the last operation up to itself that launches a kernel; -1: none. NCCL loads
+// its kernels when a communicator is made.
 func lastKernels(ops []unroll.Op) []int32 {
 	last, kernel := make([]int32, len(ops)), int32(-1)
 	for i := range ops {
@@ -95,7 +95,8 @@ func lastKernels(ops []unroll.Op) []int32 {
 	return last
 }
 
-// launches reports whether an operation launches a kernel. It counts the transfers of a batch once.
+// launches reports whether an operation launches a kernel other than NCCL's. Of the transfers of a batch only the first
+// one does.
 func launches(o *unroll.Op) bool {
 	switch o.Kind {
 	case unroll.Transfer, unroll.PeerSum, unroll.Gemm, unroll.Attend, unroll.Launch:

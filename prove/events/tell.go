@@ -4,7 +4,8 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// tell updates the clocks, and calls the observers. run.clock then covers the ended operation.
+// tell updates the clocks, and calls the observers. Afterwards run.clock covers the ended
+// operation, or is nil if no later operation needs it.
 func (m *machine) tell(s *stream, run *running, at Point, o *unroll.Op) {
 	r, clock := &m.ranks[at.Rank], s.clock
 	if o.Lane > 0 {
@@ -56,7 +57,7 @@ func (m *machine) writesFlag(rank int32, o *unroll.Op) bool {
 	return false
 }
 
-// acquire adds the operations that an operation has waited for to a clock.
+// acquire adds the operations that an ended operation has waited for to a clock.
 func (m *machine) acquire(number int32, clock *Clock, run *running, o *unroll.Op) {
 	r := &m.ranks[number]
 	switch {

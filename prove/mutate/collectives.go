@@ -56,7 +56,7 @@ func dropCollective(e *editor, list []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// onOneRank changes a call of NCCL on one rank.
+// onOneRank changes a call of NCCL on the last rank.
 func onOneRank(e *editor, list []calls.Stmt, what string, change func(s *calls.NcclCall)) []calls.Stmt {
 	for i, s := range list {
 		if is[*calls.NcclCall](s) && e.here(s, "%s on rank %d", what, e.last()) {

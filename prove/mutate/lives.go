@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// inLife edits the steps with one of the given deeds. edit gets the list and the index of the step in it, and returns the list
-// with the mistake.
+// inLife returns an edit of the steps with one of the given deeds. edit gets a copy of the list and the index of the
+// step in it, and returns the list with the mistake.
 func inLife(what string, edit func(l *calls.Life, list []calls.Step, at int) []calls.Step, deeds ...calls.Deed) func(*editor) {
 	return func(e *editor) {
 		l := &e.program.Life
@@ -64,7 +64,7 @@ func toEnd(_ *calls.Life, list []calls.Step, at int) []calls.Step {
 	return append(slices.Delete(slices.Clone(list), at, at+1), list[at])
 }
 
-// freeBeforeClose frees shared memory before it is closed.
+// freeBeforeClose frees shared memory before the first close.
 func freeBeforeClose(e *editor) {
 	shared := map[string]bool{}
 	buffers := calls.ByName(e.program.Buffers)
@@ -83,7 +83,7 @@ func freeBeforeClose(e *editor) {
 	}
 }
 
-// dropMeetings removes all meetings of ranks, since one of them is enough.
+// dropMeetings removes all meetings of ranks, since one meeting is enough.
 func dropMeetings(e *editor) {
 	meets := func(s calls.Step) bool { return s.Do == calls.Meet }
 	list := &e.program.Life.Destroy

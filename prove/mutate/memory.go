@@ -29,7 +29,7 @@ func (e *editor) move(b, in *calls.Buffer) {
 	e.forget(b.Name)
 }
 
-// forget drops the host steps of a buffer, which no longer has separate memory.
+// forget drops the host steps of a buffer that has no separate memory.
 func (e *editor) forget(name string) {
 	for _, section := range e.program.Life.Sections() {
 		*section.Steps = slices.DeleteFunc(*section.Steps, func(s calls.Step) bool { return s.Name == name })
@@ -47,7 +47,7 @@ func freeEarly(e *editor) {
 	}
 }
 
-// wrongPlace moves a buffer within its memory, by a little or to the start, where other buffers may be.
+// wrongPlace moves a buffer within its memory, by a few bytes or to the start, where other buffers may be.
 func wrongPlace(e *editor) {
 	const little = 256
 	for _, b := range e.program.Buffers {
@@ -209,7 +209,7 @@ func wrongStride(e *editor) {
 	})(e)
 }
 
-// wrongAlignment drops the declared alignment of an operand from plans.
+// wrongAlignment drops the declared alignment of an operand, so that its plan assumes the largest one.
 func wrongAlignment(e *editor) {
 	for _, d := range e.program.Declarations() {
 		for _, f := range calls.Fields(d) {

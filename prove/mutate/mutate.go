@@ -26,7 +26,7 @@ type Kind struct {
 type Mutant struct {
 	Kind    string
 	Site    int      // number of the place in the program, from 0
-	Pos     diag.Pos // in the spec; zero for a declaration
+	Pos     diag.Pos // position in the spec; zero for a declaration
 	What    string   // the mistake, in one line
 	Program *calls.Program
 }
@@ -51,7 +51,7 @@ func Sample(p *calls.Program, perKind int, seed uint64) []*Mutant {
 	var list []*Mutant
 	for _, k := range Kinds {
 		h := fnv.New64a()
-		_, _ = h.Write([]byte(p.Name + " " + k.Name))    // a hash takes everything
+		_, _ = h.Write([]byte(p.Name + " " + k.Name))    // a hash never returns an error
 		random := rand.New(rand.NewPCG(seed, h.Sum64())) //nolint:gosec // no secret depends on it
 		sites := random.Perm(Sites(p, k))
 		for _, site := range sites[:min(perKind, len(sites))] {
@@ -65,7 +65,7 @@ func Sample(p *calls.Program, perKind int, seed uint64) []*Mutant {
 type editor struct {
 	program *calls.Program
 	ranks   int64
-	site    int // the site of the mistake; -1: none
+	site    int // index of the place where the mistake goes; -1: none
 	met     int
 	pos     diag.Pos
 	what    string

@@ -69,7 +69,7 @@ func TestMistakes(t *testing.T) {
 // difference lists the lines that are not in both texts, by a longest common subsequence.
 func difference(before, after string) string {
 	old, made := strings.Split(before, "\n"), strings.Split(after, "\n")
-	common := make([][]int, len(old)+1) // by the beginnings of the remaining lines
+	common := make([][]int, len(old)+1) // length of the longest common subsequence of old[i:] and made[j:]
 	for i := range common {
 		common[i] = make([]int, len(made)+1)
 	}

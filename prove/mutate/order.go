@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// drop removes a statement.
+// drop returns an edit that removes a statement for which which holds.
 func drop(which func(calls.Stmt) bool) func(*editor) {
 	return inLists(func(e *editor, list []calls.Stmt) []calls.Stmt {
 		var kept []calls.Stmt
@@ -49,7 +49,7 @@ func holdsWork(s calls.Stmt) bool {
 	return calls.Any([]calls.Stmt{s}, works)
 }
 
-// moved moves the statement at from before the statement at to, which comes earlier.
+// moved moves the statement at from before the statement at to, where to < from.
 func moved(list []calls.Stmt, from, to int) []calls.Stmt {
 	s := list[from]
 	copy(list[to+1:from+1], list[to:from])
@@ -159,7 +159,7 @@ func eventIndex(e *editor) {
 // next returns (i + 1) % n.
 func next(i, n expr.Expr) expr.Expr { return expr.Op("%", expr.Op("+", i, expr.Int(1)), n) }
 
-// otherStream moves a statement to each other stream of the program.
+// otherStream moves a statement to another stream of the program; each other stream is a site.
 func otherStream(e *editor) {
 	streams := streamsOf(e.program)
 	each(func(e *editor, s calls.Stmt) {
@@ -177,7 +177,8 @@ func otherStream(e *editor) {
 	})(e)
 }
 
-// streamsOf lists the streams of a program that have the same name everywhere.
+// streamsOf lists the streams of a program that have the same name everywhere, and the first
+// compute stream.
 func streamsOf(p *calls.Program) []calls.Stream {
 	list := []calls.Stream{{Name: calls.Caller}}
 	if p.Streams > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// Return is a use of a buffer at bytes that another buffer has used since the previous use there.
+// Return is a use of a buffer at bytes that another buffer has used since the first buffer's previous use of them.
 type Return struct {
 	Rank, Op, Access int32 // the use
 	By               Use   // the first use of the other buffer
@@ -51,7 +51,7 @@ type key struct{ owner, memory int32 }
 // memory records the current owner of each byte range.
 type memory struct {
 	now  []held           // sorted by bytes, without overlaps
-	lost map[int32][]held // by part: bytes that it used, and the parts that took them
+	lost map[int32][]held // by part, a buffer in the memory: bytes that it used, and the parts that took them
 }
 
 // held is a byte range that belongs to a part since one of its accesses.

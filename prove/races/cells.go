@@ -7,20 +7,20 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// place identifies a cell of a rank's memories.
+// place identifies a cell among the memories of a rank.
 type place struct {
 	offset         int64
 	memory, layout int32
 }
 
-// accessOf identifies an access by its rank, and its number there.
+// accessOf identifies an access by its rank, and its index in Rank.Accesses.
 type accessOf struct{ rank, access int32 }
 
 // newFinder makes the cells of a program, and finds which of them share bytes. It handles the owners one after the other, to
 // keep its tables small.
 func newFinder(p *unroll.Program) *finder {
 	f := &finder{p: p, of: make([][]int32, len(p.Ranks)), said: map[[2]operand]bool{}}
-	of := make([][]accessOf, len(p.Ranks)) // by owner
+	of := make([][]accessOf, len(p.Ranks)) // accesses by owner of the memory
 	for r := range p.Ranks {
 		f.of[r] = make([]int32, len(p.Ranks[r].Accesses))
 		for i := range p.Ranks[r].Accesses {

@@ -19,8 +19,8 @@ import (
 // Race is two unordered accesses, and a byte that both access.
 type Race struct {
 	First, Second             events.Point
-	FirstAccess, SecondAccess int32 // numbers in their ranks
-	Byte                      int64 // of the memory
+	FirstAccess, SecondAccess int32 // indices in the Accesses of their ranks
+	Byte                      int64 // offset in the memory
 }
 
 // Most is the largest number of races that are reported. One cause usually makes many races.
@@ -48,7 +48,7 @@ func neighbors(p *unroll.Program) [][]int32 {
 	if len(p.Shares) == 0 {
 		return nil
 	}
-	users := make([]map[int32]bool, len(p.Ranks)) // of the memories of each rank
+	users := make([]map[int32]bool, len(p.Ranks)) // ranks that use the memories of each rank, including the rank itself
 	for r := range users {
 		users[r] = map[int32]bool{int32(r): true}
 	}
@@ -82,7 +82,7 @@ type finder struct {
 	p     *unroll.Program
 	of    [][]int32 // by rank and access: the number of its cell
 	cells []cell
-	meets []neighbor // of all cells, concatenated
+	meets []neighbor // lists of all cells, concatenated
 	races []Race
 	said  map[[2]operand]bool
 }

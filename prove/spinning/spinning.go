@@ -95,7 +95,7 @@ func needsSMs(p *unroll.Program, o *unroll.Op) bool {
 // blocks reports whether a waiting kernel blocks blocked, which may be the same kernel.
 func (f *finder) blocks(holder, blocked *spin) bool {
 	if f.p.Ranks[holder.at.Rank].Ops[holder.at.Op].Kind == unroll.Flags {
-		return false // it has one block
+		return false // a kernel of flags has one block
 	}
 	if holder != blocked && (holder.ended(blocked.begun) || blocked.ended(holder.begun)) {
 		return false // they never run at the same time

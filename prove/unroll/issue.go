@@ -31,7 +31,7 @@ func (u *unroller) rank(number int32) {
 	i.rank.Begun = i.Begun
 }
 
-// reserve allocates lists of the sizes that another rank needed, since ranks are alike.
+// reserve allocates lists of the sizes that the previous rank needed, since ranks are alike.
 func (i *issuing) reserve(other *Rank) {
 	i.rank.Ops = make([]Op, 0, len(other.Ops))
 	i.rank.Accesses = make([]Access, 0, len(other.Accesses))
@@ -39,7 +39,8 @@ func (i *issuing) reserve(other *Rank) {
 	i.rank.Parts = make([]Part, 0, len(other.Parts))
 }
 
-// arguments issues the caller's accesses to its arguments.
+// arguments issues the caller's accesses to its arguments: before a call it writes all of them, and
+// after a call it reads outputs and overwrites inputs.
 func (i *issuing) arguments(kind Kind) {
 	o := i.begin(nil, kind, issue.Caller)
 	for n, d := range i.Calls.Arguments {
@@ -65,7 +66,7 @@ func (i *issuing) end(o *Op) {
 	o.Accesses.End, o.Signals.End, o.Parts.End = int32(len(i.rank.Accesses)), int32(len(i.rank.Signals)), int32(len(i.rank.Parts))
 }
 
-// fault records a mistake of a statement, the first of each kind.
+// fault records that a statement cannot be issued, once for each statement and kind of fault.
 func (i *issuing) fault(s calls.Stmt, kind issue.FaultKind, format string, args ...any) {
 	n := int32(-1)
 	if s != nil {

@@ -48,7 +48,7 @@ func newLayout(size int64, extents, strides []int64) *Layout {
 	return l
 }
 
-// Dense reports whether the elements cover all bytes of the span.
+// Dense reports whether the elements cover all bytes of the span. A layout without elements is dense.
 func (l *Layout) Dense() bool { return len(l.axes) == 0 }
 
 // Elements counts the elements. An address that occurs several times counts as often.
@@ -122,8 +122,9 @@ func (b box) split(stride int64) (inner box, extent int64) {
 	return box{b.run, b.axes[:last]}, b.axes[last].extent
 }
 
-// meets compares a box that starts at from with one that starts at to. If both have the same outermost stride, only the
-// difference of their outer indices matters, and only few differences bring two parts close enough to overlap.
+// meets returns the first byte found that two boxes share, if there is one. The box starts at from, and the other one
+// at to. If both have the same outermost stride, only the difference of their outer indices matters, and only few
+// differences bring two parts close enough to overlap.
 func (b box) meets(other box, from, to int64) (int64, bool) {
 	mine, theirs := b.span(), other.span()
 	if from+mine <= to || to+theirs <= from {

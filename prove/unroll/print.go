@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/calls/issue"
 )
 
-// Print returns the operations of a rank as text, one on each line: stream, kind, label and loop step, then waits, reads, writes
-// and flags.
+// Print returns the operations of a rank as text, one on each line: index, stream, kind, label and loop step, then
+// events, flags, accesses and parts of NCCL calls.
 func (p *Program) Print(rank int32) string {
 	var b strings.Builder
 	r := &p.Ranks[rank]
@@ -97,7 +97,7 @@ func (p *Program) AccessName(rank int32, a Access) string {
 	return text
 }
 
-// FlagName returns the name of a flag: "ready[1] of P_ipc of rank 0".
+// FlagName returns the name of a flag: "P_ipc ready[1] of rank 0".
 func (p *Program) FlagName(owner, flag int32) string {
 	for i := range p.Shares {
 		s := &p.Shares[i]

@@ -31,7 +31,7 @@ func (p *Program) Library(part Part) string { return p.Comms()[part.Comm].Team.L
 
 // Rank lists the memories of one rank, and everything that it issues.
 type Rank struct {
-	Has      []bool // by memory
+	Has      []bool // whether the rank has the memory, by memory
 	Ops      []Op
 	Accesses []Access
 	Signals  []issue.Signal
@@ -50,8 +50,8 @@ const (
 	Record
 	Wait     // waits for the record Arg of this rank; -1: this call has no record before the wait
 	Flags    // flag writes or waits, one or a batch
-	Copy     // by a copy engine
-	Transfer // by SMs: waits for a ready flag, copies, then writes a done flag
+	Copy     // a copy by a copy engine
+	Transfer // a copy by SMs, which waits for a ready flag, copies, then writes a done flag
 	Join     // waits for all transfers of a batch, which run in lanes
 	PeerSum
 	Nccl // a call, or a group of them
@@ -72,7 +72,8 @@ type Op struct {
 	Waits  uint16 // of Record: how many operations of the call wait for it, up to Many
 	Stmt   int32  // -1: none
 	Step   int32  // value of the innermost loop; -1: none
-	// of Wait: the operation that recorded its event. Record: number of the event. Begin: share. Launch of positions: the first
+	// of Wait: the operation that recorded its event. Record: the event's number. Begin: share. Launch of positions:
+	// the first position. Otherwise -1
 	Arg      int32
 	Accesses Range
 	Signals  Range

@@ -14,7 +14,7 @@ import (
 // issued, because the world does not have the ranks 0, 1, and so on.
 func Unroll(p *calls.Program, nodes []int) (*Program, error) { return Some(p, nodes, nil) }
 
-// Some issues a program on some ranks (nil: all), to find faults quickly.
+// Some is Unroll for some ranks only (nil: all), to find faults quickly. The other ranks have no operations.
 func Some(p *calls.Program, nodes []int, ranks []int32) (*Program, error) {
 	if len(p.Meshes) == 0 {
 		return nil, fmt.Errorf("program %s has no mesh", p.Name)

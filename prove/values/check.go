@@ -20,7 +20,7 @@ type Mismatch struct {
 
 // Result is the outcome of a comparison.
 type Result struct {
-	Elements   int64 // of all outputs on all ranks
+	Elements   int64 // number of elements of all outputs on all ranks
 	Mismatches []Mismatch
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// kernels returns the program's kernels with column counts for other parameter values.
+// kernels returns the program's kernels, with the column counts that belong to the parameter values now.
 func (s *search) kernels(now calls.Values) (list []*calls.Kernel) {
 	before := s.program.Values()
 	for _, k := range s.program.Kernels {

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// gemm multiplies: operands are [batch, rows, columns]. An epilogue is applied to the sums.
+// gemm runs a GEMM with its addend, bias and epilogue. Operands are [batch, rows, columns].
 func (m *machine) gemm(o *unroll.Op, views operands) {
 	out, a, b := views[effects.Out], views[effects.A].read(), views[effects.B].read()
 	batch, rows, columns := out.extents[0], out.extents[1], out.extents[2]
@@ -65,7 +65,7 @@ func (m *machine) attend(rank int32, o *unroll.Op, views operands) {
 // peerSum adds the partial sums of ranks, each from one or several accesses, and stores the sum in the result and at the peers.
 func (m *machine) peerSum(r *unroll.Rank, o *unroll.Op) {
 	var out []view
-	parts := map[int32][]float64{} // by owner
+	parts := map[int32][]float64{} // parts by owner
 	var order []int32
 	for _, a := range r.AccessesOf(o) {
 		switch {

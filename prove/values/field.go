@@ -51,7 +51,7 @@ func pow(a, n uint64) uint64 {
 
 func inverse(a uint64) uint64 { return pow(a, prime-2) }
 
-// exactly converts a float64 to the field: it is a whole number times a power of two.
+// exactly converts a float64, a whole number times a power of two, to the field.
 func exactly(v float64) uint64 {
 	fraction, exponent := math.Frexp(math.Abs(v))
 	exponent -= 53
@@ -106,7 +106,8 @@ func (f *field) picks(id, row float64) float64 {
 	return float64(f.random("row", uint64(id), uint64(row)))
 }
 
-// addProducts adds products to sums, with one reduction for each. It converts numbers as signed integers, which is faster.
+// addProducts adds v times each number of row to the sum at the same index, with one reduction for each. It converts
+// numbers as signed integers, which is faster.
 func addProducts(sums []float64, v float64, row []float64) {
 	by := uint64(int64(v))
 	for c, w := range row {
@@ -122,7 +123,7 @@ func addProducts(sums []float64, v float64, row []float64) {
 // random returns a number of the field that depends on the seed, a name and other numbers.
 func (f *field) random(name string, of ...uint64) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(name)) // a hash takes everything
+	_, _ = h.Write([]byte(name)) // a hash never returns an error
 	x := mixed(f.seed ^ mixed(h.Sum64()))
 	for _, v := range of {
 		x = mixed(x ^ mixed(v))
@@ -192,8 +193,9 @@ func (f *field) binary(name string) func(a, b float64) float64 {
 	return func(a, b float64) float64 { return float64(fn(uint64(a), uint64(b))) }
 }
 
-// fold computes max or min: a random function of a product. Each operand contributes a factor: a random function of the operand or,
-// if the operand is a result of the same fold, the product of that. So the fold is associative and commutative.
+// fold computes max or min: a random function of a product. Each operand contributes a factor: a random function of the
+// operand or, if the operand is a result of the same fold, the product that this result stands for. So the fold is
+// associative and commutative.
 func (f *field) fold(name string, a, b uint64) uint64 {
 	standsFor := func(v uint64) uint64 {
 		if product, ok := f.folds[name][v]; ok {

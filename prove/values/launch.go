@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// launch runs an elementwise kernel, a reduction, or a kernel of the program.
+// launch runs a kernel of the runtime or of the program.
 func (m *machine) launch(o *unroll.Op, views operands) {
 	s, _ := m.p.Stmts[o.Stmt].(*calls.Launch)
 	if k := m.p.Calls.Kernel(s); k != nil {
@@ -46,7 +46,7 @@ func (m *machine) launch(o *unroll.Op, views operands) {
 	out.write(made, o.Stmt)
 }
 
-// reduced folds an axis of a view.
+// reduced reduces an axis of a view, and returns the results row-major.
 func reduced(fn func(a, b float64) float64, in view, axis int) (made []float64) {
 	first := in.like(slices.Clone(in.extents))
 	count := first.extents[axis]

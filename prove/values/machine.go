@@ -13,12 +13,12 @@ type machine struct {
 	p        *unroll.Program
 	f        *field
 	memory   [][]*cells             // by rank and memory; nil: the rank has none
-	meetings map[partOf]*meeting    // by the parts that take part
-	inputs   []map[string][]float64 // by rank and tensor
+	meetings map[partOf]*meeting    // meetings by the parts that take part
+	inputs   []map[string][]float64 // inputs by rank and tensor
 	outputs  []map[string]result    // results for the caller, by rank and tensor
 	err      error                  // the first error
 	shapes   map[string]*calls.Shape
-	views    operands // of the current operation
+	views    operands // views of the current operation
 }
 
 // run runs one call of a program.

@@ -16,7 +16,7 @@ type cells struct {
 
 const (
 	nobody  = -1
-	nothing = 0x5ca1ab1e // in cells inside an element
+	nothing = 0x5ca1ab1e // value of cells inside an element
 )
 
 // newCells makes cells that contain distinct random numbers until they are written.
@@ -133,7 +133,7 @@ func (v view) write(list []float64, by int32) {
 		for i := range count {
 			to := at + i*apart
 			v.data[to], v.writer[to] = list[first+i], by
-			for rest := to + 1; rest < to+v.width; rest++ { // read as elements of a smaller type, it is no input's
+			for rest := to + 1; rest < to+v.width; rest++ { // a read of smaller elements gets a value that no input has
 				v.data[rest], v.writer[rest] = nothing, by
 			}
 		}

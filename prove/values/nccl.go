@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// partOf identifies a part by its rank, and its number there.
+// partOf identifies a part by its rank, and its index in Rank.Parts.
 type partOf struct{ rank, part int32 }
 
 // meeting is one NCCL call: its parts in the order of the team, the sender before the receiver.
@@ -26,7 +26,7 @@ func (m *machine) meet() {
 	m.meetings = map[partOf]*meeting{}
 	at := map[place]*meeting{}
 	for r := range m.p.Ranks {
-		turns := map[place]int32{} // of each kind of part
+		turns := map[place]int32{} // number of parts of each kind so far
 		for n, p := range m.p.Ranks[r].Parts {
 			key := place{comm: p.Comm, from: -1, to: -1}
 			switch p.Kind {

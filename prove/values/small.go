@@ -19,7 +19,8 @@ type Load func(params map[string]int64) (*model.Pipeline, error)
 
 var errLarge = errors.New("it is too large to be computed")
 
-// most limits the size of a computation: products and elements of all ranks. One at the limit takes some seconds.
+// most limits the size of a computation: products and elements of all ranks. A computation at the limit takes some
+// seconds.
 const most = 1 << 30
 
 // Sized is a program with parameter values at which its values can be computed, and the model with the same parameters.
@@ -30,14 +31,15 @@ type Sized struct {
 	values  map[string]int64
 }
 
-// Guess says how the column counts of kernels, which are plain numbers in a program, change with the extents.
+// Guess is an assumption about how the column counts of kernels, which are plain numbers in a program, change with the
+// extents.
 type Guess int
 
 // The guesses.
 const (
-	NoColumns    Guess = iota // they do not change, and neither do the extents that they stand for
-	Columns                   // each stands for the extent that has the same value
-	EqualColumns              // in addition, equal extents stay equal, because launches with both may share a kernel
+	NoColumns    Guess = iota // column counts do not change, and neither do the extents that they stand for
+	Columns                   // each column count stands for the extent that has the same value
+	EqualColumns              // as Columns, and equal extents stay equal, because launches with both may share a kernel
 )
 
 // search looks for parameter values.
@@ -56,10 +58,11 @@ type search struct {
 	madeOf  string
 }
 
-// Small reduces each parameter that sets the size of tensors, but not the number of ranks, as far as the model and the program
-// allow. The program has the same calls, in which all expressions have other values. The values have different odd factors, so that
-// a wrong extent changes the result. If that is too much to compute, all have the odd factor 3. A parameter keeps its value if the
-// program depends on that value. like may be nil, or the result for the same program on other nodes, whose values are tried first.
+// Small reduces each parameter that sets the size of tensors, but not the number of ranks, as far as the model and the
+// program allow. The program has the same calls, in which all expressions have other values. Where possible, values
+// have different odd factors (with EqualColumns equal factors for equal extents), so that a wrong extent changes the
+// result. If that is too much to compute, all have the odd factor 3. A parameter keeps its value if the program depends
+// on that value. like may be nil, or the result for the same program on other nodes, whose values are tried first.
 // Small returns an error if the program cannot be issued with any values, or is still too large.
 func Small(p *calls.Program, nodes []int, load Load, guess Guess, like *Sized) (*Sized, error) {
 	s := &search{program: p, nodes: nodes, load: load, guess: guess}
