@@ -1,7 +1,7 @@
-# The library "device" for GPUs: CUDA, cuBLASLt and NCCL, with cuDNN's headers where they are.
-# NCCL is looked for under NCCL_ROOT and beside CUDA.
+# The library "device" for GPUs: CUDA, cuBLASLt and NCCL. CMake looks for NCCL under NCCL_ROOT, next
+# to CUDA and in the system's folders. cuDNN's headers are optional.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-  set(CMAKE_CUDA_ARCHITECTURES 90)  # Hopper; for others: -DCMAKE_CUDA_ARCHITECTURES=80
+  set(CMAKE_CUDA_ARCHITECTURES 90)  # Hopper; for Ampere: -DCMAKE_CUDA_ARCHITECTURES=80
 endif()
 enable_language(CUDA)
 if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
@@ -27,7 +27,8 @@ add_library(device INTERFACE)
 target_include_directories(device SYSTEM INTERFACE ${NCCL_INCLUDE_DIR} ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(device INTERFACE CUDA::cudart CUDA::cublasLt ${NCCL_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS})
 
-# Gives the runtime what it needs of cuDNN, the library of which is loaded by name.
+# Lets the library call cuDNN, if CMake has found its headers. The library loads libcudnn by name
+# when a program runs.
 function(use_cudnn library)
   if(NOT Cudnn_FOUND)
     return()
@@ -35,7 +36,7 @@ function(use_cudnn library)
   target_include_directories(${library} SYSTEM PRIVATE ${CUDNN_INCLUDE_DIRS})
   target_compile_definitions(${library} PRIVATE
       NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING CUDNN_FRONTEND_SKIP_JSON_LIB HIRGEN_CUDNN="${CUDNN_LIBRARY}")
-  # Its headers take longer to compile than all the rest.
+  # cuDNN's frontend headers take longer to compile than the rest of the runtime.
   set_source_files_properties(src/attention/cudnn.cpp PROPERTIES
       SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS -O1)
 endfunction()

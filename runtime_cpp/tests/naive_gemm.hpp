@@ -1,5 +1,5 @@
-// A GEMM library for tests: a loop over k for each element, for small shapes. It implements
-// everything that a library needs, and a test registers it. Include it from .cu files only, as
+// A GEMM library for tests: a loop over k for each element, for small shapes. It implements a
+// GemmLibrary and its GemmMethod; a test registers it. Include it from .cu files only, like
 // parallel_for.hpp.
 #pragma once
 
@@ -19,12 +19,12 @@ namespace naive {
 using namespace hirgen;
 
 constexpr const char* kForward = "forward";    // sums from k = 0
-constexpr const char* kBackward = "backward";  // from the last k, and needs a workspace
+constexpr const char* kBackward = "backward";  // sums from the last k; needs a workspace
 constexpr int64_t kMostExtent = 256;
 
 const GemmLibrary& library();
 
-/// Elements between batches, rows and columns.
+/// Distances in elements between batches, rows and columns.
 struct Steps {
   int64_t batch, row, column;
 

@@ -1,5 +1,5 @@
-// The CPU device: cuBLASLt GEMMs as emitted programs use them. fp32 accumulation,
-// one rounding at the end.
+// The CPU device: the cuBLASLt calls that emitted programs and the runtime use. GEMMs sum in fp32,
+// and round once at the end.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -54,7 +54,7 @@ typedef enum {
   CUBLASLT_EPILOGUE_RELU = 2,
   CUBLASLT_EPILOGUE_BIAS = 4,
   CUBLASLT_EPILOGUE_RELU_BIAS = 6,
-  CUBLASLT_EPILOGUE_GELU = 32,  ///< the tanh form
+  CUBLASLT_EPILOGUE_GELU = 32,  ///< the tanh approximation
   CUBLASLT_EPILOGUE_GELU_BIAS = 36,
 } cublasLtEpilogue_t;
 

@@ -1,5 +1,5 @@
-// The CPU device: the driver API calls that emitted programs use (stream memory
-// operations). Programs reach them through cudaGetDriverEntryPointByVersion or directly.
+// The CPU device: the driver API calls that emitted programs use (stream memory operations, and
+// address ranges). Programs call them through cudaGetDriverEntryPointByVersion or directly.
 #pragma once
 
 #include <stddef.h>
@@ -101,8 +101,8 @@ struct hirgen_cpu_flag {
   const uint32_t* counter;
 };
 
-/// Launches a kernel that waits until all `flags` have reached their values, or writes them. There
-/// must be at least one flag.
+/// Launches a kernel that waits until all `flags` have reached their values or, if `wait` is false,
+/// writes them. There must be at least one flag.
 __attribute__((visibility("default"))) CUresult
 hirgen_cpu_launch_flags(CUstream stream, bool wait, const std::vector<hirgen_cpu_flag>& flags);
 #endif

@@ -37,7 +37,7 @@ struct __half {
     bits &= 0x7FFFFFFFu;
     if (bits > 0x7F800000u) return 0x7FFF;
     if (bits >= 0x477FF000u) return static_cast<uint16_t>(sign | 0x7C00u);  // 65520 and more
-    if (bits >= 0x38800000u) {  // normal: 13 bits go, the bias changes by 112
+    if (bits >= 0x38800000u) {  // normal: drops 13 bits; the bias differs by 112
       bits += 0xFFFu + ((bits >> 13) & 1u);
       return static_cast<uint16_t>(sign | ((bits - (112u << 23)) >> 13));
     }

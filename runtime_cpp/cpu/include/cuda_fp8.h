@@ -1,12 +1,13 @@
-// The CPU device: numbers of 8 bits as OCP defines them, converted with round to nearest even.
+// The CPU device: 8-bit floating types as OCP defines them, converted with round to nearest even.
 #pragma once
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-/// A sign, an exponent with a bias, and digits after the point. Codes above kLargest are no finite
-/// numbers: conversion from a larger float gives kLargest.
+/// A sign bit, an exponent with the bias kBias, and a mantissa of kDigits bits. kLargest is the
+/// code of the largest finite number; larger codes are infinity or NaN. Floats beyond that number
+/// convert to kLargest, infinity included.
 template <int kDigits, int kBias, int kLargest>
 struct __cpu_fp8 {
   uint8_t __x;
@@ -16,7 +17,7 @@ struct __cpu_fp8 {
   explicit operator float() const {
     const int magnitude = __x & 0x7F;
     float result;
-    if (magnitude > kLargest) {  // only the format with two digits has infinities
+    if (magnitude > kLargest) {  // only the format with two mantissa bits has infinity
       result = kDigits == 2 && magnitude == kLargest + 1 ? INFINITY : NAN;
     } else if (magnitude >> kDigits == 0) {
       result = ldexpf(static_cast<float>(magnitude), 1 - kBias - kDigits);

@@ -151,8 +151,8 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)  // exported from libhirgen_cpu, whatever it is compiled with
 
-// Errors. If `error` is the error of this thread's last failed call, cudaGetErrorString also
-// explains it.
+// Errors. If `error` is the error of this thread's last failed call, the text of cudaGetErrorString
+// also says why the call failed.
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError(void);
@@ -222,7 +222,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graphExec);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 
-// Driver functions of cuda.h, by name.
+// Finds driver functions of cuda.h by name.
 cudaError_t cudaGetDriverEntryPointByVersion(
     const char* symbol, void** funcPtr, unsigned int cudaVersion, unsigned long long flags,
     cudaDriverEntryPointQueryResult* driverStatus HIRGEN_CPU_DEFAULT(nullptr));
@@ -252,14 +252,16 @@ inline cudaError_t cudaHostAlloc(T** ptr, size_t size, unsigned int flags) {
   return ::cudaHostAlloc(reinterpret_cast<void**>(ptr), size, flags);
 }
 
-/// Launches a kernel: enqueues `work` on `stream`, to be called once. `work` must hold copies of
-/// all kernel arguments, since a graph runs it again at every launch. cudaGetLastError returns
-/// errors of the launch. `where`, a string literal, is part of the message if the kernel faults.
+/// Launches a kernel: enqueues a call of `work` on `stream`. `work` must hold copies of all kernel
+/// arguments, since a graph that captures the launch calls it at every launch of the graph.
+/// cudaGetLastError returns errors of the launch. `where`, a string literal, names the kernel in
+/// the log, and in the message if it faults.
 __attribute__((visibility("default"))) void hirgen_cpu_launch(cudaStream_t stream,
                                                               std::function<void()> work,
                                                               const char* where = "a kernel");
 
-/// Names this thread's calls and allocations in the log (HIRGEN_CPU_LOG), until it is called again.
+/// Names this thread's allocations and calls other than kernels in the log (HIRGEN_CPU_LOG), until
+/// this function is called again.
 __attribute__((visibility("default"))) void hirgen_cpu_label(const char* label);
 
 /// Throws the fault of a kernel that accesses `bytes` bytes at an address that is not a multiple of

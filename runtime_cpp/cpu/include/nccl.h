@@ -75,7 +75,7 @@ extern "C" {
 ncclResult_t ncclGetVersion(int* version);
 const char* ncclGetErrorString(ncclResult_t result);
 /// The message of the last error on the communicator, or in this thread if `comm` is null. If ranks
-/// issued different operations, it names both.
+/// issued different operations, the message names both operations.
 const char* ncclGetLastError(ncclComm_t comm);
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId);

@@ -1,7 +1,7 @@
-// The functions of the C ABI, for any program table. The emitted abi.cpp forwards to them, one line
-// each. They do not throw. Calls on one handle run one after another, from whatever threads. For a
-// handle that is null, destroyed or unknown, functions that return a code return HIRGEN_USAGE,
-// unless they say otherwise.
+// The functions of the C ABI, for any program table. Each function of the emitted abi.cpp calls one
+// of them. They do not throw. Calls on one handle run one after another, whatever their threads.
+// For a handle that is null, destroyed or unknown, and in a forked process, functions that return a
+// code return HIRGEN_USAGE, except abi_destroy for null.
 #pragma once
 
 #include "hirgen/c_api.h"
@@ -10,26 +10,27 @@
 namespace hirgen {
 
 /// hirgen_<name>_create: joins the other ranks and builds the program. On failure `*handle` is null
-/// and abi_last_error(nullptr) returns the message. If `options` is null, the launcher's
-/// environment decides. options->on_failure selects the effect of a later failure of any rank
-/// (c_api.h).
+/// and abi_last_error(nullptr) returns the message. If `options` is null, rank and world come from
+/// the launcher's environment, and the other options have their zero values. options->on_failure
+/// selects the effect of a failure of any rank (c_api.h).
 int abi_create(const ProgramTable& table, const hirgen_options* options, hirgen_handle** handle);
 
 /// hirgen_<name>_run: issues one call on `stream` (a cudaStream_t) of the handle's device.
 /// `tensors` are `count` device pointers, inputs first. Does not wait for the GPU. With CUDA IPC, a
-/// call with new buffers blocks the host until the ranks have shared them.
+/// call with new buffers blocks the host until the ranks have shared the buffers.
 ///
 /// HIRGEN_USAGE means that nothing was issued and the handle is unchanged. For example, a pointer
 /// is unaligned or points to host memory, or the stream is being captured. Other ranks that made
-/// this call wait for this rank until the deadline. After any other error code the other ranks have
-/// been informed, and every later run returns the same code.
+/// this call wait for this rank until the deadline. Before any other error code is returned, the
+/// other ranks have been informed; every later run returns the same code.
 int abi_run(hirgen_handle* handle, void* stream, void* const* tensors, size_t count);
 
 /// hirgen_<name>_status: HIRGEN_OK, or the code of the failure of this or another rank. After a
 /// failure, the code stays the same.
 int abi_status(hirgen_handle* handle);
 
-/// hirgen_<name>_tensor_count: the number of inputs and outputs; 0 for an invalid handle.
+/// hirgen_<name>_tensor_count: the number of inputs and outputs; 0 for a handle that is null,
+/// destroyed or unknown.
 size_t abi_tensor_count(const hirgen_handle* handle);
 
 /// hirgen_<name>_tensor: describes the tensor at `index`. HIRGEN_USAGE if the index is out of range
@@ -38,18 +39,20 @@ int abi_tensor(hirgen_handle* handle, size_t index, hirgen_tensor* tensor);
 
 /// hirgen_<name>_transport: the transport of the program's transfers: "nccl", "ipc-get" or
 /// "ipc-put". If only some ranks can share memory, it names two, as in "ipc-get within nodes, nccl
-/// between them". "" for an invalid handle; valid until destroy.
+/// between them". "" for a handle that is null, destroyed or unknown. The string is valid until
+/// destroy.
 const char* abi_transport(const hirgen_handle* handle);
 
-/// hirgen_<name>_destroy: waits for issued calls, informs the other ranks and frees everything.
-/// Returns HIRGEN_OK for a null handle. After a failure it returns the code of the failure, and
-/// abi_last_error(nullptr) returns its report.
+/// hirgen_<name>_destroy: waits for issued calls, informs the other ranks and frees all resources.
+/// Returns HIRGEN_OK for a null handle. After a failure of any rank, it returns the code of the
+/// failure, abi_last_error(nullptr) returns the report, and some memory may not be freed (c_api.h).
 int abi_destroy(hirgen_handle* handle);
 
-/// hirgen_<name>_last_error: the message of the last failure on this handle, in any thread, also
-/// after destroy. For a handle that is null or unknown: the message of the calling thread's last
-/// failed create or destroy, or last use of such a handle. Never null. Valid until the thread's
-/// next call of a library function.
+/// hirgen_<name>_last_error: the message of the last failed call on this handle, in any thread,
+/// also after destroy. For a handle that is null or unknown: the message of the calling thread's
+/// last failed create, of the last failure that its destroy reported, or of its last use of such a
+/// handle. "" if there is none; never null. Valid until the thread's next call of a library
+/// function.
 const char* abi_last_error(const hirgen_handle* handle);
 
 /// hirgen_<name>_abi_version: the HIRGEN_ABI_VERSION that the library was built with.

@@ -2,11 +2,12 @@
 //
 //   O = softmax(scale Q K^T, over the keys that a query sees) V
 //
-// for each batch and head. The kernels go through the keys tile by tile and update the softmax as
-// they go (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao,
+// for each batch and head. The kernels process the keys tile by tile and update the softmax after
+// each tile (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao,
 // "FlashAttention-2", 2023). The gradient recomputes the probabilities from the log-sum-exp of each
-// row of scores, which the forward call stores. cuDNN computes the shapes that it supports; the
-// tiled kernels of src/attention/ compute all others.
+// row of scores, which the forward call stores. cuDNN computes the shapes that it supports, unless
+// AttentionShape::deterministic is set or HIRGEN_ATTENTION=tiled. The tiled kernels of
+// src/attention/ compute all others.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,13 +24,14 @@ namespace hirgen {
 
 /// The shape and kind of an attention. Several query heads may share a key head ("GQA"): query head
 /// h uses the keys and values of head h / (query_heads / key_heads). Query row i is at position
-/// query_start + i among the keys: each rank of a split sequence has its own query_start.
+/// query_start + i among the keys. If the sequence is split over ranks, query_start differs between
+/// ranks.
 struct AttentionShape {
   int64_t batch = 1, query_heads = 1, key_heads = 1;
   int64_t query_rows = 0, key_rows = 0;
   int64_t head_size = 0;       ///< at most kMostHeadSize
-  bool causal = false;         ///< a query sees no key after its position
-  int64_t window = 0;          ///< keys that a causal query sees, up to its position; 0: all
+  bool causal = false;         ///< a query sees only keys up to its position
+  int64_t window = 0;          ///< most keys that a causal query sees, the nearest; 0: all
   int64_t query_start = 0;     ///< position of the first query row
   float scale = 1;             ///< factor of the scores Q K^T
   DType dtype = DType::kBf16;  ///< of all tensors but lse; lse and arithmetic are fp32
@@ -38,8 +40,8 @@ struct AttentionShape {
   bool operator==(const AttentionShape&) const = default;
 };
 
-/// The same shape for the query rows of another rank, which start `times` * query_rows rows later
-/// in the sequence.
+/// Returns the shape of the attention for query rows that start `times` * query_rows rows later in
+/// the sequence, as on another rank.
 constexpr AttentionShape behind(AttentionShape shape, int64_t times) {
   shape.query_start += times * shape.query_rows;
   return shape;
@@ -47,10 +49,11 @@ constexpr AttentionShape behind(AttentionShape shape, int64_t times) {
 
 constexpr int64_t kMostHeadSize = 256;
 
-/// The shape as text: "O[1, 32, 4096, 128] of K[1, 8, 4096, 128], causal, bf16".
+/// Returns the shape as text: "O[1, 32, 4096, 128] of K[1, 8, 4096, 128], causal, bf16".
 std::string describe(const AttentionShape& shape);
 
-/// Elements between batches, heads and rows of a tensor. The elements of one row are adjacent.
+/// The distances in elements between batches, heads and rows of a tensor. The elements of one row
+/// are adjacent.
 struct AttentionStride {
   int64_t batch = 0, head = 0, row = 0;
   int64_t align = 16;  ///< of all pointers to the tensor, in bytes, at most 16
@@ -58,7 +61,7 @@ struct AttentionStride {
   bool operator==(const AttentionStride&) const = default;
 };
 
-/// The strides of the operands, or of their gradients.
+/// The strides of Q, K, V and O, or of their gradients.
 struct AttentionLayout {
   AttentionStride q{}, k{}, v{}, o{};
   int64_t align_lse = 16;  ///< of pointers to lse, in bytes, at most 16
@@ -87,20 +90,22 @@ struct AttentionGradProblem;
 template <typename Problem>
 struct AttentionMethod;
 
-/// One attention. Its calls may run at the same time if each has its own workspace.
+/// One attention, with the implementation that computes it. Its calls may run at the same time if
+/// each has its own workspace.
 class AttentionPlan {
  public:
   size_t workspace_bytes = 0;
 
-  /// Throws Error(kInternal) for an invalid shape, or another Error if HIRGEN_ATTENTION requests an
-  /// implementation that is unknown or cannot compute it. `where` is the spec position, a string
-  /// that outlives the plan.
+  /// Throws Error(kInternal) for an invalid shape, Error(kUsage) if HIRGEN_ATTENTION is neither
+  /// "cudnn" nor "tiled", and Error(kEnvironment) if it is "cudnn" and cuDNN cannot compute the
+  /// shape. `where` is the spec position, a string that outlives the plan.
   AttentionPlan(Context& context, const AttentionShape& shape, const AttentionLayout& layout,
                 const char* where);
-  /// The bytes of workspace to allocate for it.
+  /// Returns workspace_bytes, for workspace_for().
   size_t scratch_bytes() const { return workspace_bytes; }
 
-  /// Enqueues the attention. For a query that sees no key, O is 0 and lse is -inf.
+  /// Enqueues the attention. For a query that sees no key, O is 0 and lse is -inf. `workspace` has
+  /// workspace_bytes bytes.
   void run(const AttentionOperands& operands, void* workspace, cudaStream_t stream,
            const char* where) const;
 
@@ -113,13 +118,13 @@ class AttentionGradPlan {
  public:
   size_t workspace_bytes = 0;
 
-  /// `gradients` has the strides of the gradients of Q, K, V and O.
+  /// `gradients` has the strides of the gradients of Q, K, V and O. Throws as AttentionPlan() does.
   AttentionGradPlan(Context& context, const AttentionShape& shape, const AttentionLayout& layout,
                     const AttentionLayout& gradients, const char* where);
-  /// The bytes of workspace to allocate for it.
+  /// Returns workspace_bytes, for workspace_for().
   size_t scratch_bytes() const { return workspace_bytes; }
 
-  /// Enqueues the gradient.
+  /// Enqueues the gradient. `workspace` has workspace_bytes bytes.
   void run(const AttentionGradOperands& operands, void* workspace, cudaStream_t stream,
            const char* where) const;
 

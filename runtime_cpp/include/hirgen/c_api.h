@@ -20,7 +20,7 @@ extern "C" {
  * 256 bytes; a pointer into the middle of an allocation may have any alignment. */
 #define HIRGEN_ALIGNMENT 16
 
-/* Exported from the library even when everything else is hidden. */
+/* Marks functions that a library exports even if its other symbols are hidden. */
 #define HIRGEN_EXPORT __attribute__((visibility("default")))
 
 /* Result codes. The emitted executable exits with the same codes. */
@@ -36,9 +36,9 @@ enum {
 };
 
 /* hirgen_options.on_failure: the effect of a failure on this process. With HIRGEN_FAILURE_EXITS, a
- * call that itself failed on this rank returns its code, and the process does not exit. */
+ * call that itself failed on this rank returns its code, and this process does not exit. */
 enum {
-  HIRGEN_FAILURE_EXITS = 0,  /* it exits with the code, at most deadline + 5 s later */
+  HIRGEN_FAILURE_EXITS = 0,  /* the process exits with the code within deadline + 5 s */
   HIRGEN_FAILURE_RETURNS = 1 /* calls return the code; see below */
 };
 
@@ -46,9 +46,9 @@ enum {
  * They run one after another on the handle's device, in the order in which the threads acquire the
  * handle's lock. All ranks must make the same calls in the same order, also across several handles,
  * so threads that call run must agree on an order. For a handle that is null, destroyed or from
- * another library, functions with a result code return HIRGEN_USAGE; only destroy accepts null. In
- * a process that was forked after the first create, they also return HIRGEN_USAGE: CUDA does not
- * work there. */
+ * another library, functions with a result code return HIRGEN_USAGE, but destroy of null returns
+ * HIRGEN_OK. In a process that was forked after the first create, they also return HIRGEN_USAGE:
+ * CUDA does not work there. */
 typedef struct hirgen_handle hirgen_handle;
 
 /* How this process joins. Zero-initialise, then set version. With world == 0, the library takes
@@ -56,7 +56,8 @@ typedef struct hirgen_handle hirgen_handle;
  * Slurm, HIRGEN_*), and ignores the five fields after `version`.
  *
  * `plans` is a file that the emitted executable wrote with --tune. The library uses its choices
- * for this GPU model and version of cuBLASLt, and reports on stderr each choice that it cannot use.
+ * for this GPU model and this version of the GEMM library. It reports on stderr each GEMM of the
+ * program for which the file has only choices that it cannot use.
  *
  * When a rank dies, stalls or fails, every other rank learns of it at most five seconds after the
  * deadline. The library first calls `failed`, unless it is null: once per handle, on a thread of
@@ -65,7 +66,7 @@ typedef struct hirgen_handle hirgen_handle;
  * not called if create fails before all ranks have met. Then, with HIRGEN_FAILURE_RETURNS:
  *
  * - run, status and destroy return the code, and last_error returns the report. A create or
- *   destroy in progress returns the code too; last_error(NULL) returns its report.
+ *   destroy in progress also returns the code; last_error(NULL) then returns the report.
  * - The library ends all waits of issued calls: it sets the flags that they wait for, from the
  *   host, and aborts communicators. All streams, including the caller's, then drain. The results
  *   of those calls are undefined: synchronize the stream, then call status before you use
@@ -89,9 +90,9 @@ typedef struct hirgen_options {
   int32_t rank;        /* 0 <= rank < world */
   int32_t world;       /* number of ranks; 0: read the environment */
   int32_t device;      /* CUDA device ordinal of this process */
-  int32_t port;        /* TCP port of rank 0; 0: it is part of the address */
+  int32_t port;        /* TCP port of rank 0; 0: `address` contains the port */
   const char* address; /* host name or address of rank 0; with a port: "node0:4000", "[::1]:4000" */
-  double timeout_seconds; /* deadline of every wait, at least 1; 0: 60 seconds */
+  double timeout_seconds; /* deadline of every wait in seconds, at least 1; 0: 60 */
   const char* plans;      /* file with algorithms of GEMMs; null: use the heuristic */
   int32_t on_failure;     /* HIRGEN_FAILURE_EXITS, or HIRGEN_FAILURE_RETURNS */
   void (*failed)(void* data, int code, const char* report);
@@ -104,8 +105,8 @@ typedef struct hirgen_options {
 typedef struct hirgen_tensor {
   const char* name; /* valid until destroy */
   int32_t dtype;    /* 0 fp32, 1 fp16, 2 bf16, 3 int32, 4 int64, 5 fp8_e4m3, 6 fp8_e5m2 */
-  int32_t output;   /* 1 if run writes it */
-  int32_t axes;
+  int32_t output;   /* 1: run writes the tensor; 0: an input */
+  int32_t axes;     /* number of entries of the extents, at most HIRGEN_MAX_AXES */
   int64_t extent[HIRGEN_MAX_AXES];       /* over all ranks */
   int64_t local_extent[HIRGEN_MAX_AXES]; /* on this rank */
   size_t local_bytes;                    /* size of the buffer that run expects */

@@ -1,6 +1,7 @@
-// Launches of fused kernels that fold columns: each result folds one column of computed values over
-// all rows. An emitted program has a struct of operands for each such kernel. Its call operator
-// returns the values that one row contributes. Include this from .cu files only.
+// Launches of fused kernels that reduce along columns: each result folds the values that a kernel
+// computes in one column, over all rows. An emitted program has a struct of operands for each such
+// kernel, its body. The call operator of a body returns the values of one row. Include this from
+// .cu files only.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +14,9 @@
 
 namespace hirgen {
 
-/// W columns of one row, for the body of such a kernel. load() reads elements immediately and keeps
-/// them in registers, in their type in memory. Arithmetic on them builds expressions, which are
-/// evaluated after the reads of several rows have been issued.
+/// W columns of one row, the argument of a body. load() reads elements immediately and keeps them
+/// in registers, in the element type of the operand. Arithmetic on them builds expressions, which
+/// are evaluated after the reads of several rows have been issued.
 template <int W, int A>
 struct ColumnsOfRow : RowPlace<A> {
   Place place;
@@ -34,14 +35,15 @@ struct ColumnsOfRow : RowPlace<A> {
     }
     return held;
   }
-  /// Evaluates x once, for several uses.
+  /// Evaluates x once and returns its values, for several uses.
   template <Vector X>
   HG_HOST_DEVICE Kept<W, 1> keep(const X& x) const {
     return {{columns_of<W>(x, place)}};
   }
 };
 
-/// The fold of a body over all rows, W columns per thread.
+/// The fold (fold.hpp) of a body's values over all rows. A slice is a row, and a thread computes W
+/// columns.
 template <ReduceFn Fn, typename Body, typename Out, int W, int A, typename Index>
 struct ColumnFold {
   static constexpr int kWidth = W;
@@ -66,7 +68,7 @@ struct ColumnFold {
     HG_UNROLL
     for (int j = 0; j < W; ++j) x[j] = values.value[j];
   }
-  /// The result is a single row, so it is stored at row 0.
+  /// Stores results `result` to `result` + N - 1. The results are a single row, row 0 of `out`.
   template <int N>
   HG_HOST_DEVICE void store(int64_t result, const float (&sum)[N]) const {
     const RowPlace<A> place{0, 0, columns, 0};
@@ -75,8 +77,9 @@ struct ColumnFold {
   }
 };
 
-/// out = the fold by Fn of the body over all rows, for each column. Operands are dense, or
-/// Scattered along A axes of rows, as in launch_rows().
+/// Enqueues out[c] = the fold by Fn of the body's values in column c over all rows, for each of
+/// `columns` columns. Operands are dense, or Scattered along the A axes of rows, as in
+/// launch_rows().
 template <ReduceFn Fn, int A = 0, typename Out, typename Body, int W, int O, typename Index>
 void launch_columns(const Out& out, const Body& body, int64_t columns, const Rows<A>& rows,
                     Accesses<W, O, Index> accesses, cudaStream_t stream, const char* where) {

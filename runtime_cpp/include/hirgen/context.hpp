@@ -1,5 +1,5 @@
 // The resources that one rank owns while its program lives: device, communicators, streams, events,
-// cuBLAS handle, rendezvous and watchdog. They are created once, before the first call.
+// cuBLASLt handle, rendezvous and watchdog. They are created before the first call.
 #pragma once
 
 #include <cublasLt.h>
@@ -31,23 +31,23 @@ class Watchdog;
 struct ContextOptions {
   int rank = 0;
   int world = 1;
-  int device = -1;              ///< CUDA device ordinal; -1: local_rank, or 0 if one is visible
-  int local_rank = -1;          ///< rank among the ranks of this node; -1: unknown
-  std::string address;          ///< host of rank 0; unused when world is 1
-  int port = 0;                 ///< TCP port of rank 0; unused when world is 1
-  std::string job;              ///< id of the launcher's job; other jobs are rejected
-  std::string secret;           ///< known only to the ranks of this job; empty: none
+  int device = -1;      ///< CUDA device ordinal; -1: 0 if one GPU is visible, else local_rank
+  int local_rank = -1;  ///< rank among the ranks of this node; -1: unknown
+  std::string address;  ///< host of rank 0; unused when world is 1
+  int port = 0;         ///< TCP port of rank 0; unused when world is 1
+  std::string job;      ///< id of the launcher's job; ranks of other jobs are rejected
+  std::string secret;   ///< known only to the ranks of this job; empty: none
   bool require_secret = false;  ///< an empty secret is an error if there are several ranks
   std::string meeting_hint;     ///< added to errors of ranks that do not meet; may be empty
-  double timeout_seconds = 60;  ///< bound of every wait
-  bool running_time = false;    ///< time limits ignore time in which the process is stopped
+  double timeout_seconds = 60;  ///< deadline of every wait
+  bool running_time = false;    ///< time limits leave out time in which the process is stopped
   std::string program;          ///< name of the program
   std::string digest;           ///< ProgramInfo::digest: equal on every rank
-  std::string parameters;       ///< of its spec, "D=2 M=128": for errors about digests
+  std::string parameters;       ///< of the spec, "D=2 M=128": for errors about digests
   int mesh_size = 1;            ///< ranks that the program was generated for
   bool survives = false;        ///< a failure of any rank does not end this process
   /// Called on another thread with the code and report of a failure, before this process ends or
-  /// its calls return. The watchdog waits at most one second for it.
+  /// its calls return. The watchdog waits at most one second for it. May be empty.
   std::function<void(Code, const std::string&)> on_failure;
 };
 
@@ -63,7 +63,7 @@ struct Remains {
 struct MemoryBytes {
   int64_t buffers = 0;     ///< results that only this rank uses
   int64_t workspaces = 0;  ///< of GEMMs and attentions
-  int64_t ipc = 0;         ///< memory that other ranks use: results and flags
+  int64_t ipc = 0;         ///< results and flags that other ranks access
 
   int64_t total() const { return buffers + workspaces + ipc; }
   MemoryBytes since(const MemoryBytes& before) const {
@@ -72,30 +72,31 @@ struct MemoryBytes {
 };
 
 /// A group of ranks, mostly those along one mesh axis, with their communicator and its stream. On a
-/// rank that is in no team: null, null, -1 and 0.
+/// rank outside all teams, comm and stream are null, rank is -1 and size is 0.
 struct Team {
-  ncclComm_t comm = nullptr;      ///< null for bare_team()
+  ncclComm_t comm = nullptr;      ///< null also for Context::bare_team()
   cudaStream_t stream = nullptr;  ///< highest priority: transfers start before GEMMs
   int rank = 0;                   ///< of this process, within the team
   int size = 1;
 };
 
-/// The number of the call that the host is issuing, and the number of uses of events so far. The
-/// latter orders the events as the program uses them.
+/// The number of the call that was begun last (from 1; 0: none), and the number of uses of events
+/// so far, which orders the events as the host uses them.
 struct EventClock {
   std::atomic<int64_t> call{0};
   std::atomic<uint64_t> uses{0};
 };
 
-/// The events of one statement. Their name and position are those that the watchdog reports when a
-/// call is stuck. Each of the last kCalls calls has separate events: otherwise a later call would
-/// record the events again that a stuck call still waits for.
+/// The events of one statement, with the name and the position that the watchdog reports when a
+/// call is stuck. The last kCalls calls have separate events, because a later call must not record
+/// an event again that a stuck call still waits for.
 class Events {
  public:
   static constexpr int64_t kCalls = 16;
 
   Events() = default;
-  /// The i-th event of the call that is being issued, without timing. Counts as a use.
+  /// Returns the i-th event (from 0, without timing) of the call that is being issued, and counts a
+  /// use of it.
   cudaEvent_t operator[](int64_t i) const {
     const auto index = static_cast<size_t>(slot(clock_->call) * set_->count + i);
     set_->uses[index].store(++clock_->uses, std::memory_order_relaxed);
@@ -106,7 +107,8 @@ class Events {
   /// The number of events of one call.
   int64_t size() const { return set_->count; }
 
-  /// For the watchdog: the event of a call, and when the host last used it (EventClock::uses).
+  /// For the watchdog: the i-th event of a call, and the value of EventClock::uses when the host
+  /// last used this event (0: never).
   cudaEvent_t of_call(int64_t call, int64_t i) const {
     return set_->events[static_cast<size_t>(slot(call) * set_->count + i)];
   }
@@ -128,11 +130,14 @@ class Events {
   EventClock* clock_ = nullptr;  // the context's, which outlives its programs
 };
 
-/// One rank's resources. Call member functions only from the host thread that made the context.
+/// One rank's resources. Not thread-safe: callers run member functions one at a time, on threads
+/// whose current device is that of the context. Only failure() and note_failure() may run at any
+/// time.
 class Context {
  public:
-  /// Joins the rendezvous, checks that all ranks run the same program, opens the device and, unless
-  /// ranks share a GPU, creates the communicator of all ranks. Throws Error.
+  /// Opens the device, joins the rendezvous, checks that all ranks run the same program and, unless
+  /// ranks may share a GPU (HIRGEN_SHARE_GPU=1), creates the communicator of all ranks. Throws
+  /// Error.
   explicit Context(const ContextOptions& options);
   ~Context();
   Context(const Context&) = delete;
@@ -149,35 +154,37 @@ class Context {
   /// The attentions of the programs on this context, and the implementation chosen for each.
   AttentionBook& attentions() { return *attentions_; }
 
-  /// The ranks whose memory programs on this context may use, including this rank. All ranks,
-  /// unless set_ipc_peers() was called. All IPC peers have the same list.
+  /// The ranks whose memory programs on this context may access, including this rank: all ranks,
+  /// unless set_ipc_peers() was called. All of these ranks have the same list.
   const std::vector<int>& ipc_peers() const { return ipc_peers_; }
   void set_ipc_peers(std::vector<int> ranks) { ipc_peers_ = std::move(ranks); }
 
-  /// The team of these world ranks, in this order. Collective over the world: each rank passes the
-  /// team that it is in, or an empty list.
+  /// Returns the team of these world ranks, in this order. Collective over the world: each rank
+  /// passes the team that it is in, or an empty list. Throws Error(kInternal) for a list without
+  /// this rank.
   Team& team(const std::vector<int>& ranks, const char* where);
-  /// A new team with a stream and no communicator, for libraries other than NCCL.
+  /// Makes a team with a stream and no communicator, for libraries other than NCCL. Not collective.
   Team& bare_team(const std::vector<int>& ranks, const char* where);
 
-  /// The worker stream with this index: created on first use, destroyed with the context.
-  /// Non-blocking, lowest priority.
+  /// Returns the compute stream with this index, which is created on first use and destroyed with
+  /// the context. Non-blocking, lowest priority.
   cudaStream_t worker(int index);
 
-  /// Names a stream for traces. A stream without a name is called "stream".
+  /// Names a stream for traces, and registers it with the watchdog. A stream without a name is
+  /// called "stream".
   void name_stream(cudaStream_t stream, const std::string& name);
-  /// Call this before a named stream is destroyed.
+  /// Removes the name of a stream. Call this before a named stream is destroyed.
   void forget_stream(cudaStream_t stream);
   std::string stream_name(cudaStream_t stream) const;
 
-  /// `count` events for one statement of a call.
+  /// Creates Events with `count` events per call for one statement.
   Events events(const char* name, const char* where, int64_t count);
 
   /// Allocates device memory that lives as long as the context; returns nullptr for zero bytes.
-  /// `what` names it in errors, with its position in the spec. Throws Error(kEnvironment) if there
-  /// is too little memory.
+  /// `what` describes the memory in errors: position in the spec, and name. Throws
+  /// Error(kEnvironment) if there is too little memory.
   void* allocate(size_t bytes, const std::string& what);
-  /// allocate() with an element type.
+  /// Allocates `elements` elements of type T.
   template <typename T>
   T* allocate(int64_t elements, const std::string& what) {
     return static_cast<T*>(allocate(static_cast<size_t>(elements) * sizeof(T), what));
@@ -188,12 +195,12 @@ class Context {
 
   /// allocate() for the workspace of GEMMs and attentions.
   void* workspace(size_t bytes, const std::string& what);
-  /// Returns `scratch` if scratch_bytes >= bytes, and allocates otherwise. `scratch` is memory of
-  /// the program that is unused while the workspace is in use.
+  /// Returns `scratch`, memory of the program that is otherwise unused while the workspace is in
+  /// use, if scratch_bytes >= bytes. Allocates otherwise.
   void* workspace(size_t bytes, void* scratch, size_t scratch_bytes, const std::string& what);
 
-  /// The start of the allocation that a pointer points into, or the pointer itself if allocate()
-  /// did not return such memory.
+  /// Returns the start of the allocation that contains the address, or the address itself if it is
+  /// not in memory of allocate().
   void* allocation(void* buffer) const;
   /// Counts memory as used by other ranks: the allocation that `buffer` points into (once, however
   /// often this is called), or `bytes` of memory that allocate() did not return.
@@ -202,8 +209,8 @@ class Context {
   /// All device memory allocated so far.
   const MemoryBytes& memory() const { return memory_; }
 
-  /// Registers the flags of a shared buffer. The watchdog then reports those that a stuck call
-  /// waits for.
+  /// Registers the flags of a shared buffer, so that the watchdog can report the flags that a stuck
+  /// call waits for.
   void watch(std::shared_ptr<FlagWaits> waits);
 
   /// Tells the watchdog that the host begins to issue a call, or captures one into a graph of the
@@ -217,28 +224,29 @@ class Context {
   /// see when the host program launches its graph. Every emitted run() ends with this.
   void call_issued(cudaStream_t caller);
 
-  /// Blocks the host until `stream` is idle. Throws kDevice, or kTimeout after the deadline, which
-  /// restarts whenever a call completes. If a peer is lost meanwhile, the watchdog ends the
-  /// process; in a process that survives, this throws failure() instead.
+  /// Blocks the host until `stream` is idle. Throws Error(kDevice) if the device fails, or
+  /// Error(kTimeout) after the deadline, which restarts whenever a call completes. If a rank fails
+  /// meanwhile, the watchdog ends the process; in a process that survives, this throws failure()
+  /// instead.
   void synchronize(cudaStream_t stream);
 
-  /// Records a failure of issued work; any thread may call it. Later waits for that work throw
-  /// kDevice.
+  /// Records a failure of issued work. Any thread may call this. Later waits of this context throw
+  /// Error(kDevice).
   void note_failure(const std::string& text);
 
   /// Blocks the host until all issued calls are complete, with the deadline of synchronize(). Does
-  /// not throw: passes an error to fail(). Returns at once after a failure. The owner of a program
+  /// not throw: passes an error to fail(). After a failure, returns at once. The owner of a program
   /// calls this before it destroys the program.
   void finish();
 
-  /// Tells the other ranks that this rank failed, so that they stop at once and name it. Returns
-  /// when the failure is settled, after at most four seconds. The destructor then does not wait,
-  /// and frees device memory only in a process that survives. If another rank is at fault, this
-  /// ends the process with kPeer, unless it survives.
+  /// Tells the other ranks that this rank failed, so that they stop at once and report this rank.
+  /// Returns when the ranks agree on the cause, after at most four seconds. The destructor then
+  /// does not wait for calls, and frees device memory only in a process that survives. If another
+  /// rank is at fault, the watchdog ends the process with kPeer, unless the process survives.
   void fail(const Error& error);
   /// The failure of this or another rank, with the report; nullopt if there is none.
   std::optional<Error> failure() const;
-  /// Notes that a call on `caller` failed after a part of it was issued. In a process that
+  /// Notes that a call on `caller` failed, perhaps after a part of it was issued. In a process that
   /// survives, resources are freed only after that part has completed.
   void call_failed(cudaStream_t caller);
   /// Does the work of the destructor and returns failure(). Afterwards, only the destructor may be
@@ -275,8 +283,8 @@ class Context {
   std::map<void*, Allocated> allocated_;
 };
 
-/// The size in bytes of a workspace that is large enough for each of the plans (MatmulPlan,
-/// AttentionPlan, AttentionGradPlan). May be 0.
+/// Returns the size in bytes of a workspace that suffices for each of the plans (MatmulPlan,
+/// AttentionPlan, AttentionGradPlan), one at a time. May be 0.
 template <typename... Plans>
 size_t workspace_for(const Plans&... plans) {
   return std::max({plans.scratch_bytes()...});

@@ -12,21 +12,21 @@
 
 namespace hirgen {
 
-/// The sequence number of the current call, when the kernel reads it.
+/// Returns `sequence.value` plus the counter's content, if there is a counter.
 __device__ inline uint32_t value_of(const SequenceNumber& sequence) {
   return sequence.counter == nullptr ? sequence.value : sequence.value + *sequence.counter;
 }
 
-/// Whether the flag has reached `sequence`. If so, all writes that its writer made before it are
-/// visible.
+/// Returns whether the flag has reached `sequence` (modulo 2^32). If so, all writes that precede
+/// the write of the flag are visible to this thread.
 __device__ inline bool has_reached(CUdeviceptr flag, uint32_t sequence) {
   uint32_t value = 0;
   asm volatile("ld.acquire.sys.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
   return static_cast<int32_t>(value - sequence) >= 0;
 }
 
-/// Waits until the flag has reached `sequence`. All writes that its writer made before it are then
-/// visible.
+/// Waits until the flag has reached `sequence`. All writes that precede the write of the flag are
+/// then visible to this thread.
 __device__ inline void wait_flag(CUdeviceptr flag, uint32_t sequence) {
   while (!has_reached(flag, sequence)) __nanosleep(32);
 }
@@ -42,9 +42,9 @@ __device__ inline void write_flag(CUdeviceptr flag, uint32_t sequence) {
   asm volatile("st.release.sys.u32 [%0], %1;" ::"l"(flag), "r"(sequence) : "memory");
 }
 
-/// Whether the calling block is the last of gridDim.x blocks to call this with `blocks`. All
-/// threads of a block must call it. In the last block, the earlier work of all these blocks is
-/// complete. `blocks` counts the calls; the last one resets it to zero.
+/// Returns whether the calling block is the last of gridDim.x blocks to call this with `blocks`.
+/// All threads of a block must call this. In the last block, the earlier writes of all these blocks
+/// are complete. `*blocks` counts the blocks that have called; the last block resets it to zero.
 __device__ inline bool is_last_block(uint32_t* blocks) {
   __shared__ bool last;
   __syncthreads();

@@ -1,6 +1,6 @@
 // Counter-based dropout: a seed, a salt and the index of an element in the whole tensor decide
-// whether the element is dropped. There is no state and no mask in memory. All ranks, slices and
-// passes decide alike for the same element.
+// whether the element is dropped. There is no state and no mask in memory. All ranks and passes
+// decide alike for the same element.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace hirgen {
 
-/// Four random words.
+/// The four 32-bit words of a Philox counter or result.
 struct Words {
   uint32_t value[4];
 };
 
-/// Philox4x32 with 10 rounds (Salmon, Moraes, Dror and Shaw: Parallel Random Numbers: As Easy as 1,
-/// 2, 3. SC 2011).
+/// Returns the result of Philox4x32 with 10 rounds (Salmon, Moraes, Dror and Shaw: Parallel Random
+/// Numbers: As Easy as 1, 2, 3. SC 2011).
 HG_HOST_DEVICE inline Words philox(Words counter, uint32_t key0, uint32_t key1) {
   auto& c = counter.value;
 #ifdef __CUDA_ARCH__
@@ -35,7 +35,8 @@ HG_HOST_DEVICE inline Words philox(Words counter, uint32_t key0, uint32_t key1) 
   return counter;
 }
 
-/// The random words of the eight elements from index 8 * block on: 16 bits for each element.
+/// Returns the random words of the eight elements from index 8 * block on: 16 bits for each
+/// element, in the order of the elements, the lower half of a word first.
 HG_HOST_DEVICE inline Words words_of(const Dropout& dropout, int64_t seed, uint64_t block) {
   const auto salt = static_cast<uint64_t>(dropout.salt), key = static_cast<uint64_t>(seed);
   return philox({{static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
@@ -43,29 +44,30 @@ HG_HOST_DEVICE inline Words words_of(const Dropout& dropout, int64_t seed, uint6
                 static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32));
 }
 
-/// p in units of 2^-16, rounded: an element is kept if its 16-bit random number is at least this.
+/// Returns p in units of 2^-16, rounded. An element is kept if its 16-bit random number is at least
+/// this.
 HG_HOST_DEVICE inline uint32_t least_of(const Dropout& dropout) {
   return (static_cast<uint32_t>(dropout.p * 0x1p17F) + 1) / 2;
 }
 
-/// The factor of kept elements.
+/// Returns the factor of kept elements: 1 / (1 - p), with the rounded p.
 HG_HOST_DEVICE inline float scale_of(const Dropout& dropout) {
   return 1.0F / (1.0F - static_cast<float>(least_of(dropout)) * 0x1p-16F);
 }
 
-/// Whether an element is kept, by the upper or lower half of its random word. Elements with an even
-/// index use the lower half.
+/// Returns whether an element is kept, by the upper or lower half of its random word. Elements with
+/// an even index use the lower half.
 HG_HOST_DEVICE inline bool stays(const Dropout& dropout, uint32_t word, bool upper) {
   return (upper ? word : word << 16) >= least_of(dropout) << 16;
 }
 
-/// The index in the whole tensor of an element, from its row and column.
+/// Returns the index of an element in the whole tensor, from its row and column there.
 HG_HOST_DEVICE inline uint64_t index_of(const Dropout& dropout, float row, float column) {
   return static_cast<uint64_t>(row) * static_cast<uint64_t>(dropout.width) +
          static_cast<uint64_t>(column);
 }
 
-/// Whether the element at an index is kept.
+/// Returns whether the element at an index is kept.
 HG_HOST_DEVICE inline bool stays_at(const Dropout& dropout, int64_t seed, uint64_t index) {
   const Words words = words_of(dropout, seed, index / 8);
   const uint32_t low = (index & 2) == 0 ? words.value[0] : words.value[1];
@@ -73,7 +75,7 @@ HG_HOST_DEVICE inline bool stays_at(const Dropout& dropout, int64_t seed, uint64
   return stays(dropout, (index & 4) == 0 ? low : high, index % 2 != 0);
 }
 
-/// x scaled if the element at an index is kept, else 0.
+/// Returns x, scaled, if the element at the index is kept, else 0.
 HG_HOST_DEVICE inline float dropped_at(const Dropout& dropout, float x, int64_t seed,
                                        uint64_t index) {
   return stays_at(dropout, seed, index) ? x * scale_of(dropout) : 0.0F;
@@ -101,7 +103,7 @@ struct DropoutExpression {
   }
 
  private:
-  /// A bit for each of W columns: set if the element is kept.
+  /// Returns a bit for each of W columns (bit j: column j): set if the element is kept.
   template <int W>
   HG_HOST_DEVICE uint32_t mask(Place place) const {
     const auto columns = columns_of<W>(column, place);
@@ -128,8 +130,8 @@ struct DropoutExpression {
 
 namespace fn {
 
-/// x with random elements replaced by 0 and the others scaled. `row` and `column` are coordinates
-/// in the whole tensor. A float x is the only element of its row.
+/// Returns x with random elements replaced by 0 and the others scaled. `row` and `column` are
+/// coordinates in the whole tensor. A float x is a single element.
 template <Value X, Value C, Value R>
 HG_HOST_DEVICE inline auto dropout(const X& x, int64_t seed, const C& column, const R& row,
                                    const Dropout& dropout) {

@@ -26,7 +26,7 @@ enum class Code : int {
   kInternal = 7,     ///< a bug in hirgen
 };
 
-/// The one exception type of the runtime. `what()` is a complete message.
+/// The exception type of the runtime. `what()` is a complete message.
 class Error : public std::runtime_error {
  public:
   /// `suspect` is the rank at fault if this rank only noticed the error; -1 if unknown.
@@ -42,32 +42,35 @@ class Error : public std::runtime_error {
   int suspect_;
 };
 
-/// The position in the spec of the statement that the host is issuing ("spec.yaml:12:5 allgather
-/// A_s"). The watchdog reports it when the host itself is stuck in a call. Never null.
+/// The label of the statement that the host has begun last: its position in the spec and its text
+/// ("spec.yaml:12:5 allgather A_s"), or a step of the runtime ("start"). The watchdog reports it
+/// when the host is stuck in a call. Never null.
 extern std::atomic<const char*> host_position;
 
-/// The number of statements that the host has begun since the process started. A host that begins
-/// none for a whole deadline is stuck. The rank that has begun the fewest holds up the others.
+/// The number of statements that the host has begun since the process started. A host that works
+/// and begins no statement within the deadline is stuck. In a call, the rank that has begun the
+/// fewest statements holds up the others.
 extern std::atomic<uint64_t> host_statements;
 
-/// Begins a statement: sets host_position to `where`, a string literal, and counts the statement.
-/// So a rank that is stuck in a statement is ahead of a rank that never reached it. Throws
-/// Error(kPeer) if the ranks have been given up.
+/// Begins a statement: sets host_position to `where`, a string that outlives the program, and
+/// increments host_statements. In a process that survives failures, throws Error(kPeer) on a thread
+/// that uses a context one of whose ranks has failed, unless another exception is in flight.
 void begin_statement(const char* where);
 
-/// Throws Error(kDevice) unless `status` is success, or Error(kEnvironment) if the process has too
-/// many open files. `where` is the spec position.
+/// Throws unless `status` is success: Error(kEnvironment) if the process has too many open files,
+/// else Error(kDevice). `call` is the text of the call, `where` the label of the statement.
 void check(cudaError_t status, const char* call, const char* where, const char* file, int line);
-/// The same for NCCL, but Error(kPeer) if NCCL reports that the cause is in another process.
+/// The same for NCCL, but Error(kPeer) instead of kDevice for ncclRemoteError: a network error, or
+/// the end of a remote process.
 void check(ncclResult_t status, const char* call, const char* where, const char* file, int line);
 /// The same for cuBLAS.
 void check(cublasStatus_t status, const char* call, const char* where, const char* file, int line);
 
 }  // namespace hirgen
 
-/// Runs a CUDA, NCCL or cuBLAS call as one statement, and throws Error if it fails. `where` is a
-/// string literal with the spec position. With --trace, the call is traced if it names its function
-/// without "::" (trace.hpp).
+/// Runs a CUDA, NCCL or cuBLAS call as one statement, and throws Error if it fails. `where` is the
+/// label of the statement, a string that outlives the program. With --trace, a call of a function
+/// of HG_TRACED_CALLS (trace.hpp) by its unqualified name is traced.
 #define HG_CHECK(call, where)                                  \
   do {                                                         \
     HG_TRACED_CALLS(HG_USE_TRACED)                             \

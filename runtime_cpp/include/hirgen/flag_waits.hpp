@@ -1,5 +1,5 @@
-// The waits for flags of a shared buffer that the host of a rank has issued. A stuck call waits for
-// a flag that is recorded here and that its peer has not set.
+// Records the waits for flags of a shared buffer that the host of a rank has issued. If a call is
+// stuck, the watchdog finds here the flags that the call waits for and that peers have not set.
 #pragma once
 
 #include <array>
@@ -16,14 +16,14 @@
 
 namespace hirgen {
 
-/// The waits for the flags of one buffer on one rank. The thread that issues calls writes them, and
-/// the watchdog's thread reads them.
+/// The waits for the flags of one buffer on one rank. The thread that issues calls writes the
+/// entries, and the watchdog's thread reads them.
 class FlagWaits {
  public:
-  /// A flag of this rank. The initial values remain if no statement waits for it.
+  /// The waits for one flag of this rank.
   struct Entry {
-    std::atomic<int64_t> awaited{-1};  ///< the last sequence number waited for; -1: none
-    std::atomic<int> peer{-1};         ///< the rank that writes the flag; -1: not known
+    std::atomic<int64_t> awaited{-1};  ///< the last sequence number waited for; -1: no wait yet
+    std::atomic<int> peer{-1};         ///< the rank that writes the flag; -1: not known yet
   };
 
   /// `name` is the name of the tensor, `where` its position in the spec. `flags` is this rank's
@@ -31,37 +31,40 @@ class FlagWaits {
   /// counts the calls, the last word is the counter.
   FlagWaits(std::string name, std::string where, int64_t transfers, uint32_t* flags, int64_t total);
 
-  /// Notes that call number `call` of the program uses the buffer with this sequence number.
+  /// Notes that call number `call` of the context (Context::call) uses the buffer with this
+  /// sequence number.
   void begin_call(int64_t call, uint32_t sequence);
-  /// Notes that the device counts the calls, so that the host's numbers no longer apply.
+  /// Notes that the device counts the calls. The numbers of begin_call() then do not apply.
   void begin_captured() { counted_by_device_ = true; }
-  /// Call this before the flags are freed. It waits for a thread that is reading them.
+  /// Ends access to the flags, after waiting for a thread that is reading them. Call this before
+  /// the flags are freed.
   void close();
 
   const std::string& name() const { return name_; }
   const std::string& where() const { return where_; }
-  /// Copies the flags from the device on `stream`, which carries nothing else, and waits for the
-  /// copy. Returns an empty vector if the flags are freed or the device has failed.
+  /// Copies the flags from the device on `stream`, which has no other work, and waits for the copy.
+  /// Returns an empty vector after close(), or if the device has failed.
   std::vector<uint32_t> read(cudaStream_t stream);
-  /// Sets all flags of this rank far ahead, by a copy on `stream`, so that no issued wait for a
-  /// peer blocks any longer. A live peer may overwrite a flag with a smaller number, so callers
-  /// repeat this.
+  /// Sets all flags of this rank 2^30 calls ahead, by a copy on `stream`, so that no issued wait
+  /// blocks any longer. A live peer may overwrite a flag with a smaller number, so callers repeat
+  /// this.
   void release(cudaStream_t stream);
-  /// The sequence number of `call`, which began before `flags` were read; nullopt if the call does
-  /// not use the buffer, or is older than the last Events::kCalls calls. If the device counts the
-  /// calls: its counter, for any `call`.
+  /// Returns the sequence number of `call`, which began before `flags`, the result of read();
+  /// nullopt if the call does not use the buffer, or is older than the last Events::kCalls calls.
+  /// If the device counts the calls, returns its counter for any `call`.
   std::optional<uint32_t> sequence(int64_t call, const std::vector<uint32_t>& flags) const;
-  /// Whether the host has issued the wait of `entry` in call `sequence`, and `flag` has not reached
-  /// that number. False if no statement waits for the flag, or its writer is unknown.
+  /// Returns whether the host has issued the wait of `entry` for `sequence`, and the flag's value
+  /// `flag` has not reached that number. False if no statement waits for the flag, or its writer is
+  /// unknown.
   bool missing(const Entry& entry, uint32_t sequence, uint32_t flag) const;
 
-  std::vector<Entry> ready, done;  ///< by transfer
+  std::vector<Entry> ready, done;  ///< waits for ready and for done flags, by transfer
 
  private:
   const std::string name_, where_;
   const size_t total_;
   std::mutex reading_;
-  uint32_t* flags_;  // null once they are freed
+  uint32_t* flags_;  // device memory; null after close()
   std::atomic<bool> counted_by_device_{false};
   std::atomic<uint32_t> newest_{0};  // the sequence number of the latest call
   // The call and its sequence number, 32 bits each, by call modulo kCalls.

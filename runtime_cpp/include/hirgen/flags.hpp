@@ -1,6 +1,6 @@
 // Flags order the use of memory that ranks share. A rank waits for flags in its own memory, and
 // writes flags in the memory of its peers. A flag holds a sequence number, which only grows (modulo
-// 2^32), so a wait is for "at least this number".
+// 2^32), so a rank waits until the flag is at least a number.
 //
 // A schedule chooses one of three ways to wait for flags and write them: one stream memory
 // operation per flag, batched stream memory operations, or a kernel. A CUDA graph needs a kernel: a
@@ -22,8 +22,8 @@ namespace hirgen {
 /// Throws Error(kDevice) unless `status` is success; for HG_CHECK on the driver's calls.
 void check(CUresult status, const char* call, const char* where, const char* file, int line);
 
-/// The driver's stream memory operations, under their own names. They are looked up at run time: so
-/// a program does not link libcuda, and starts on machines without it.
+/// The driver's stream memory operations, under their own names. They are looked up at run time. So
+/// a program does not link libcuda, and starts on machines without libcuda.
 struct StreamMemory {
   Traced<TraceKind::kFlagWait, decltype(::cuStreamWaitValue32)> cuStreamWaitValue32{
       "cuStreamWaitValue32", nullptr};
@@ -32,8 +32,8 @@ struct StreamMemory {
   decltype(&::cuStreamBatchMemOp) cuStreamBatchMemOp = nullptr;
 };
 
-/// The sequence number of a call for kernels: `value` plus the content of `counter`, in this
-/// device's memory, at the time when the kernel reads it. A null counter adds nothing.
+/// The sequence number of a call for kernels: `value` plus the content of `counter`, which is in
+/// this device's memory, when the kernel runs. A null counter adds nothing.
 struct SequenceNumber {
   uint32_t value = 0;
   const uint32_t* counter = nullptr;
@@ -48,12 +48,12 @@ struct Flag {
 /// The operation of a MemOpBatch or FlagKernel on all of its flags.
 enum class FlagUse { kWait, kWrite };
 
-/// The kind of such an operation in a trace.
+/// Returns the kind of a wait or a write of flags in a trace.
 constexpr TraceKind flag_kind(FlagUse use) {
   return use == FlagUse::kWait ? TraceKind::kFlagWait : TraceKind::kFlagWrite;
 }
 
-/// Batched stream memory operations: one driver call for up to 255 flags, the most that the driver
+/// Batched stream memory operations: one driver call for each 255 flags, the most that the driver
 /// accepts.
 class MemOpBatch {
  public:
@@ -70,8 +70,7 @@ class MemOpBatch {
   std::vector<CUstreamBatchMemOpParams> operations_;
 };
 
-/// Waits for many flags, or writes them, in as few kernels of one block as the size of kernel
-/// parameters allows.
+/// Waits for many flags, or writes them: one kernel of one block for each 128 flags.
 class FlagKernel {
  public:
   explicit FlagKernel(FlagUse use) : use_(use) {}

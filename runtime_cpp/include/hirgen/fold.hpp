@@ -1,20 +1,20 @@
-// Kernels that fold many slices into one: reductions (reduce.cu) and fused kernels that fold
-// columns (columns.hpp). They run at memory bandwidth: each thread issues the reads of four slices
-// before it folds them, and there are enough threads for all SMs. If there are few results, as for
-// the weight gradient of a norm, the threads of a block and the blocks of a cluster share each
-// result. They fold in a fixed order, so that a result has the same bits each time. Include this
-// from .cu files only.
+// Kernels that fold many slices of a tensor into one: reductions (reduce.cu) and fused kernels that
+// reduce along columns (columns.hpp). They run at memory bandwidth: each thread issues the reads of
+// four slices before it folds them, and there are enough threads for all SMs. If there are few
+// results, as for the weight gradient of a norm, the threads of a block and the blocks of a cluster
+// share each result. The order of folding is fixed, so a result has the same bits each time.
+// Include this from .cu files only.
 //
-// A fold F has
+// A Fold is a type with these members:
 //
 //   kWidth                   adjacent results that a thread computes at once
 //   fn, count                the function, and the number of slices
 //   adjacent                 whether consecutive slices are adjacent in memory
 //   results()                the number of results
-//   start(i)                 the place in a slice of results i kWidth, ...
-//   read(start, slice)       reads their operands from a slice into registers
-//   value(start, part, x)    x = the values computed from the operands
-//   store(result, sum)       writes results from `result` on
+//   start(i)                 the place, in a slice, of results i kWidth to (i + 1) kWidth - 1
+//   read(start, slice)       reads the operands of these results in a slice into registers
+//   value(start, part, x)    x = the values computed from these operands
+//   store(result, sum)       writes the results from number `result` on
 #pragma once
 
 #include <algorithm>
@@ -33,11 +33,12 @@
 
 namespace hirgen {
 
-/// The slices that a thread reads at once. More would need more registers, and so allow fewer
-/// threads, without a gain.
+/// The number of slices that a thread reads at once. More would need more registers, and so allow
+/// fewer threads, without a gain.
 constexpr int kSlicesAtOnce = 4;
 
-/// The operands of N slices. They may be expressions, which have no default constructor.
+/// The operands of N slices, read(0) to read(N - 1). Operands may be expressions, which have no
+/// default constructor, so the array is initialized from a pack.
 template <typename Part, int N>
 struct Slices {
   Part of[N];
@@ -52,9 +53,9 @@ struct Slices {
       : of{read(K)...} {}
 };
 
-/// sum = results i over slices first, first + every, ...; the reads of N slices are issued
-/// together. A slice past the end is replaced by the last one in reads, and by the identity in the
-/// sum. With a branch instead, the compiler would delay reads until after it.
+/// Folds the values of slices first, first + every, ... at start(i) into `sum`. The reads of N
+/// slices are issued together. Past the end, it reads the last slice and folds the identity. With a
+/// branch instead, the compiler would delay reads until after the branch.
 template <int N = kSlicesAtOnce, typename Fold>
 HG_HOST_DEVICE void fold_every(const Fold& fold, int64_t every, int64_t first, int64_t i,
                                float (&sum)[Fold::kWidth]) {
@@ -94,7 +95,8 @@ struct FoldAlone {
   }
 };
 
-/// The index of the first result of a block; `blocks` blocks share `lanes` results.
+/// Returns the argument i of start(i) for lane 0 of a block; each cluster of `blocks` blocks has
+/// `lanes` lanes.
 HG_HOST_DEVICE constexpr int64_t first_of_block(unsigned block, int blocks, int lanes) {
   return int64_t{block} / blocks * lanes;
 }
@@ -112,7 +114,7 @@ struct Sharing {
 constexpr int kFoldThreads = 256, kMostFoldThreads = 512;
 constexpr int kClusterBlocks = 8;  // the most that every GPU with clusters supports
 
-/// sum = the fold of the sums of all threads of a warp.
+/// Replaces `sum` in every thread by the fold of the sums of all threads of the warp.
 template <int W>
 __device__ void fold_in_warp(ReduceFn fn, float (&sum)[W]) {
   for (int apart = 1; apart < 32; apart *= 2) {
@@ -127,7 +129,7 @@ template <int T, typename Fold>
 __global__ void __launch_bounds__(T) fold_kernel(const __grid_constant__ Fold fold) {
   await_earlier_kernels();
   constexpr int W = Fold::kWidth;
-  __shared__ float partial[T * W];  // by thread; later, sums of the block at the start
+  __shared__ float partial[T * W];  // of each thread; then, at the start, sums of the block
   const int lanes = static_cast<int>(blockDim.x), threads = static_cast<int>(blockDim.y);
   int block = 0, blocks = 1;
 #if __CUDA_ARCH__ >= 900
@@ -189,19 +191,19 @@ Sharing sharing_of(const Fold& fold, const char* where) {
   const int64_t results = std::max(fold.results() / Fold::kWidth, int64_t{1});
   const int64_t useful = (fold.count + kSlicesAtOnce - 1) / kSlicesAtOnce;
   int64_t wanted = std::min(at_once / results, useful);
-  // If slices are adjacent, neighbouring threads read slices; otherwise they read results.
+  // Adjacent threads read adjacent memory: the same result of adjacent slices, or adjacent results.
   if (fold.adjacent) wanted = std::max(wanted, std::min(useful, int64_t{32}));
   if (wanted < 2) return {kFoldThreads, 1, 1};
   const int lanes = fold.adjacent ? 1 : Fold::kWidth > 1 ? 8 : 32;
   constexpr int kMost = kHopper ? kClusterBlocks : 1;
-  int sharing = 2;  // the nearest power of two: a second wave of blocks would find few SMs free
+  int sharing = 2;  // at most 4/3 of `wanted`: a second wave of blocks would find few SMs free
   while (3 * sharing <= 2 * wanted) sharing *= 2;
   const int block = lanes * sharing > kFoldThreads * kMost ? kMostFoldThreads : kFoldThreads;
   const int threads = std::min(sharing, block / lanes);
   return {lanes, threads, std::min(sharing / threads, kMost)};
 }
 
-/// Enqueues a fold.
+/// Enqueues a fold of all results.
 template <typename Fold>
 void launch_fold(const Fold& fold, cudaStream_t stream, const char* where) {
   const int64_t results = fold.results() / Fold::kWidth;

@@ -1,6 +1,7 @@
 // Launches of fused kernels. An emitted program has one kernel for each group of elementwise
-// operations and reductions along rows (NAME_kernels.cu). The kernel is a struct of operands, and
-// its call operator computes one row (row.hpp) of the result. Include this from .cu files only.
+// operations and reductions along rows (NAME_kernels.cu). The body of a kernel is a struct of
+// operands, whose call operator computes one row (row.hpp) or a run of rows of the results. Include
+// this from .cu files only.
 #pragma once
 
 #include <algorithm>
@@ -22,27 +23,30 @@
 
 namespace hirgen {
 
-/// How a kernel reads its dense operands: W elements per access if they are aligned. Row indices
-/// have type I: 64-bit divisions take many times as long as 32-bit ones.
+/// How a kernel reads its operands: W elements per access if they are aligned. Row indices have
+/// type I: 64-bit divisions take many times as long as 32-bit divisions.
 template <int W, int Operands, typename I = uint32_t>
 struct Accesses {
   using Index = I;
   static constexpr int kWidth = W;
-  /// The reads of each operand that a thread issues before it waits: the fewer operands, the more
-  /// reads.
+  /// The number of reads of each operand that a thread issues before it waits: the fewer operands,
+  /// the more reads.
   static constexpr int kAtOnce = Operands <= 2 ? 4 : Operands <= 4 ? 2 : 1;
   /// The same for kernels on rows, so that the registers of an SM suffice for kThreadsOfSm threads.
   static constexpr int kOfRow = Operands <= 4 ? 4 : 2;
   bool aligned;
 
-  /// The accesses of a kernel with at least five operands: fewer reads leave registers for
-  /// arithmetic.
+  /// Returns the accesses of a kernel with five operands or more, which issues fewer reads at once:
+  /// for kernels that need the registers for arithmetic.
   Accesses<W, std::max(Operands, 5), I> few() const { return {aligned}; }
-  /// For a kernel with more rows than 32 bits count, or more blocks than a grid can have.
+  /// Returns the accesses for a kernel with more rows than 32 bits count, or more blocks than a
+  /// grid can have.
   Accesses<W, Operands, uint64_t> wide() const { return {aligned}; }
 };
 
-/// The element type of an operand, and whether its rows start at multiples of 16 bytes.
+/// element_of() has the element type of an operand; it is only declared. aligned() returns whether
+/// the data, and all rows of a Scattered operand, start at multiples of 16 bytes, and its columns
+/// are adjacent.
 template <typename T>
 T element_of(T* operand);
 template <typename T, int A>
@@ -58,8 +62,8 @@ bool aligned(const Scattered<T, A>& operand) {
          operand.stride[A] == 1;
 }
 
-/// The accesses of a kernel with these operands: as many elements as 16 bytes of the smallest
-/// element type hold.
+/// Returns the accesses of a kernel with these operands: as many elements as 16 bytes of the
+/// smallest element type hold.
 template <typename... Operand>
 auto accesses(const Operand&... operands) {
   constexpr int kWidth = 16 / static_cast<int>(std::min({sizeof(element_of(operands))...}));
@@ -68,8 +72,8 @@ auto accesses(const Operand&... operands) {
 
 #ifdef __CUDACC__
 
-/// Kernels are compiled so that an SM can run at least this many threads. Fewer threads would have
-/// too few reads in flight.
+/// Kernels are compiled so that an SM can run at least this number of threads. Fewer threads would
+/// have too few reads in flight.
 constexpr int kThreadsOfSm = 1024;
 
 template <int T, int Rows, typename Block>
@@ -79,7 +83,8 @@ __global__ void __launch_bounds__(T* Rows, kThreadsOfSm / (T * Rows))
   block(blockIdx.x);
 }
 
-/// Enqueues block(i) for i in [0, n). Each block has T threads for each of `Rows` rows.
+/// Enqueues block(i) for i in [0, n), each in a thread block with T threads for each of `Rows`
+/// rows. With a 64-bit Index, n may exceed the size of a grid.
 template <int T, int Rows, typename Index, typename Block>
 void launch_blocks(int64_t n, const Block& block, cudaStream_t stream, const char* where) {
   const auto launch = [&](int64_t blocks, const auto& part) {
@@ -93,14 +98,14 @@ void launch_blocks(int64_t n, const Block& block, cudaStream_t stream, const cha
   }
 }
 
-/// The number of blocks of `threads` threads that all SMs run at once.
+/// Returns the number of blocks of `threads` threads that all SMs run at once; 0 on the CPU device.
 inline int64_t blocks_at_once(int threads, const char* where) {
   return int64_t{kThreadsOfSm / threads} * multiprocessors(where);
 }
 
-/// Whether to prefetch into the L2 cache the row that an SM processes next. That pays if the memory
-/// bandwidth per SM is so high that the reads of its threads alone do not use it. On an H200, with
-/// 37 GB/s per SM, it gains up to 5%; on an H100, with 25 GB/s, it loses up to 5%.
+/// Returns whether to prefetch into the L2 cache the row that an SM processes next. This pays if
+/// the reads of the threads alone cannot use the memory bandwidth per SM. On an H200, with 37 GB/s
+/// per SM, it gains up to 5%; on an H100, with 25 GB/s, it loses up to 5%.
 inline bool fetches_ahead(const char* where) {
   static const bool is_fast = [where] {
     constexpr double kFast = 30e9;
@@ -113,10 +118,10 @@ inline bool fetches_ahead(const char* where) {
   return is_fast;
 }
 
-/// The number of threads for a row of `accesses` accesses: a power of two, at most 1024. Up to 32
-/// threads, each has one access; more threads are added only if each would have more than `each`
-/// accesses. Blocks are small, so that an SM runs several: while one block waits for all threads of
-/// its row, another block reads.
+/// Returns the number of threads for a row of `accesses` accesses: a power of two, at most 1024. Up
+/// to 32 threads, each has one access; more threads are added only while each would have more than
+/// `each` accesses. Blocks are small, so that an SM runs several: while one block waits for all
+/// threads of its row, another block reads.
 constexpr int row_threads(int64_t accesses, int each) {
   int threads = 1;
   while (threads < 32 && threads < accesses) threads *= 2;
@@ -125,9 +130,10 @@ constexpr int row_threads(int64_t accesses, int each) {
 }
 constexpr int kTileThreads = 256;
 constexpr int kStreamedThreads = 512;
-/// The most accesses to a row that a thread keeps in registers.
+/// The most accesses to a row of one operand that a thread keeps in registers.
 constexpr int64_t kMostChunks = 8;
-/// The number of rows of a block: 128 / threads for rows of at most a warp, otherwise 1.
+/// Returns the number of rows of a block whose rows have `threads` threads: 128 / threads up to a
+/// warp, otherwise 1.
 constexpr int rows_of_block(int threads) { return threads <= 32 ? 128 / threads : 1; }
 
 HG_HOST_DEVICE inline int64_t row_of_block() {
@@ -155,8 +161,8 @@ inline int64_t row_of_block() { return 0; }
 
 #endif
 
-/// Launches the blocks of a kernel. RowExchange::Rows can take its place: it exchanges the rows of
-/// a block first.
+/// Launches the blocks of a kernel without an exchange. RowExchange::Rows can be used instead: it
+/// exchanges the rows of each block with peers before the block runs.
 struct NoExchange {
   template <int T, int Rows, typename Index, typename Block>
   void launch(int64_t n, const Block& block, cudaStream_t stream, const char* where) const {
@@ -164,7 +170,8 @@ struct NoExchange {
   }
 };
 
-/// A tile of dense operands: C chunks of W elements for each of T threads.
+/// A block of launch_elements(): runs the body on a tile of dense operands, C chunks of W elements
+/// for each of T threads.
 template <typename Body, int W, int C, int T>
 struct TileBlock {
   static constexpr int64_t kElements = int64_t{W} * C * T;
@@ -183,15 +190,15 @@ template <int A>
 struct Rows {
   int64_t extent[A + 1] = {1};
 
-  /// At most A extents, or one extent if A is 0. The bound of the copy is for compilers that do not
-  /// see the caller.
+  /// Takes A extents, or one extent if A is 0. The copy is bounded because compilers that do not
+  /// see the caller warn otherwise.
   Rows(std::initializer_list<int64_t> extents) {
     std::copy_n(extents.begin(), std::min(extents.size(), std::size(extent)), extent);
   }
   int64_t count() const {
     return std::accumulate(extent, extent + std::max(A, 1), int64_t{1}, std::multiplies<>());
   }
-  /// count(). Throws Error(kInternal) if an Index is too small for it.
+  /// Returns count(). Throws Error(kInternal) if an Index is too small for it.
   template <typename Index>
   int64_t count_by(const char* where) const {
     const int64_t rows = count();
@@ -201,7 +208,7 @@ struct Rows {
     }
     return rows;
   }
-  /// The index of a row along each axis.
+  /// Sets at[d] to the index along axis d of row number `row`; the last axis varies fastest.
   template <typename Index>
   HG_HOST_DEVICE void find(int64_t row, int64_t (&at)[A + 1]) const {
     auto outer = static_cast<Index>(row);
@@ -214,14 +221,15 @@ struct Rows {
   }
 };
 
-/// A block of kRows rows of `Columns` columns, in the representation Row.
+/// A block of launch_rows(): runs the body on kRows rows of `Columns` columns. Row is RegisterRow
+/// or StreamedRow.
 template <typename Body, typename Row, int T, int64_t Columns, int A, typename Index>
 struct RowBlock {
   static constexpr int kRows = rows_of_block(T);
   Body body;
   int64_t count;
   Rows<A> rows;
-  int64_t ahead;  ///< distance to the row to prefetch, in rows; 0: no prefetch
+  int64_t ahead;  ///< distance in rows to the row to prefetch; 0: no prefetch
 
   HG_HOST_DEVICE void operator()(int64_t block) const {
     const int64_t index = block * kRows + row_of_block();
@@ -233,15 +241,15 @@ struct RowBlock {
   }
 };
 
-/// A block of kRows runs, each of up to `length` rows along axis `Along` of Scattered operands; see
-/// RunOfRows.
+/// A block of launch_rows() with runs: runs the body on kRows runs (RunOfRows), each of up to
+/// `length` rows along axis `Along` of the rows.
 template <typename Body, typename Row, int T, int64_t Columns, int A, int Along, typename Index>
 struct RunBlock {
   static constexpr int kRows = rows_of_block(T);
   Body body;
   int64_t count;
   Rows<A> runs;
-  int64_t along;  ///< the number of rows along the axis
+  int64_t along;  ///< number of rows along the axis
   int64_t length;
 
   HG_HOST_DEVICE void operator()(int64_t block) const {
@@ -256,7 +264,7 @@ struct RunBlock {
   }
 };
 
-/// Launches the body on all elements. Operands are dense and have equal sizes.
+/// Enqueues the body on all elements. Operands are dense and have `elements` elements each.
 template <typename Body, int W, int O, typename Index>
 void launch_elements(const Body& body, int64_t elements, Accesses<W, O, Index> accesses,
                      cudaStream_t stream, const char* where) {
@@ -273,14 +281,14 @@ void launch_elements(const Body& body, int64_t elements, Accesses<W, O, Index> a
   }
 }
 
-/// The number of rows of a run: 1 to 4, so that there are at least twice as many runs as the GPU
-/// processes at once, if possible.
+/// Returns the number of rows of a run: the largest from 1 to 4 with which there are at least twice
+/// as many runs as the GPU processes at once, or 1. On the CPU device (rows_at_once is 0): 4.
 inline int64_t run_length(int64_t rows, int64_t rows_at_once) {
   constexpr int64_t kMost = 4;
   return rows_at_once == 0 ? kMost : std::clamp(rows / (2 * rows_at_once), int64_t{1}, kMost);
 }
 
-/// Launches the body on each row, with accesses of W elements; if Along >= 0, on runs of rows along
+/// Enqueues the body on each row, with accesses of W elements; if Along >= 0, on runs of rows along
 /// that axis.
 template <int64_t Columns, int W, int Each, int Along, typename Index, int A, typename Body,
           typename Exchange>
@@ -312,10 +320,11 @@ void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const
   }
 }
 
-/// Launches the body on each row. A dense operand has `Columns` columns for each row, one row for
-/// all, or one element for each row. A Scattered operand has strides along the A axes of rows. If
-/// Along >= 0, the body takes runs of rows along that axis (RunOfRows). A RowExchange exchanges the
-/// rows of dense operands before the body runs.
+/// Enqueues the body on each row. A dense operand has `Columns` columns for each row, a single row
+/// for all rows, or one element for each row. A Scattered operand has strides along the A axes of
+/// rows. If Along >= 0, the body takes runs of rows along that axis (RunOfRows). With
+/// RowExchange::rows() as `exchange`, each block exchanges its rows of dense operands with peers
+/// before the body runs.
 template <int64_t Columns, int A = 0, int Along = -1, typename Body, int W, int O, typename Index,
           typename Exchange = NoExchange>
 void launch_rows(const Body& body, const Rows<A>& rows, Accesses<W, O, Index> accesses,

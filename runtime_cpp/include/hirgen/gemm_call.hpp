@@ -1,5 +1,5 @@
-// The arguments of cublasLtMatmul in an emitted program. For a plan of another GEMM library, the
-// same line runs that library.
+// The arguments of cublasLtMatmul in an emitted program. If the plan uses another GEMM library, the
+// same call runs that library.
 #pragma once
 
 #include <cublasLt.h>
@@ -12,14 +12,14 @@ namespace hirgen {
 class GemmMethod;
 
 /// MatmulPlan::op: cuBLASLt's descriptor, or the method of another library. Within HG_CHECK,
-/// cublasLtMatmul takes either (trace.hpp). The choice costs one comparison of a pointer.
+/// cublasLtMatmul accepts it as a descriptor (trace.hpp), at the cost of a comparison of a pointer.
 struct GemmOp {
   cublasLtMatmulDesc_t cublaslt = nullptr;
   const GemmMethod* other = nullptr;  ///< if not null, runs instead of cuBLASLt
-  const void* bias = nullptr;         ///< of later calls; also set in `cublaslt`
+  const void* bias = nullptr;         ///< bias vector of later calls; also set in `cublaslt`
 };
 
-/// The arguments of the call that a plan chooses. Only cuBLASLt uses the layouts and `algo`.
+/// The arguments of the call for a plan's algorithm. Only cuBLASLt uses the layouts and `algo`.
 struct GemmCall {
   GemmOp op;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
@@ -27,7 +27,7 @@ struct GemmCall {
   size_t workspace_bytes = 0;
 };
 
-/// Enqueues the GEMM of `op.other`. Throws Error.
+/// Enqueues the GEMM of `op.other`, which is not null. `added` is the addend, if any. Throws Error.
 void run_other_library(const GemmOp& op, const void* a, const void* b, const void* added, void* c,
                        void* workspace, cudaStream_t stream);
 

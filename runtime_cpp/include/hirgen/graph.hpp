@@ -14,8 +14,8 @@
 
 namespace hirgen {
 
-/// The number of consecutive calls in each graph that is captured from now on. 1, unless the driver
-/// times several calls per launch.
+/// The number of consecutive calls in each graph that is captured later. 1, unless the driver times
+/// several calls per launch.
 extern std::atomic<int64_t> calls_per_graph;
 
 /// Whether the first call with a list of tensor pointers captures a graph, as the driver wants it.
@@ -58,7 +58,7 @@ class GraphCache {
   const char* where_;
   cudaStream_t stream_ = nullptr;  // capture is not possible on the default stream
   std::list<Entry> entries_;       // the most recently used one first
-  uint64_t plan_changes_ = 0;      // when the entries were captured
+  uint64_t plan_changes_ = 0;      // hirgen::plan_changes when the entries were captured
 };
 
 }  // namespace hirgen

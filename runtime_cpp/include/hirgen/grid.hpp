@@ -13,7 +13,8 @@ namespace hirgen {
 /// The largest number of blocks of a grid along x.
 constexpr int64_t kMostOfGrid = std::numeric_limits<int32_t>::max();
 
-/// `blocks` as the size of a grid. Throws Error(kInternal) if a grid cannot have that many blocks.
+/// Returns `blocks` as the size of a grid. Throws Error(kInternal) if it is negative or above
+/// kMostOfGrid.
 inline unsigned grid_of(int64_t blocks, const char* where) {
   if (blocks < 0 || blocks > kMostOfGrid) {
     throw Error(Code::kInternal, std::string(where) + ": a grid of " + std::to_string(blocks) +
@@ -23,12 +24,12 @@ inline unsigned grid_of(int64_t blocks, const char* where) {
   return static_cast<unsigned>(blocks);
 }
 
-/// The index of a thread in a grid whose blocks have `threads` threads.
+/// Returns the index of a thread in a grid whose blocks have `threads` threads.
 HG_HOST_DEVICE constexpr int64_t thread_of_grid(unsigned block, unsigned threads, unsigned thread) {
   return int64_t{block} * threads + thread;
 }
 
-/// Blocks from `first` on: one part of a launch that is too large for one grid.
+/// The blocks from number `first` on: one part of a launch that is too large for one grid.
 template <typename Block>
 struct BlocksFrom {
   Block block;
@@ -37,7 +38,8 @@ struct BlocksFrom {
   HG_HOST_DEVICE void operator()(int64_t i) const { block(first + i); }
 };
 
-/// Calls launch(blocks, block) for `n` blocks in parts of at most `most` blocks.
+/// Calls launch(blocks, part) for each part of `n` blocks, of at most `most` blocks. part(i) is
+/// block(i + the blocks before the part).
 template <typename Block, typename Launch>
 void in_parts(int64_t n, const Block& block, const Launch& launch, int64_t most = kMostOfGrid) {
   for (int64_t first = 0; first < n; first += most) {

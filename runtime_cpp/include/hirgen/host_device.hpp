@@ -1,14 +1,14 @@
 #pragma once
 
 #ifdef __CUDACC__
-/// Marks functions that run on the device and may also run on the host.
+/// Marks functions that run on the device and on the host.
 #define HG_HOST_DEVICE __host__ __device__
 #else
 #define HG_HOST_DEVICE
 #endif
 
 #ifdef __CUDA_ARCH__
-/// Unrolls the next loop, so that the array that it indexes stays in registers.
+/// Unrolls the next loop in device code, so that arrays that the loop indexes stay in registers.
 #define HG_UNROLL _Pragma("unroll")
 #else
 #define HG_UNROLL

@@ -1,6 +1,6 @@
 // Memory that the ranks of one node share through CUDA IPC, and the flags that order its use. The
-// emitted program writes flags and waits for them on its streams (flags.hpp, transfers.hpp), so the
-// host does not wait after memory has been shared.
+// emitted program writes flags and waits for them on its streams (flags.hpp, transfers.hpp). So the
+// host waits only while memory is being shared.
 #pragma once
 
 #include <cuda.h>
@@ -21,24 +21,24 @@ namespace hirgen {
 
 /// One shared buffer: each rank's memory as this process maps it, and for each rank a ready flag
 /// and a done flag for each transfer of a call. Flags hold sequence numbers, which only grow
-/// (modulo 2^32). Ranks are numbered as in the world. A rank that does not share the buffer has no
-/// memory or flags here.
+/// (modulo 2^32). Ranks are numbered as in the world. On a rank that does not share the buffer,
+/// there is no memory and there are no flags: call member functions only on ranks that share it.
 ///
 /// All calls of a program count sequence numbers in the same way: on the host, or in CUDA graphs by
 /// a counter in device memory.
 class Shared {
  public:
-  /// The buffer of `rank`; null if `rank` does not share it. Only for ranks that share the buffer.
+  /// Returns the memory of `rank`; null if `rank` does not share the buffer.
   template <typename T>
   T* of(int64_t rank) const {
     return static_cast<T*>(buffers_[static_cast<size_t>(rank)]);
   }
-  /// The flags of this rank for transfer i, which it waits for. ready: the peer's buffer is ready;
-  /// done: the peer's copy is done.
+  /// Return the flags of transfer i (from 0) that this rank waits for, and note the wait. ready:
+  /// the peer's buffer is ready; done: the peer's copy is done.
   CUdeviceptr ready(int64_t i) const { return awaited(waits_->ready, i, 0); }
   CUdeviceptr done(int64_t i) const { return awaited(waits_->done, i, transfers_); }
-  /// The same flags in the memory of `rank`, which this rank writes when its own buffer is ready or
-  /// its own copy is done.
+  /// Return the flags of transfer i in the memory of `rank`, which this rank writes when its own
+  /// buffer is ready or its own copy is done.
   CUdeviceptr ready_at(int64_t rank, int64_t i) const {
     waits_->done[static_cast<size_t>(i)].peer = static_cast<int>(rank);
     return flag(rank, i);
@@ -49,17 +49,18 @@ class Shared {
   }
   /// The name of the tensor.
   const std::string& name() const { return waits_->name(); }
-  /// The sequence number of the current call, counted from 1, to which the call's flags are set. 0
-  /// if the device counts the calls; see sequence_number().
+  /// The sequence number of the current call, to which the call sets its flags: the number of calls
+  /// so far that use the buffer, with this one. 0 if the device counts the calls; see
+  /// sequence_number().
   uint32_t sequence() const { return sequence_; }
   /// The position in the spec.
   const char* where() const { return where_; }
-  /// The size of the buffer.
+  /// The size of one rank's buffer.
   size_t bytes() const { return bytes_; }
   /// The number of rows of a transfer, if a RowExchange sends them; 0 otherwise.
   int64_t rows() const { return rows_; }
-  /// One word for each row, in this rank's memory: the kernel of the RowExchange counts its calls
-  /// there.
+  /// The address, in this rank's memory, of one word for each row, in which the kernel of the
+  /// RowExchange counts its calls.
   uint32_t* calls_of_rows() const { return pointer(flag(rank_, 2 * transfers_)); }
   /// sequence() for kernels, which can also read a counter in device memory.
   SequenceNumber sequence_number() const { return {sequence_, counter_}; }
@@ -71,14 +72,15 @@ class Shared {
 
  private:
   friend class Peers;
-  /// The words of one rank: a ready flag, a done flag and a count of blocks (see TransferFlags) for
-  /// each transfer, and the counter of calls.
+  /// The number of words of one rank: a ready flag, a done flag and a count of blocks (see
+  /// TransferFlags) for each transfer, and the counter of calls.
   static int64_t flag_count(int64_t transfers) { return 3 * transfers + 1; }
   CUdeviceptr flag(int64_t rank, int64_t i) const {
     return flags_[static_cast<size_t>(rank)] + static_cast<CUdeviceptr>(i) * sizeof(uint32_t);
   }
-  // A flag of this rank that it waits for. ready_at() and done_at() note the rank that writes it: a
-  // rank that waits for a peer's ready flag sets that peer's done flag, and vice versa.
+  // Returns a flag that this rank waits for, and notes the wait. done_at() and ready_at() note the
+  // rank that writes the flag: a rank that waits for a ready flag of a transfer sets its done flag
+  // in the peer's memory, and vice versa.
   CUdeviceptr awaited(std::vector<FlagWaits::Entry>& entries, int64_t i, int64_t first) const {
     entries[static_cast<size_t>(i)].awaited = sequence_;
     return flag(rank_, first + i);
@@ -88,7 +90,7 @@ class Shared {
   }
 
   std::vector<void*> buffers_;      // by rank; null where this rank has no access
-  std::vector<CUdeviceptr> flags_;  // by rank too
+  std::vector<CUdeviceptr> flags_;  // by rank: its ready flags, done flags, counts and counter
   const char* where_ = "";
   size_t bytes_ = 0;
   int64_t transfers_ = 0;
@@ -96,13 +98,14 @@ class Shared {
   int64_t rank_ = 0;
   uint32_t sequence_ = 0;
   uint32_t* counter_ = nullptr;       // of calls; null if the host counts them
-  std::shared_ptr<FlagWaits> waits_;  // null on a rank that does not share this
+  std::shared_ptr<FlagWaits> waits_;  // null on a rank that does not share the buffer
 };
 
-/// The size, transfers and ranks of a shared buffer: the ranks along a mesh axis, or all ranks.
+/// The size, transfers and ranks of a shared buffer. This rank shares it with the ranks along a
+/// mesh axis, or with all ranks.
 struct SharedShape {
   size_t bytes;                ///< of one rank
-  int64_t transfers;           ///< of a call, each with a ready and a done flag
+  int64_t transfers;           ///< number in a call; each has a ready and a done flag
   const char* name;            ///< of the tensor
   const char* where;           ///< position in the spec; a string that outlives the program
   int64_t rows = 0;            ///< of a transfer, if a RowExchange sends them; each row has flags
@@ -110,8 +113,8 @@ struct SharedShape {
   int axis = 0;                ///< of the mesh
 };
 
-/// The IPC peers (Context::ipc_peers) that this rank shares any of the buffers with, including
-/// itself; empty on a rank that shares none. Without shapes, all IPC peers share everything.
+/// Returns the IPC peers (Context::ipc_peers) with which this rank shares any of the buffers,
+/// including itself; empty on a rank that shares none. If `shapes` is empty, returns all IPC peers.
 std::vector<int> sharers(const Context& context, const std::vector<SharedShape>& shapes);
 
 /// The buffers that a program shares with its IPC peers. All ranks must share the same buffers in
@@ -119,45 +122,47 @@ std::vector<int> sharers(const Context& context, const std::vector<SharedShape>&
 ///
 /// A buffer of the program is shared once, when the program is made. A buffer of the caller is
 /// shared by the first call that passes it. In that call, all ranks of the shape must pass a buffer
-/// that is new to them. Later, all of them must change buffers in the same calls, as with CUDA
-/// graphs. Other ranks do not take part. Flags belong to a buffer, so ranks that break this rule
-/// wait for each other until the deadline, and never compute on the wrong buffer. The caller's
-/// buffer must come from cudaMalloc, and stay allocated until the program is destroyed.
+/// that is new to them. Later, all of them must change buffers in the same calls. Flags belong to a
+/// buffer, so ranks that break this rule wait for each other until the deadline, and never compute
+/// on the wrong buffer. The caller's buffer must come from cudaMalloc, and stay allocated until the
+/// program is destroyed.
 ///
-/// On a rank outside the ranks of a shape, these functions do nothing.
+/// A rank outside the ranks of a shape shares nothing: there, share() and the functions after it
+/// return a Shared without memory.
 class Peers {
  public:
   /// Collective over all ranks. `shapes` describes all buffers that will be shared; if it is empty,
-  /// all ranks share everything. Throws Error(kEnvironment) with the reason, on every rank, if two
-  /// ranks that share a buffer cannot access each other's memory.
+  /// all IPC peers share all buffers. Throws Error(kEnvironment) with the reason, on every rank, if
+  /// two ranks that share a buffer cannot access each other's memory.
   Peers(Context& context, const char* where, const std::vector<SharedShape>& shapes = {});
   /// Collective over all ranks, unless one has failed: waits for all calls and until every rank has
   /// closed the memory that it opened, then frees the flags. The buffers may be freed afterwards.
-  /// After a failure the context takes over all memory.
+  /// After a failure, the context takes over the opened memory and the stream, and the flags are
+  /// not freed.
   ~Peers();
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
 
-  /// The stream of all copies of this rank, which run in the order of issue: concurrent copies
-  /// would share one link, and all would end late. Highest priority.
+  /// The stream of all copies of this rank, with the highest priority. Copies run in the order of
+  /// issue, because concurrent copies would share one link, and all would end late.
   cudaStream_t copies() const { return copies_; }
-  /// Whether `rank` is an IPC peer, so that this rank can use its shared memory.
+  /// Returns whether `rank` is an IPC peer, whose shared memory this rank can access.
   bool is_ipc_peer(int64_t rank) const { return is_ipc_peer_[static_cast<size_t>(rank)]; }
   const StreamMemory& memory() const { return memory_; }
 
-  /// Shares `own`, memory from Context::allocate that `shape` describes. Collective over the ranks
-  /// of the shape; blocks the host.
+  /// Shares `own`, memory from Context::allocate that `shape` describes. Collective over the IPC
+  /// peers among the ranks of the shape, as is all sharing below; blocks the host.
   Shared& share(void* own, const SharedShape& shape);
-  /// Returns a buffer as the ranks share it in the next call, whose sequence number it counts. A
-  /// new buffer is shared first, which blocks the host.
+  /// Returns the shared buffer for use in the current call, after it increments the buffer's
+  /// sequence number. If the buffer is new, shares it first, which blocks the host.
   const Shared& share_for_call(const void* own, const SharedShape& shape);
 
-  /// Prepares a call that will be captured as a CUDA graph: shares the buffer if it is new, which
-  /// is not possible during capture.
+  /// Prepares a call that will be captured as a CUDA graph: shares the buffer if it is new, because
+  /// this is not possible during capture.
   void prepare(const void* own, const SharedShape& shape) { find(own, shape); }
-  /// The same for a prepared buffer in a call that is captured. At each launch of the graph, a
-  /// kernel on `stream` counts the call for the kernels after it. For a buffer with rows, the
-  /// kernel of the RowExchange does so.
+  /// Returns a prepared buffer for use in a call that is being captured. At each launch of the
+  /// graph, a kernel on `stream` increments the buffer's counter in device memory. For a buffer
+  /// with rows, the kernel of the RowExchange sets the counter.
   const Shared& share_for_graph(const void* own, const SharedShape& shape, cudaStream_t stream);
 
  private:
@@ -172,7 +177,7 @@ class Peers {
   StreamMemory memory_;
   std::vector<bool> is_ipc_peer_;  // by rank
   std::vector<std::unique_ptr<Entry>> entries_;
-  std::vector<void*> opened_;  // one entry per cudaIpcOpenMemHandle
+  std::vector<void*> opened_;  // one entry per call of cudaIpcOpenMemHandle
   std::vector<void*> owned_;   // flags of this rank
   int exceptions_;             // std::uncaught_exceptions() when this was made
 };

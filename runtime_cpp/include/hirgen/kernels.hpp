@@ -1,5 +1,5 @@
-// Elementwise kernels and reductions that emitted programs launch. The same source is compiled by
-// nvcc for GPUs and by g++ for the CPU device.
+// Elementwise kernels, gathers and reductions that emitted programs launch. The same source is
+// compiled by nvcc for GPUs and by the host compiler for the CPU device.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,7 +19,7 @@ namespace hirgen {
 /// A function of one operand. In specs it has the name of the enumerator, in lower case and with
 /// underscores. kGelu is the exact form, with erf; kGeluTanh is the tanh form.
 struct UnaryFn {
-  /// The functions with a constant, `by`, are the last ones.
+  /// The functions with a constant (`by`) are the last enumerators.
   enum Kind { kCopy, HG_UNARY_FUNCTIONS(HG_ENUMERATOR) HG_CONSTANT_FUNCTIONS(HG_ENUMERATOR) };
 
   HG_HOST_DEVICE constexpr UnaryFn(Kind function, float constant = 0.0F)
@@ -28,39 +28,41 @@ struct UnaryFn {
   Kind kind;
   float by;
 };
-/// Binary functions. A comparison returns 1 or 0. The second operand of kKeep, kDrop and kMasked is
-/// a mask, which is true where it is not 0. kKeep returns the first operand where the mask is true,
-/// and 0 elsewhere. kDrop returns 0 where the mask is true, and the first operand elsewhere.
-/// kMasked returns the first operand where the mask is true, and -inf elsewhere.
+/// Functions of two operands. A comparison returns 1 or 0. The second operand of kKeep, kDrop and
+/// kMasked is a mask, which is true where it is not 0. kKeep returns the first operand where the
+/// mask is true, and 0 elsewhere. kDrop returns 0 where the mask is true, and the first operand
+/// elsewhere. kMasked returns the first operand where the mask is true, and -inf elsewhere.
 enum class BinaryFn { HG_BINARY_FUNCTIONS(HG_ENUMERATOR) };
 /// Reduction functions: sum, max, min and prod, with the identities 0, -inf, +inf and 1.
 enum class ReduceFn { HG_FOLDS(HG_ENUMERATOR) };
 
 #undef HG_ENUMERATOR
 
-/// The functions with these names; throws Error(kInternal) for an unknown name. A constant follows
-/// in parentheses: "scale(0.125)".
+/// Return the function with a name of a spec; throw Error(kInternal) for an unknown name. A
+/// constant follows in parentheses: "scale(0.125)".
 UnaryFn unary_fn(std::string_view spelling);
 BinaryFn binary_fn(std::string_view spelling);
 ReduceFn reduce_fn(std::string_view spelling);
 
 constexpr int kMaxAxes = 8;
 
-/// A strided view for the kernels: `extent` and `stride` (in elements; 0 broadcasts).
+/// A strided view of memory: for each of `axes` axes, the extent, and the stride in elements (0
+/// broadcasts).
 struct Strided {
   int axes = 0;
   int64_t extent[kMaxAxes] = {};
   int64_t stride[kMaxAxes] = {};
 };
 
-/// An operand of a fused kernel that is not dense. `stride` holds the strides of the A axes of
-/// rows, then the stride along a row, in elements.
+/// An operand of a fused kernel that is not dense. `stride` holds, in elements, the strides of the
+/// A axes of rows, then the stride along a row.
 template <typename T, int A>
 struct Scattered {
   T* data;
   int64_t stride[A + 1];
 };
-/// An operand that is not in memory: the value of each element is its offset by these strides.
+/// An operand of a fused kernel that is not in memory: an element's value is the offset that these
+/// strides, as in Scattered, give to the element.
 template <int A>
 struct Counted {
   int64_t stride[A + 1];
@@ -68,47 +70,48 @@ struct Counted {
 
 /// Drops random elements; see dropout.hpp.
 struct Dropout {
-  float p = 0;        ///< share of dropped elements, 0 <= p < 1; others are scaled by 1 / (1 - p)
+  float p = 0;        ///< share of dropped elements, 0 <= p < 1 - 2^-17
   int64_t salt = 0;   ///< distinguishes dropouts that have the same seed
   int64_t width = 1;  ///< columns of a row of the whole tensor
 };
 
-/// Delays `stream` by about `microseconds`, so that work on other streams starts first. Does not
-/// delay the CPU device, where any order of streams may occur.
+/// Delays `stream` by about `microseconds`, so that work on other streams starts first or the host
+/// enqueues more work meanwhile. Does not delay the CPU device, where any order of streams may
+/// occur.
 void launch_delay(int64_t microseconds, cudaStream_t stream, const char* where);
 
-/// out[i] = fn(in[i]) over out's extents; kCopy with strides copies, casts or permutes. If out_type
-/// is an integer type, `in` must have the same type, and its elements are copied whatever `fn` is.
-/// An operand's axis of one element is broadcast, whatever its stride. `out` may be `in` if their
-/// views are equal. Here and below, views have the same number of axes, and `where` is the spec
-/// position, a string that outlives the program.
+/// Enqueues out[i] = fn(in[i]) over out's extents; kCopy with strides copies, casts or permutes. If
+/// out_type is an integer type, `in` must have the same type, and its elements are copied whatever
+/// `fn` is. An operand's axis of one element is broadcast, whatever its stride. `out` may be `in`
+/// if their views are equal. Here and below, the views of a call have the same number of axes (else
+/// Error(kInternal)), and `where` is the spec position, a string that outlives the program.
 void launch_unary(UnaryFn fn, void* out, DType out_type, const Strided& out_view, const void* in,
                   DType in_type, const Strided& in_view, cudaStream_t stream, const char* where);
-/// out[i] = fn(a[i], b[i]) over out's extents.
+/// Enqueues out[i] = fn(a[i], b[i]) over out's extents; a and b have type in_type.
 void launch_binary(BinaryFn fn, void* out, DType out_type, const Strided& out_view, const void* a,
                    const Strided& a_view, const void* b, const Strided& b_view, DType in_type,
                    cudaStream_t stream, const char* where);
-/// out = fn over `axis` of in; out's extent along `axis` is 1. Accumulates in fp32, in an order
-/// that is the same in every run, and rounds once. Throws Error(kInternal) if in_type is an integer
-/// type.
+/// Enqueues out = the reduction of `in` by fn along `axis`; out's extent along `axis` is 1.
+/// Accumulates in fp32, in an order that is the same in every run, and rounds once. Throws
+/// Error(kInternal) if in_type is an integer type or has 8 bits.
 void launch_reduce(ReduceFn fn, int axis, void* out, DType out_type, const Strided& out_view,
                    const void* in, DType in_type, const Strided& in_view, cudaStream_t stream,
                    const char* where);
 
-/// Copies rows of `table`, which run along its axis 0; the other views have one element there. The
-/// row of an element of `out` has the number in `ids`, minus the number in `first` unless that is
-/// null. The elements are 0 if the table has no such row. `out` and `table` have elements of
-/// `type`.
+/// Enqueues a copy of rows of `table`, whose axis 0 numbers its rows; the other views have one
+/// element along axis 0. Each element of `out` comes from the row whose number is the element of
+/// `ids`, minus the element of `first` unless `first` is null. It is 0 if the table has no such
+/// row. `out` and `table` have type `type`; ids_type is kInt32 or kInt64.
 void launch_gather(void* out, const Strided& out_view, const void* table, const Strided& table_view,
                    DType type, const void* ids, const Strided& ids_view, DType ids_type,
                    const float* first, const Strided& first_view, cudaStream_t stream,
                    const char* where);
 
-/// out[i] = first + i.
+/// Enqueues out[i] = first + i for i in [0, elements).
 void launch_positions(float* out, int64_t first, int64_t elements, cudaStream_t stream,
                       const char* where);
 
-/// The DType of a C++ element type.
+/// Returns the DType of a C++ element type.
 template <typename T>
 constexpr DType dtype_of() = delete;
 #define HG_DTYPE_OF(enumerator, name, type, ...) \
@@ -119,7 +122,7 @@ constexpr DType dtype_of() = delete;
 HG_TYPES(HG_DTYPE_OF)
 #undef HG_DTYPE_OF
 
-/// The same kernels for typed pointers. Without views, each operand has `elements` contiguous
+/// The kernels above for typed pointers. Without views, each operand has `elements` contiguous
 /// elements.
 template <typename O, typename I>
 void launch_unary(UnaryFn fn, O* out, const Strided& out_view, const I* in, const Strided& in_view,

@@ -1,5 +1,5 @@
-// Launches of kernels that are placed on SMs before the previous kernel ends, and properties of the
-// GPU. Include this from .cu files only.
+// Launches of kernels that may be placed on SMs before the previous kernel ends (programmatic
+// dependent launch), and properties of the GPU. Include this from .cu files only.
 #pragma once
 
 #ifdef __CUDACC__
@@ -12,8 +12,8 @@
 
 namespace hirgen {
 
-/// Whether this file is compiled only for Hopper and later GPUs. If so, kernels may use clusters,
-/// start before the previous kernel ends, and prefetch with bulk copies.
+/// Whether this file is compiled only for Hopper and later GPUs (compute capability 9.0). If so,
+/// kernels may use clusters, start before the previous kernel ends, and prefetch with bulk copies.
 constexpr bool kHopper = [] {
   for (const int architecture : {__CUDA_ARCH_LIST__}) {
     if (architecture < 900) return false;
@@ -29,8 +29,9 @@ inline int multiprocessors(const char* where) {
   return sms;
 }
 
-/// Every kernel of launch_early() calls this first, before any access to memory. It waits until all
-/// earlier kernels of the stream are complete, then lets the next kernel be placed on SMs.
+/// Waits until all earlier kernels of the stream are complete, then lets the next kernel be placed
+/// on SMs. Every kernel of launch_early() calls this first, before any access to memory. Before
+/// Hopper, it does nothing.
 __device__ inline void await_earlier_kernels() {
   if constexpr (kHopper) {
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -39,8 +40,8 @@ __device__ inline void await_earlier_kernels() {
 }
 
 /// Enqueues a kernel that begins with await_earlier_kernels(), in clusters of `cluster` blocks (1:
-/// no clusters). On Hopper and later GPUs, and outside of stream capture, the kernel is launched
-/// early, which saves about a microsecond.
+/// no clusters). If kHopper, and outside of stream capture, the kernel may be placed on SMs before
+/// the previous kernel ends, which saves about a microsecond.
 template <typename... Parameters, typename... Arguments>
 void launch_early(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, int cluster,
                   cudaStream_t stream, const char* where, Arguments&&... arguments) {
@@ -52,7 +53,8 @@ void launch_early(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, int 
   config.attrs = attributes;
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   HG_CHECK(cudaStreamIsCapturing(stream, &capture), where);
-  // In a graph this would create a programmatic edge, which a join of streams does not allow.
+  // In a graph, the attribute would create a programmatic edge, which a join of streams does not
+  // allow.
   if (kHopper && capture == cudaStreamCaptureStatusNone) {
     cudaLaunchAttribute& early = attributes[config.numAttrs++];
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;

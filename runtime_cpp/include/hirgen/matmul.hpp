@@ -1,4 +1,4 @@
-// GEMMs by cuBLASLt or another library. A plan makes all decisions before the first call.
+// GEMMs by cuBLASLt or another library. A plan chooses the algorithm before the first call.
 #pragma once
 
 #include <cublasLt.h>
@@ -24,13 +24,13 @@ class PlanBook;
 enum class Epilogue { kNone, HG_EPILOGUES(HG_ENUMERATOR) };
 #undef HG_ENUMERATOR
 
-/// C[m, n] = epilogue(A[m, k] B[k, n] (+ bias[n]) (+ addend[m, n])), row-major, batched with
-/// constant strides. The addend has the layout of C. It may be C itself; otherwise the two do not
-/// overlap.
+/// The shape of C[m, n] = epilogue(A[m, k] B[k, n] (+ bias[n]) (+ addend[m, n])), row-major,
+/// batched with constant strides. The addend has the layout of C. It may be C itself; otherwise the
+/// two do not overlap.
 struct MatmulShape {
   int64_t m = 0, n = 0, k = 0;
   int64_t batch = 1;
-  int64_t stride_a = 0, stride_b = 0, stride_c = 0;  ///< elements between batches
+  int64_t stride_a = 0, stride_b = 0, stride_c = 0;  ///< elements between batches; 0: one matrix
   int64_t row_b = 0;                                 ///< elements between rows of B; 0: dense
   /// Alignment in bytes, at most 16, of all pointers to A, to B, and to C and the addend.
   int64_t align_a = 16, align_b = 16, align_c = 16;
@@ -40,13 +40,13 @@ struct MatmulShape {
   bool addend = false;       ///< adds a matrix in the output's type
   bool pack_a = false;  ///< first copies A to aligned rows in the workspace; see MatmulPlan::run
   bool pack_b = false;  ///< the same for B
-  bool pack_c = false;  ///< computes C in aligned rows there, then copies it out; needs B packed
+  bool pack_c = false;  ///< C is computed in aligned rows, then copied back; requires pack_b
   Epilogue epilogue = Epilogue::kNone;
   DType dtype = DType::kBf16;  ///< of A
-  /// Of B, if it is another type: then one of both is kFp8E4m3, and the other kFp8E5m2.
+  /// The type of B if it differs from that of A: then one type is kFp8E4m3, the other kFp8E5m2.
   std::optional<DType> dtype_b = std::nullopt;
-  /// Of the output, bias and addend, if it is another type: kFp32, or after operands of 8 bits any
-  /// type. With these, an fp32 output has no bias.
+  /// The type of the output, bias and addend if it differs from that of A: kFp32, or for 8-bit
+  /// operands any floating-point type. For 8-bit operands, an fp32 output has no bias.
   std::optional<DType> dtype_c = std::nullopt;
 
   DType type_b() const { return dtype_b.value_or(dtype); }
@@ -55,26 +55,26 @@ struct MatmulShape {
 };
 
 /// The number of 16-bit elements in a 16-byte access. The fast kernels of GEMM libraries need rows
-/// that start at multiples of it.
+/// that start at multiples of this number.
 constexpr int64_t kPackElements = 8;
-/// The length of a row, rounded up to a multiple of kPackElements.
+/// Returns the length of a row in elements, rounded up to a multiple of kPackElements.
 constexpr int64_t packed_row(int64_t columns) {
   return (columns + kPackElements - 1) / kPackElements * kPackElements;
 }
 
-/// The GEMM in words: "C[4, 8] = A[4, 16] B[16, 8], bf16". The text is the key for choices of
-/// algorithms: shapes with the same text can use the same algorithm.
+/// Returns the GEMM in words: "C[4, 8] = A[4, 16] B[16, 8], bf16". The text is the key for choices
+/// of algorithms: shapes with the same text can use the same algorithm.
 std::string describe(const MatmulShape& shape);
 
 /// The source of a plan's algorithm: the library's heuristic, a plan file, or the tuner.
 enum class PlanSource { kHeuristic, kFile, kTuned };
 
-/// Counts the changes that MatmulPlan::use() made in this process. A graph that was captured before
-/// a change may still use the old algorithm.
+/// The number of calls of MatmulPlan::use() in this process. A graph that was captured before a
+/// call may still use the old algorithm.
 extern std::atomic<uint64_t> plan_changes;
 
-/// An algorithm of a GEMM library, as opaque bytes. They are valid for the same version of the
-/// library and the same GPU model.
+/// An algorithm of a GEMM library, as opaque bytes, which are valid only for one version of the
+/// library and one GPU model.
 struct GemmAlgorithm {
   std::string library;  ///< GemmLibrary::name
   std::string bytes;
@@ -82,7 +82,7 @@ struct GemmAlgorithm {
   bool operator==(const GemmAlgorithm&) const = default;
 };
 
-/// An algorithm for a GEMM, and the workspace that it needs.
+/// An algorithm for a GEMM, and the size of the workspace that it needs.
 struct MatmulCandidate {
   GemmAlgorithm algorithm;
   size_t workspace_bytes = 0;
@@ -123,21 +123,22 @@ struct MatmulPlan : GemmCall {
   /// plus kWorkspaceBytes if a tuner may choose another algorithm.
   size_t scratch_bytes() const;
 
-  /// Sets the bias vector of later calls.
+  /// Sets the bias vector of later calls, in device memory.
   void set_bias(const void* bias, const char* where);
 
-  /// Enqueues the GEMM, by the plan's library. If the shape packs, first copies operands to aligned
-  /// rows in the workspace, and afterwards copies the result to C. `added` is null without an
-  /// addend.
+  /// Enqueues the GEMM, by the plan's library. If the shape packs, first copies the packed operands
+  /// to aligned rows in the workspace, and with pack_c copies the result to C afterwards. `added`
+  /// is null without an addend.
   void run(const void* a, const void* b, const void* added, void* c, void* workspace,
            cudaStream_t stream, const char* where) const;
 
-  /// Algorithms within kWorkspaceBytes for a tuner to time: at most `limit` of each library that
-  /// can compute the shape, best guess first, the plan's own library first. Empty if there are
-  /// none.
+  /// Returns algorithms with workspaces of at most kWorkspaceBytes for a tuner to time: at most
+  /// `limit` of each library that can compute the shape, best guess first, the plan's own library
+  /// first. Empty if there are none.
   std::vector<MatmulCandidate> candidates(int limit, const char* where) const;
-  /// The algorithm as a candidate; nullopt if its library cannot compute this shape with it in a
-  /// workspace of kWorkspaceBytes. The bytes may come from an untrusted file.
+  /// Returns the algorithm as a candidate; nullopt if its library is unknown, excluded by
+  /// HIRGEN_GEMM, or cannot compute this shape with the algorithm in a workspace of
+  /// kWorkspaceBytes. The bytes may come from an untrusted file.
   std::optional<MatmulCandidate> check(const GemmAlgorithm& algorithm) const;
   /// Uses `candidate`, a result of candidates() or check(), for all later calls.
   void use(const MatmulCandidate& candidate, PlanSource by);
@@ -145,17 +146,17 @@ struct MatmulPlan : GemmCall {
  private:
   void take(const MatmulCandidate& candidate, PlanSource by);
   void take_first(const char* where);
-  /// The method of a library; null if the plan has none for this shape.
+  /// Returns the method of a library; null if the plan has none for this shape.
   GemmMethod* method_of(const std::string& library) const;
 
   MatmulShape shape_;
-  std::vector<std::unique_ptr<GemmMethod>> methods_;  // one for each library that may compute it
+  std::vector<std::unique_ptr<GemmMethod>> methods_;  // one for each library that can be used
   GemmMethod* method_ = nullptr;                      // the one in use
   GemmAlgorithm algorithm_;
   PlanBook* book_ = nullptr;  // null if the plan is in no book
 };
 
-/// MatmulPlan::run(). Emitted programs call it by this name if the shape packs, so that their text
+/// Calls plan.run(). Emitted programs use this function if the shape packs, so that their text
 /// shows the packing.
 inline void packed_gemm(cublasLtHandle_t /*cublas*/, const MatmulPlan& plan, const void* a,
                         const void* b, const void* added, void* c, void* workspace,
@@ -163,11 +164,11 @@ inline void packed_gemm(cublasLtHandle_t /*cublas*/, const MatmulPlan& plan, con
   plan.run(a, b, added, c, workspace, stream, where);
 }
 
-/// The largest workspace of an algorithm. Each of several GEMMs that run at the same time needs a
-/// separate one.
+/// The size in bytes of the largest workspace of an algorithm. GEMMs that run at the same time need
+/// separate workspaces.
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
 inline constexpr float kOne = 1.0F;   ///< alpha
-inline constexpr float kZero = 0.0F;  ///< beta without an addend; with one it is kOne
+inline constexpr float kZero = 0.0F;  ///< beta without an addend; kOne is beta with an addend
 
 }  // namespace hirgen

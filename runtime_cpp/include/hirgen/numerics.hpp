@@ -1,5 +1,6 @@
-// The arithmetic of one element: conversions and functions, in fp32. The kernels and
-// the reference both use these, so on one device they agree bit for bit.
+// The arithmetic of one element: conversions and functions, in fp32. Kernels and the reference both
+// use these functions, so on one device each function gives the same bits in both. In a fused
+// kernel, the compiler may contract a product and a sum to an FMA.
 #pragma once
 
 #include <cmath>
@@ -18,20 +19,21 @@ HG_HOST_DEVICE inline float widen(T x) {
   return static_cast<float>(x);
 }
 
-/// Rounds to the element type, to nearest even. For an integer type, x must be a whole number.
+/// Rounds x to the element type, to nearest even. For an integer type, x must be a whole number. An
+/// 8-bit type saturates at its largest number.
 template <typename T>
 HG_HOST_DEVICE inline void narrow(float x, T& out) {
   out = static_cast<T>(x);
 }
 
-/// W adjacent elements, at a multiple of their size, but of 16 bytes if they have more.
+/// W adjacent elements, aligned to their total size, but to 16 bytes if that is larger.
 template <typename T, int W>
 struct alignas(sizeof(T) * W < 16 ? sizeof(T) * W : 16) Pack {
   T value[W];
 };
 
-/// Checks an address before an access of `bytes` bytes. A GPU faults if the address is not a
-/// multiple of the size, so the CPU device does too.
+/// On the CPU device, fails if the address is not a multiple of `bytes`, as an access of this size
+/// does on a GPU. Does nothing on a GPU.
 HG_HOST_DEVICE inline void aligned_access([[maybe_unused]] const void* address,
                                           [[maybe_unused]] size_t bytes) {
 #ifdef HIRGEN_CPU_DEVICE
@@ -39,8 +41,9 @@ HG_HOST_DEVICE inline void aligned_access([[maybe_unused]] const void* address,
 #endif
 }
 
-/// The W elements at an address, for one access. Kernels use this function for all such accesses to
-/// tensors.
+/// Returns the W elements at an address, which has the alignment of Pack<T, W>. Kernels use this
+/// function, load_as() or store_pack() for all accesses to several elements of a tensor, so that
+/// the CPU device checks the alignment.
 template <int W, typename T>
 HG_HOST_DEVICE inline auto& pack_at(T* data) {
   using Plain = Pack<std::remove_const_t<T>, W>;
@@ -58,7 +61,7 @@ HG_HOST_DEVICE inline void widen_all(const Pack<T, W>& pack, float (&x)[W]) {
   constexpr bool kPairs = false;
 #endif
   if constexpr (kPairs) {
-    // A bf16 is the upper half of a float. Otherwise, the compiler would first split each pair.
+    // A bf16 is the upper half of a float. For elements, the compiler would first split each pair.
     uint32_t pairs[W / 2];
     memcpy(pairs, &pack, sizeof(pairs));
     HG_UNROLL
@@ -70,8 +73,9 @@ HG_HOST_DEVICE inline void widen_all(const Pack<T, W>& pack, float (&x)[W]) {
   }
 }
 
-/// Writes a pack to an aligned address in one access. In a loop, the compiler would write each
-/// element separately, which takes several times as long over links between GPUs.
+/// Writes a pack to an address with its alignment. A pack of 16 bytes is written in one access. In
+/// a loop, the compiler would otherwise write each element separately, which takes several times as
+/// long over links between GPUs.
 template <typename T, int W>
 HG_HOST_DEVICE inline void store_pack(T* data, const Pack<T, W>& pack) {
 #ifdef __CUDA_ARCH__
@@ -85,14 +89,14 @@ HG_HOST_DEVICE inline void store_pack(T* data, const Pack<T, W>& pack) {
   pack_at<W>(data) = pack;
 }
 
-/// x = W elements from element `at` on; for W > 1 the address is 16-byte aligned.
+/// x = W elements of type T from element `at` on; their address has the alignment of Pack<T, W>.
 template <typename T, int W>
 HG_HOST_DEVICE inline void load_as(const void* data, int64_t at, float (&x)[W]) {
   const auto pack = pack_at<W>(static_cast<const T*>(data) + at);
   widen_all(pack, x);
 }
 
-/// The inverse of load_as(): rounds to T.
+/// Stores x, rounded to T, to W elements from element `at` on, with the alignment of load_as().
 template <typename T, int W>
 HG_HOST_DEVICE inline void store_as(void* data, int64_t at, const float (&x)[W]) {
   Pack<T, W> pack;
@@ -113,7 +117,7 @@ HG_HOST_DEVICE inline void load(const void* data, DType type, int64_t at, float 
   __builtin_unreachable();  // every type is a row
 }
 
-/// One element.
+/// Returns element `at`.
 HG_HOST_DEVICE inline float load(const void* data, DType type, int64_t at) {
   float x[1];
   load(data, type, at, x);
@@ -133,7 +137,7 @@ HG_HOST_DEVICE inline void store(void* data, DType type, int64_t at, const float
   __builtin_unreachable();  // every type is a row
 }
 
-/// round_to for one element type.
+/// Returns x rounded to T, as a float.
 template <typename T>
 HG_HOST_DEVICE inline float round_as(float x) {
   T element;
@@ -141,7 +145,7 @@ HG_HOST_DEVICE inline float round_as(float x) {
   return widen(element);
 }
 
-/// x after it was stored as `type` and loaded again; x itself for integer types.
+/// Returns x as it is after it was stored as `type` and loaded again; x itself for integer types.
 HG_HOST_DEVICE inline float round_to(DType type, float x) {
   switch (type) {
 #define HG_CASE(enumerator, name, element, ...) \
@@ -154,7 +158,8 @@ HG_HOST_DEVICE inline float round_to(DType type, float x) {
   }
 }
 
-/// a / b to two units in the last place.
+/// Returns a / b to two units in the last place, if the size of b is from 2^-126 to 2^126. For
+/// larger finite b, a GPU returns 0.
 HG_HOST_DEVICE inline float quotient(float a, float b) {
 #ifdef __CUDA_ARCH__
   return __fdividef(a, b);
@@ -163,8 +168,8 @@ HG_HOST_DEVICE inline float quotient(float a, float b) {
 #endif
 }
 
-/// A divisor of many numbers, with its reciprocal: one division for all of them. Each quotient has
-/// the bits of x / value.
+/// A divisor of many numbers, with its reciprocal, so that most quotients need no division. Each
+/// quotient has the bits of x / value.
 struct Divisor {
   float value;
   float reciprocal;  // NaN if the divisor is outside of 2^-32 to 2^32 in size, or NaN
@@ -174,11 +179,12 @@ struct Divisor {
     if (!(size >= 0x1p-32F && size <= 0x1p32F)) reciprocal = NAN;
   }
 
-  /// x / value. The remainder of the first quotient is exact if no number in it is near the
-  /// subnormal ones. It then corrects the quotient to the one that is correctly rounded, since the
-  /// reciprocal is (Brisebarre, Muller and Raina, "Accelerating correctly rounded floating-point
-  /// division when the divisor is known in advance"). Kernels that only move data else have few
-  /// instructions to spare, so one comparison finds the quotients for which that holds.
+  /// Returns x / value. Computes a first quotient q by the reciprocal, and corrects q by its
+  /// remainder. The remainder is exact unless a number in it is near the subnormal numbers, and the
+  /// reciprocal is correctly rounded. Then the corrected quotient is correctly rounded, too
+  /// (Brisebarre, Muller and Raina, "Accelerating correctly rounded floating-point division when
+  /// the divisor is known in advance"). The size of q alone shows where this holds: kernels at
+  /// memory bandwidth have few instructions to spare. Elsewhere, the function divides.
   HG_HOST_DEVICE float divides(float x) const {
     const float q = x * reciprocal, size = fabsf(q);
     if (size >= 0x1p-64F && size < 0x1p64F) return fmaf(fmaf(-q, value, x), reciprocal, q);
@@ -186,17 +192,17 @@ struct Divisor {
   }
 };
 
-/// x minus the nearest multiple of 2 pi, for |x| below 400,000.
+/// Returns x minus the nearest multiple of 2 pi, for |x| below 400,000.
 HG_HOST_DEVICE inline float within_turn(float x) {
   const float turns = rintf(x * 0.15915494F);
-  // The first part of 2 pi has eight bits: its multiples are exact.
+  // 2 pi is the sum of three parts. The first one has eight bits, so its multiples are exact.
   const float rest = fmaf(turns, -0.00193530717F, fmaf(turns, -6.28125F, x));
   return fmaf(turns, -1.0253131e-11F, rest);
 }
 
-/// x[j] = sin(x[j]), or cos(x[j]); on a GPU within 5e-7. Between -pi and pi the GPU's fast
-/// functions are accurate enough, and take a fifth of the time. One branch decides for all x: more
-/// branches would separate the reads of a row.
+/// x[j] = sin(x[j]), or cos(x[j]); on a GPU with an absolute error below 5e-7. Between -pi and pi
+/// the GPU's fast functions are accurate enough, and take a fifth of the time. One branch decides
+/// for all x: more branches would separate the reads of a row.
 template <bool Sine, int W>
 HG_HOST_DEVICE inline void turn(float (&x)[W]) {
 #ifdef __CUDA_ARCH__
@@ -210,7 +216,8 @@ HG_HOST_DEVICE inline void turn(float (&x)[W]) {
   for (float& v : x) v = Sine ? sinf(v) : cosf(v);
 }
 
-/// exp(-x^2 / 2), to two units in the last place. On a GPU, 0 instead of subnormal results.
+/// Returns exp(-x^2 / 2), with a relative error below 3e-7 + 6e-8 x^2. On a GPU, 0 instead of
+/// subnormal results.
 HG_HOST_DEVICE inline float bell(float x) {
   const float exponent = x * x * -0.72134752044448170F;
 #ifdef __CUDA_ARCH__
@@ -222,9 +229,9 @@ HG_HOST_DEVICE inline float bell(float x) {
 #endif
 }
 
-/// The normal distribution function at x, given bell(x). The error is below 3e-7, five ulps of a
-/// value just below 1. For one tail it is bell(x) times a polynomial of 1 / (1 + p |x|) (Abramowitz
-/// and Stegun, 7.1.26), half as much work as erff.
+/// Returns the normal distribution function at x, given bell(x). The absolute error is below 3e-7,
+/// five ulps of a value just below 1. The smaller tail is bell(x) times a polynomial of 1 / (1 + p
+/// |x|) (Abramowitz and Stegun, 7.1.26), half as much work as erff.
 HG_HOST_DEVICE inline float normal_below(float x, float bell) {
   const float t = quotient(1.0F, 1.0F + 0.23164190F * fabsf(x));
   float tail = 0.53070271F;
@@ -236,19 +243,21 @@ HG_HOST_DEVICE inline float normal_below(float x, float bell) {
   return x > 0.0F ? 1.0F - tail : tail;
 }
 
-/// The derivative of gelu: the normal distribution function plus x times the normal density.
+/// Returns the derivative of gelu: the normal distribution function plus x times the normal
+/// density.
 HG_HOST_DEVICE inline float gelu_grad(float x) {
   const float density = bell(x);
   return normal_below(x, density) + x * 0.39894228040143268F * density;
 }
 
-/// The derivative of silu.
+/// Returns the derivative of silu.
 HG_HOST_DEVICE inline float silu_grad(float x) {
   const float s = quotient(1.0F, 1.0F + expf(-x));
   return s * (1.0F + x * (1.0F - s));
 }
 
-/// The smallest power of two that is not below a positive x; x itself if it is 0 or NaN.
+/// Returns the smallest normal power of two that is not below a positive x (infinity above 2^127);
+/// x itself if it is 0 or NaN.
 HG_HOST_DEVICE inline float ceil_pow2(float x) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof(bits));
@@ -258,19 +267,19 @@ HG_HOST_DEVICE inline float ceil_pow2(float x) {
   return x;
 }
 
-/// (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2: gelu_tanh(x) divided by x.
+/// Returns (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2: gelu_tanh(x) divided by x.
 HG_HOST_DEVICE inline float gelu_tanh_share(float x) {
   return quotient(1.0F, 1.0F + expf(-x * (1.5957691216F + 0.0713548163F * x * x)));
 }
 
-/// The derivative of gelu_tanh.
+/// Returns the derivative of gelu_tanh.
 HG_HOST_DEVICE inline float gelu_tanh_grad(float x) {
   const float s = gelu_tanh_share(x);
   return s + x * s * (1.0F - s) * (1.5957691216F + 0.2140644488F * x * x);
 }
 
-/// x[j] = fn(x[j]). gelu is the exact form, x/2 (1 + erf(x / sqrt 2)); gelu_tanh is the tanh form.
-/// NaN stays NaN.
+/// x[j] = fn(x[j]). gelu is x/2 (1 + erf(x / sqrt 2)), by normal_below(); gelu_tanh is the tanh
+/// form. NaN stays NaN.
 template <int W>
 HG_HOST_DEVICE inline void apply(UnaryFn fn, float (&x)[W]) {
   const float by = fn.by;
@@ -287,7 +296,7 @@ HG_HOST_DEVICE inline void apply(UnaryFn fn, float (&x)[W]) {
   }
 }
 
-/// The larger of the two; NaN if either is NaN (fmaxf would hide it).
+/// Returns the larger number; NaN if either is NaN (fmaxf would return the other).
 HG_HOST_DEVICE inline float larger(float a, float b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));  // one instruction
@@ -296,7 +305,7 @@ HG_HOST_DEVICE inline float larger(float a, float b) {
   return a > b || a != a ? a : b;
 #endif
 }
-/// The smaller of the two; NaN if either is NaN.
+/// Returns the smaller number; NaN if either is NaN.
 HG_HOST_DEVICE inline float smaller(float a, float b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm("min.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
@@ -334,7 +343,7 @@ HG_HOST_DEVICE inline void apply(ReduceFn fn, float (&sum)[W], const float (&x)[
   }
 }
 
-/// The result of a reduction of no elements.
+/// Returns the result of a reduction of no elements.
 HG_HOST_DEVICE inline float identity_of(ReduceFn fn) {
   switch (fn) {
 #define HG_CASE(enumerator, name, function, identity) \

@@ -1,5 +1,5 @@
 // A parallel loop for both devices: a grid-stride kernel on a GPU, a sequential loop on a stream of
-// the CPU device. Include this from .cu files only, which are compiled for the device.
+// the CPU device. Include this only in .cu files, which are compiled for the device.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,7 +16,8 @@ namespace hirgen {
 
 #ifdef __CUDACC__
 
-/// Calls f(i) for i in [0, n), i = global thread index + a multiple of the grid's size.
+/// Calls f(i) for each i in [0, n) that is this thread's index in the grid plus a multiple of the
+/// grid's number of threads.
 template <typename F>
 __global__ void parallel_for_kernel(int64_t n, F f) {
   const int64_t step = thread_of_grid(gridDim.x, blockDim.x, 0);
@@ -25,16 +26,16 @@ __global__ void parallel_for_kernel(int64_t n, F f) {
 
 #endif
 
-/// Enqueues f(i) for every i in [0, n) on `stream`, in no particular order. F is a
-/// functor with a HG_HOST_DEVICE operator()(int64_t) const; it is copied. `where` is the
-/// spec position for errors and must outlive the program, as a literal does.
+/// Enqueues f(i) for every i in [0, n) on `stream`, in no particular order; nothing if n <= 0. F is
+/// a functor with a HG_HOST_DEVICE operator()(int64_t) const; f is copied. `where` is the spec
+/// position for errors and must outlive the program, as a literal does.
 template <typename F>
 void parallel_for(int64_t n, cudaStream_t stream, const char* where, F f) {
   if (n <= 0) return;
   const TracedCall traced(TraceKind::kKernel, "kernel", stream, where);
 #ifdef __CUDACC__
   constexpr int64_t kThreads = 256;
-  constexpr int64_t kMaxBlocks = int64_t{1} << 20;  // the grid-stride loop does the rest
+  constexpr int64_t kMaxBlocks = int64_t{1} << 20;  // for larger n, threads loop
   const int64_t blocks = std::min((n + kThreads - 1) / kThreads, kMaxBlocks);
   parallel_for_kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(n, f);
   HG_CHECK(cudaGetLastError(), where);

@@ -15,14 +15,14 @@ namespace hirgen {
 
 /// out = the sum of the partial sums of all ranks. One kernel waits for the ready flags of all
 /// peers, adds in fp32 in rank order, and rounds once. It stores the result in `out` and in the
-/// memory of the peers that store() added, then sets the done flags. If there are more flags than
-/// one kernel takes, separate kernels wait for them and set them.
+/// memory of the peers that store() added, then sets the done flags. On the CPU device, or if there
+/// are more flags than one kernel can take, separate kernels wait for the flags and set them.
 ///
 /// The kernel may occupy all SMs, also while it waits. So kernels of this GPU that peers wait for
-/// must finish before it starts, or they may find no SM. Stream memory operations and copy engines
-/// need no SM, so ready flags may be set on another stream. hirgen verify warns of kernels that may
-/// wait for each other in this way, such as flags that a CUDA graph sets by a kernel on the copy
-/// stream.
+/// must finish before the reduction starts, or they may find no SM. Stream memory operations and
+/// copy engines need no SM, so ready flags may be set on another stream. hirgen verify warns of
+/// kernels that may wait for each other in this way, such as the kernel with which a CUDA graph
+/// sets flags on the copy stream.
 class PeerReadReduction {
  public:
   /// `local` is the partial sum of `rank`, which is this rank. All partial sums and the result have
@@ -34,8 +34,9 @@ class PeerReadReduction {
   void add(int64_t rank, const void* partial_sum, int64_t elements, const TransferFlags& flags);
   /// Also stores the result in memory of a peer, or in the next sub-chunk of that memory.
   void store(int64_t rank, void* target, int64_t elements, const TransferFlags& flags);
-  /// Launches the reduction on `stream`. Each partial sum has `elements` elements; throws
-  /// Error(kInternal) otherwise. `where` is the spec position, a string that outlives the program.
+  /// Launches the reduction on `stream`. Throws Error(kInternal) if a partial sum or a target does
+  /// not have `elements` elements, if there are more than 64 ranks, or for an integer or 8-bit
+  /// type. `where` is the spec position, a string that outlives the program.
   void submit(void* out, int64_t elements, cudaStream_t stream, const char* where);
 
  private:
@@ -43,7 +44,7 @@ class PeerReadReduction {
   struct RankMemory {
     int64_t rank;
     const void* memory;
-    int64_t elements;  // so far
+    int64_t elements;  // of all sub-chunks so far
   };
   void extend(std::vector<RankMemory>& all, int64_t rank, const void* memory,
               int64_t elements) const;

@@ -9,7 +9,8 @@
 
 namespace hirgen {
 
-/// Maps local to global indices of elements. Both are row-major over the logical axes.
+/// Maps indices of elements in the shard (local) to indices in the whole tensor (global). Both are
+/// row-major over the logical axes.
 struct Placement {
   int64_t base = 0;  ///< global index of the shard's first element
   Walk<1> walk;      ///< over the local extents, with the whole tensor's strides
@@ -21,7 +22,8 @@ struct Placement {
   }
 };
 
-/// The placement of `desc`; throws Error(kInternal) for more than kMaxAxes axes.
+/// Returns the placement of this rank's shard of `desc`; throws Error(kInternal) for more than
+/// kMaxAxes axes.
 inline Placement placement_of(const TensorDesc& desc) {
   if (desc.axes.size() > static_cast<size_t>(kMaxAxes)) {
     throw Error(Code::kInternal, desc.where + ": " + desc.name + " has more than " +

@@ -1,4 +1,4 @@
-// The interface of an emitted program to the runtime's driver and C ABI.
+// The interface between an emitted program and the runtime's driver and C ABI.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,31 +23,33 @@ class Program {
   virtual ~Program() = default;
   /// Issues one call on the caller's stream with the caller's device pointers, in the order of
   /// ProgramTable::tensors (inputs, then outputs). Does not wait for the GPU; blocks the host only
-  /// to share new buffers with other ranks (Peers::share_for_call).
+  /// to share new buffers with other ranks (Peers::share_for_call, Peers::prepare).
   virtual void run(cudaStream_t caller, const std::vector<void*>& tensors) = 0;
 };
 
-/// One GEMM of the program on one rank, for the columns M, N, K and TFLOP/s of the report.
+/// The size of one GEMM of the program on one rank, for the columns M, N, K and TFLOP/s of the
+/// report. If the GEMM is in a loop, m is the sum over all iterations.
 struct GemmInfo {
   int64_t m, n, k, batch;
 };
 
-/// All constants of a program.
+/// The constants of an emitted program.
 struct ProgramInfo {
   std::string name;
   std::string spec;    ///< base name of the spec
-  std::string digest;  ///< of calls.txt; the start fails unless all ranks have the same
+  std::string digest;  ///< hash of the emitted calls.txt; must be the same on all ranks
   int mesh_size = 1;
   std::vector<GemmInfo> gemms;
-  /// Kind, mesh axis and mesh of every communication: "allgather x", "sendrecv x of left".
+  /// Kind, mesh axis and mesh of every communication, without the mesh if it holds all ranks:
+  /// "allgather x", "sendrecv x of left".
   std::vector<std::string> communications = {};
   /// Bytes of the largest communication in a call, counted as in nccl-tests: for a collective, the
   /// whole tensor; for sends and receives, the bytes that one rank receives, without the local
   /// shard.
   int64_t bytes = 0;
   std::string largest = {};    ///< kind of that communication: "allgather"; empty for none
-  int team_size = 1;           ///< number of its ranks, often those along one mesh axis
-  std::string transport = {};  ///< of ProgramTable::create: "nccl", "ipc-get" or "ipc-put"
+  int team_size = 1;           ///< number of ranks of that communication
+  std::string transport = {};  ///< of ProgramTable::create: "nccl", "ipc-get", "ipc-put"
   bool graph = false;          ///< each call launches one CUDA graph
   /// Parameters of the spec by name, with the values of this program; for the JSON report.
   std::vector<std::pair<std::string, int64_t>> parameters = {};
@@ -56,11 +58,11 @@ struct ProgramInfo {
 /// The entry points of an emitted program, for the driver and the C ABI.
 struct ProgramTable {
   ProgramInfo info;
-  /// The tensors as `rank` sees them: inputs first.
+  /// Returns the tensors as `rank` sees them: inputs first.
   std::vector<TensorDesc> (*tensors)(int rank);
   std::unique_ptr<Program> (*create)(Context& context);
-  /// Computes the operations of the model, one by one, on whole tensors. The check compares the
-  /// outputs with these results.
+  /// Computes the operations of the spec, one by one, on whole tensors. The check compares the
+  /// program's outputs with these results.
   void (*reference)(Reference& reference);
   /// Computes the tensors that a forward pass saves, before `reference`; null if there are none.
   void (*saved)(Reference& reference) = nullptr;
@@ -83,7 +85,8 @@ bool is_captured(cudaStream_t caller, const ProgramInfo& info);
 void run_call(Context& context, Program& program, cudaStream_t caller,
               const std::vector<void*>& tensors, bool captured);
 
-/// main() of an emitted program: options, inputs, check, timing, report. Returns the exit code.
+/// main() of an emitted program: reads the options, fills inputs, checks, times and reports.
+/// Returns the exit code.
 int run_main(int argc, char** argv, const ProgramTable& table);
 
 }  // namespace hirgen

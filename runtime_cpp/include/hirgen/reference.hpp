@@ -1,4 +1,4 @@
-// The oracle of the check: one rank computes the operations of the model, one by one, on whole
+// The reference of the check: each rank computes the operations of the spec, one by one, on whole
 // tensors, with simple kernels. Values are fp32. Each result is rounded to its element type, as in
 // the program under test.
 #pragma once
@@ -17,8 +17,8 @@ struct AttentionKind {
   bool causal = false;
   int64_t window = 0;
   float scale = 1;
-  /// For queries with a leading axis that keys lack: true if it counts blocks of heads, false for
-  /// blocks of rows.
+  /// If queries have a leading axis that keys lack: true if that axis counts blocks of heads, false
+  /// if it counts blocks of rows.
   bool split_heads = false;
 };
 
@@ -27,21 +27,23 @@ struct GradNames {
   const char *q, *k, *v;
 };
 
-/// Evaluates the model. Operands and results are names of tensors; shapes are logical, over the
-/// shards of all ranks.
+/// Evaluates the operations of a spec. Operands and results are names of tensors; shapes are those
+/// of whole tensors, over all ranks.
 class Reference {
  public:
   virtual ~Reference() = default;
   using Shape = std::vector<int64_t>;
 
-  /// The inputs are defined before. Each function defines `out`, from tensors that are already
-  /// defined. set() makes `out` equal to `in`; if `out` is a saved input that was loaded from a
-  /// file, it keeps its value.
+  /// Each function defines `out` (or its other results) from tensors that are already defined, and
+  /// rounds to `dtype` if it has this parameter. The inputs are defined before the first call.
+  /// set() makes `out` equal to `in`; but if `out` is an input that was loaded from a file, set()
+  /// keeps its value.
   virtual void set(const char* out, const char* in) = 0;
   virtual void matmul(const char* out, const char* a, const char* b, DType dtype) = 0;
   /// `bias` may be null.
   virtual void linear(const char* out, const char* x, const char* w, const char* bias,
                       DType dtype) = 0;
+  /// Inserts an axis of one element before `axis`, which later operations broadcast.
   virtual void broadcast(const char* out, const char* in, int axis) = 0;
   virtual void permute(const char* out, const char* in, const std::vector<int>& perm) = 0;
   virtual void reshape(const char* out, const char* in, const Shape& shape) = 0;
@@ -49,10 +51,11 @@ class Reference {
   virtual void slice(const char* out, const char* in, int axis, int64_t start, int64_t extent) = 0;
   /// Concatenates tensors along an axis.
   virtual void concat(const char* out, const std::vector<const char*>& in, int axis) = 0;
-  /// The rows of `table` whose numbers are in `ids`, and zeros for numbers without a row. `first`,
-  /// unless null, has the number of the first row of each block; its axes come before the rows.
+  /// The rows of `table` whose numbers are in `ids`, and zeros for numbers without a row. Unless
+  /// `first` is null, `table` has blocks of rows: the axes of `first`, which holds the number of
+  /// each block's first row, are the leading axes of `table`.
   virtual void gather(const char* out, const char* table, const char* ids, const char* first) = 0;
-  /// 0, 1, ..., extent - 1.
+  /// The numbers 0, 1, ..., extent - 1.
   virtual void positions(const char* out, int64_t extent) = 0;
   /// `logs`, the log-sum-exp of each query's scores, may be null.
   virtual void attention(const char* out, const char* logs, const AttentionKind& kind,

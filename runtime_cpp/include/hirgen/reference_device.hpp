@@ -1,4 +1,4 @@
-// The oracle on the device: whole tensors in fp32, one plain kernel per operation.
+// The reference on a device: whole tensors in fp32, and simple kernels for each operation.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,14 +17,15 @@
 
 namespace hirgen {
 
-/// Evaluates the model on one device, in order on one stream. Freeing a tensor, dropout, upload()
-/// and the computation of bounds wait for the stream. A tensor that is defined again with the same
-/// size keeps its memory, so that repeated checks allocate once. Throws Error(kInternal) for
-/// operands of wrong shapes, which the model excludes, and Error(kEnvironment) without enough
-/// memory.
+/// Evaluates operations on one device, in order on one stream. The host waits for the stream to
+/// free a tensor, in dropout() and upload(), and to compute bounds. A tensor that is defined again
+/// with the same size keeps its memory, so that repeated checks allocate once. Functions throw
+/// Error(kInternal) for undefined operands or wrong shapes, Error(kEnvironment) if there is too
+/// little memory, and Error(kUsage) for a matmul that is too large for one grid.
 class DeviceReference final : public Reference {
  public:
-  /// If `ranks` is positive, it also computes error bounds for programs on that number of ranks.
+  /// If `ranks` is positive, the reference also computes error bounds for programs on this number
+  /// of ranks.
   explicit DeviceReference(cudaStream_t stream, int ranks = 0) : stream_(stream), ranks_(ranks) {}
 
   /// Defines an input by the rule of fill_integers.
@@ -38,10 +39,10 @@ class DeviceReference final : public Reference {
   /// A defined tensor: fp32, row-major, on the device. Valid until it is defined again, or this
   /// object is destroyed.
   const float* data(const std::string& name) const { return found(name.c_str()).data.get(); }
-  /// Bounds of the distance of correct elements, stored as `dtype`, from data(). Null: correct
-  /// elements are equal to it.
+  /// Returns bounds, by element, of the distance between data() and a correct program's result,
+  /// which is stored as `dtype`. Null: correct results are equal to data(). Waits for the stream.
   const float* bounds(const std::string& name, DType dtype);
-  /// The logical shape of a defined tensor, without reduction axes.
+  /// The shape of a defined tensor over all ranks.
   const Shape& shape(const std::string& name) const { return found(name.c_str()).shape; }
 
   void set(const char* out, const char* in) override;
@@ -70,55 +71,58 @@ class DeviceReference final : public Reference {
  private:
   struct Tensor {
     Shape shape;
-    std::shared_ptr<float> data;       ///< shared by set() and reshape(), which do not copy
-    bool narrow = false;               ///< numbers of 8 bits
-    std::optional<int64_t> seed = {};  ///< an uploaded int64; fp32 would keep only 24 bits
-    // For bounds. Null: the elements do not depend on rounding.
+    std::shared_ptr<float> data;       ///< set() and reshape() share it instead of a copy
+    bool narrow = false;               ///< the element type has 8 bits
+    std::optional<int64_t> seed = {};  ///< of an uploaded int64; fp32 keeps only 24 bits
+    // The members below are for bounds. bound: by element; null: no element depends on rounding.
     std::shared_ptr<float> bound = {};
     std::shared_ptr<float> other = {};  ///< elements of a second evaluation, rounded differently
-    bool rounds = false;                ///< to 16 bits, here or in an earlier operation
+    bool rounds = false;                ///< to 16 or 8 bits, here or in an earlier operation
     /// Rounding decides between branches of the computation, so `other` may not show the size of
     /// the errors.
     bool jumps = false;
-    int64_t samples = 0;  ///< elements with independent errors; the others repeat these
-    bool tight = false;   ///< bounds have been lowered as far as `other` allows
+    int64_t samples = 0;  ///< number of elements with independent errors; others repeat these
+    bool tight = false;   ///< tighten() has lowered the bounds
 
     const float* again() const { return (other ? other : data).get(); }
   };
   const Tensor& found(const char* name) const;
   using Arrays = std::vector<const float*>;
-  /// Allocates `bound` and `other` of a result; the caller fills them. A result that `repeats` has
-  /// elements of the operands.
+  /// Prepares the bounds of a result: sets `bound` to 0, allocates `other`, which the caller fills,
+  /// and sets `rounds`, `jumps` and `samples`. `repeats`: elements of the result are elements of
+  /// the operands.
   Tensor& bounded(const char* out, const std::vector<Tensor>& operands, DType dtype,
                   bool repeats = false);
-  /// Defines a tensor by copying elements of others: copy(to, arrays) gets one array of each
-  /// operand. It is called for elements, bounds and second evaluations.
+  /// Defines a tensor by copying elements of other tensors: copy(to, arrays) gets one array of each
+  /// operand. move() calls it for elements, and if there are bounds also for bounds and second
+  /// evaluations.
   void move(const char* out, const std::vector<Tensor>& in, const Shape& shape,
             const std::function<void(float*, const Arrays&)>& copy);
-  /// The largest relative error that the bounds of all elements allow; 0 without bounds, or if it
-  /// is 1 or more. Waits for the stream.
+  /// Returns the largest relative error that all elements can have in common by their bounds; 0
+  /// without bounds, or if it is 1 or more. Waits for the stream.
   double common(const Tensor& operand) const;
+  /// Returns whether an element has an infinite bound. Waits for the stream.
   bool unsure(const Tensor& operand) const;
-  /// The relative error of a sum of `terms` terms whose partial sums on the ranks are rounded to
-  /// `dtype`.
+  /// Returns the relative error of a sum of `terms` terms whose partial sums on the ranks are
+  /// rounded to `dtype`; 0 for one term.
   double partial(int64_t terms, DType dtype) const;
   void bound_product(const char* out, const std::vector<Tensor>& operands, bool transposed_b,
                      DType dtype);
-  /// Computes the bounds of the results of attend(arrays, results); `roundings` are the relative
-  /// errors of the operands.
+  /// Computes the bounds of the results of attend(arrays, results). `roundings` are the units in
+  /// the last place of 1, in the operands' types.
   void bound_attention(
       const std::vector<const char*>& out, const std::vector<Tensor>& operands,
       const std::vector<double>& roundings, DType dtype,
       const std::function<void(const Arrays&, const std::vector<float*>&)>& attend);
   void tighten(Tensor& tensor);
-  /// Allocates memory for `name`; the content is undefined.
+  /// Allocates memory for `name`, or reuses its memory of the same size; the content is undefined.
   float* define(const char* name, const Shape& shape);
   std::shared_ptr<float> allocate(int64_t elements, const char* name);
-  /// The operand of a matmul, broadcast to batch axes `batch`.
+  /// Returns the operand of a matmul, broadcast to batch axes `batch`.
   Tensor stretch(const Tensor& operand, Shape batch);
   /// Computes a matmul; broadcasts batch axes. A third operand is the bias.
   void multiply(float* out, std::vector<Tensor> operands, bool transposed_b, DType dtype);
-  /// Defines `out` as that matmul, with its bounds.
+  /// Defines `out` as the result of multiply(), with its bounds.
   void product(const char* out, const std::vector<Tensor>& operands, bool transposed_b,
                DType dtype);
 

@@ -1,10 +1,10 @@
-// The rows that the body of a fused kernel loads, folds and stores. A body is written once, for
-// both kinds of row:
+// The rows that the body of a fused kernel loads, folds (reduces) and stores. A body is a template
+// over the kind of row:
 //
 //   RegisterRow  a thread keeps its elements of the row in registers, so each is read once
-//   StreamedRow  each reduction reads the row again; it may have any length and alignment
+//   StreamedRow  each use reads the row again; it may have any length and alignment
 //
-// Operands are dense, or Scattered over A axes that lead from row to row.
+// Operands are dense, or Scattered: with a stride for each of the A axes of rows.
 //
 // The threads of a block share a row. On the CPU device, one thread processes the whole row.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace hirgen {
 
-/// The T threads of a block that share a row: part of a warp, a warp, or a whole block.
+/// The T threads that share a row: part of a warp, a warp, or a whole block.
 template <int T>
 class Threads {
  public:
@@ -30,7 +30,8 @@ class Threads {
 #endif
   }
 
-  /// Folds the values x of all threads by fn, and returns the result in every thread.
+  /// Folds the values x of all threads by fn, and returns the result in every thread. All T threads
+  /// must call this.
   HG_HOST_DEVICE float fold([[maybe_unused]] ReduceFn fn, float x) {
     if constexpr (T == 1) return x;
 #ifdef __CUDA_ARCH__
@@ -43,8 +44,8 @@ class Threads {
       x = folded(fn, x, __shfl_xor_sync(of_row, x, apart));
     }
     if constexpr (T > 32) {
-      // Two buffers alternate. A thread that writes one of them has passed the barrier of the
-      // previous fold. After that barrier no thread reads this buffer any longer.
+      // Folds alternate between two buffers. A thread that writes a buffer has passed the barrier
+      // of the previous fold. All threads reached that barrier after they read this buffer.
       __shared__ float of_warps[2][T / 32];
       float (&partial)[T / 32] = of_warps[turn_];
       turn_ ^= 1;
@@ -57,7 +58,7 @@ class Threads {
     return x;
   }
 
-  /// fn(a, b).
+  /// Returns fn(a, b).
   HG_HOST_DEVICE static float folded(ReduceFn fn, float a, float b) {
     float x[1] = {a};
     const float y[1] = {b};
@@ -69,9 +70,10 @@ class Threads {
   int turn_ = 0;
 };
 
-/// The place of a row in its operands. row: its number. first: its start in dense operands.
-/// columns: its length. ahead: the distance in elements to the row to prefetch, which this SM
-/// processes next (0: none). at: its index along each of the A axes of Scattered operands.
+/// The place of a row in its operands. row: its number, from 0. first: index of its first element
+/// in dense operands. columns: its length in elements. ahead: the distance in elements to the row
+/// to prefetch, which this SM processes next (0: none). at: its index along each of the A axes of
+/// rows, for Scattered operands.
 template <int A>
 struct RowPlace {
   int64_t row;
@@ -95,7 +97,7 @@ struct RowPlace {
     for (int d = 0; d < A; ++d) sum += at[d] * operand.stride[d];
     return sum;
   }
-  /// The distance between columns, in elements.
+  /// Returns the distance between columns, in elements.
   template <typename V>
   HG_HOST_DEVICE static int64_t step(V* /*data*/) {
     return 1;
@@ -105,7 +107,8 @@ struct RowPlace {
     return operand.stride[A];
   }
 
-  /// An operand that is read again at each use. A dense one is a single row for all rows.
+  /// Returns this row of an operand, which is read again at each use. A dense operand has a single
+  /// row for all rows.
   template <typename V>
   HG_HOST_DEVICE Read<V> along(const V* data) const {
     return {data, 1};
@@ -118,7 +121,7 @@ struct RowPlace {
     return {static_cast<int>(offset(operand)), static_cast<int>(operand.stride[A])};
   }
   HG_HOST_DEVICE Ramp load(const Counted<A>& operand) const { return along(operand); }
-  /// The element for this row of a tensor that has one element for each row.
+  /// Returns the element for this row of an operand that has one element for each row.
   template <typename V>
   HG_HOST_DEVICE float value(const V* data) const {
     return widen(data[row]);
@@ -130,7 +133,7 @@ struct RowPlace {
   HG_HOST_DEVICE float value(const Counted<A>& operand) const {
     return static_cast<float>(offset(operand));
   }
-  /// The single element of an operand, without conversion to float.
+  /// Returns the single element of an operand, without conversion to float.
   HG_HOST_DEVICE static int64_t seed(const Scattered<const int64_t, A>& operand) {
     return *operand.data;
   }
@@ -146,16 +149,15 @@ struct RowPlace {
   }
 };
 
-/// A row, or a tile of one, in registers. Thread t has the W elements from (c T + t) W on, for each
-/// c < C.
+/// A row, or a tile of dense operands, in registers. Thread t has the W elements from (c T + t) W
+/// on, for each c < C.
 template <int W, int C, int T, int A>
 struct RegisterRow : RowPlace<A> {
   Threads<T> threads = {};
   HG_HOST_DEVICE explicit RegisterRow(const RowPlace<A>& place) : RowPlace<A>(place) {}
 
   using RowPlace<A>::load;
-  /// Loads an operand that has all elements of the row. All reads are issued before the first is
-  /// used.
+  /// Loads this row of an operand. All reads are issued before the first element is used.
   template <typename Operand>
   HG_HOST_DEVICE auto load(const Operand& operand) const {
     const auto* from = this->start(operand);
@@ -172,7 +174,7 @@ struct RegisterRow : RowPlace<A> {
     if constexpr (W > 1) fetch_ahead(operand);
     return held;
   }
-  /// Evaluates x once, for several uses.
+  /// Evaluates x once and returns its values, for several uses.
   template <Vector X>
   HG_HOST_DEVICE Kept<W, C> keep(const X& x) const {
     Kept<W, C> kept = {};
@@ -212,7 +214,8 @@ struct RegisterRow : RowPlace<A> {
   }
 
  private:
-  /// Prefetches the next row into the L2 cache, so that memory is busy while this row is computed.
+  /// Prefetches the row at distance `ahead` of a dense operand into the L2 cache, so that memory is
+  /// busy while this row is computed. Does nothing before Hopper.
   template <typename Operand>
   HG_HOST_DEVICE void fetch_ahead([[maybe_unused]] const Operand& operand) const {
 #ifdef __CUDA_ARCH__
@@ -231,8 +234,9 @@ struct RegisterRow : RowPlace<A> {
   HG_HOST_DEVICE bool has(int c) const { return place(c).column < this->columns; }
 };
 
-/// `length` adjacent rows along an axis, from this row on. The body computes operands that do not
-/// depend on the axis once, from this row.
+/// `length` adjacent rows along axis Along of the rows, from this row on. The body computes values
+/// that do not depend on the axis once, from this row. It does not fold: the emitter makes runs
+/// only for kernels without reductions.
 template <typename Row, int Along>
 struct RunOfRows : Row {
   int64_t length;
@@ -248,7 +252,7 @@ struct RunOfRows : Row {
   }
 };
 
-/// A row that is read from memory again at each use, W elements per access.
+/// A row whose operands are read from memory again at each use, W elements per access.
 template <int W, int T, int A>
 struct StreamedRow : RowPlace<A> {
   Threads<T> threads = {};
@@ -260,7 +264,7 @@ struct StreamedRow : RowPlace<A> {
     const auto* from = this->start(operand);
     return Read<std::remove_cvref_t<decltype(*from)>>{from, this->step(operand)};
   }
-  /// Returns x itself: there are too few registers to keep its values.
+  /// Returns x itself, unevaluated: there are too few registers to keep its values.
   template <Vector X>
   HG_HOST_DEVICE X keep(const X& x) const {
     return x;

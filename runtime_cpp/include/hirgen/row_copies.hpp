@@ -1,5 +1,5 @@
-// Copies of matrices that change the distance between rows. They copy operands of GEMMs to rows
-// that begin at multiples of 16 bytes, and results back.
+// Copies of matrices that change the distance between rows: from operands of GEMMs to rows that
+// begin at multiples of 16 bytes, and from results back.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,14 +9,14 @@
 
 namespace hirgen {
 
-/// One copy of `batch` matrices [rows, columns]. Distances are in elements.
+/// A copy of `batch` matrices [rows, columns]. Distances are in elements.
 struct RowCopy {
   void* out;
   const void* in;
   int64_t out_row, in_row;      ///< between rows
   int64_t out_batch, in_batch;  ///< between matrices
   int64_t rows, columns, batch;
-  size_t element;  ///< bytes of one: 2 or 4
+  size_t element;  ///< bytes of an element: 2 or 4
 };
 
 constexpr size_t kMostRowCopies = 4;

@@ -1,17 +1,19 @@
 // Ranks send each other rows in one kernel. Each block of the kernel sends its rows to all peers,
-// and waits for the same rows of each peer. A gather ends there (run()). A sum then computes these
-// rows in the same kernel (rows()). In both cases the data crosses each link once.
+// and waits for the same rows of each peer. A gather ends there (run()). A sum then computes on
+// these rows in the same kernel (rows()). In both cases the data crosses each link once.
 //
-// The rows of a gather are used after the kernel. So a rank sends a row only after the peer has set
-// its ready flag.
+// The rows of a gather are used after the kernel. So a rank sends a row to a peer only after the
+// peer has set the row's ready flag, which says that the peer no longer uses the rows of the
+// previous call.
 //
-// A sum has no ready flags. Each rank has two inboxes instead. Calls alternate between them, and
-// call n sets the done flag of each row and transfer to n. Two inboxes suffice: in call n a rank
-// writes to the inbox that a peer read in call n - 2. It has received the peer's row of call n - 1,
-// so the peer's kernel of call n - 1 has begun, and its kernel of call n - 2 has ended. Only the
-// kernel uses the rows that peers write (hirgen verify). The CPU device exchanges rows by separate
-// operations, with ready flags. These operations are the statements of the program that hirgen
-// verifies. Its calls alternate between the inboxes, too, unless a graph counts them.
+// A sum has no ready flags. Each rank has two inboxes instead. Calls alternate between the inboxes,
+// and call n sets the done flag of each row and transfer to n. Two inboxes suffice: in call n a
+// rank writes to the inbox that a peer read in call n - 2. The rank has received the peer's row of
+// call n - 1, so the peer's kernel of call n - 1 has begun, and its kernel of call n - 2 has ended.
+// hirgen verify checks that only the kernel uses the rows that peers write. The CPU device
+// exchanges rows by separate operations, with ready flags. These operations are the statements of
+// the program that hirgen verifies. Calls on the CPU device also alternate between the inboxes,
+// unless a graph counts them.
 //
 // Blocks wait for blocks of other GPUs, so all blocks of a grid must be resident at the same time.
 // A block announces and sends all of its rows before it waits for rows of its peers. The kernel
@@ -33,12 +35,12 @@
 
 namespace hirgen {
 
-/// The parts of a tensor that a rank sends and receives in one kernel. All have the same number of
-/// rows. An emitted program adds the transfers one by one: announce(), send(), keep() and await()
-/// only describe the exchange, and run() or launch_rows() launches it.
+/// The parts of a tensor that a rank sends and receives in one kernel. All parts have the same
+/// number of rows. An emitted program adds the transfers one by one: announce(), send(), keep() and
+/// await() only describe the exchange, and run() or launch_rows() launches it.
 class RowExchange {
  public:
-  /// The most ranks that exchange parts, without this one.
+  /// The largest number of peers of an exchange. Transfers are numbered 1 to kMostPeers.
   static constexpr int kMostPeers = 15;
 
   /// `shared` is the buffer in which rows arrive; SharedShape::rows is the number of rows of a
@@ -46,33 +48,34 @@ class RowExchange {
   RowExchange(const Shared& shared, size_t row_bytes)
       : shared_(&shared),
         list_{shared.rows(), row_bytes, shared.sequence_number(), shared.calls_of_rows()} {}
-  /// Sets the ready flags of a transfer from `peer`. Throws Error(kInternal) unless 1 <= transfer
-  /// <= kMostPeers; so do send() and await().
+  /// Sets, in the memory of `peer`, the ready flags of a transfer from `peer`. Throws
+  /// Error(kInternal) unless 1 <= transfer <= kMostPeers; so do send() and await().
   void announce(int64_t peer, int64_t transfer);
-  /// Copies `part` to `out`, memory of `peer`, after the peer's ready flags, and sets the done
-  /// flags there.
+  /// Copies `part` to `out`, memory of `peer`, and sets the done flags there. Waits for the peer's
+  /// ready flags first, if there are any.
   void send(void* out, const void* part, int64_t peer, int64_t transfer);
-  /// Adds a copy of the local part to this rank's own inbox. `out` is the address in the first
-  /// inbox; calls that use the second inbox copy to the same place there. A local part that is read
-  /// where it was computed needs no copy.
+  /// Adds a copy of the local part to this rank's inbox. `out` is the address in the first inbox;
+  /// calls that use the second inbox copy to the corresponding address there. A local part that is
+  /// read where it was computed needs no copy.
   void keep(void* out, const void* part) { list_.own = {out, part}; }
   /// Waits for the done flags of a transfer to this rank.
   void await(int64_t transfer) { peer_of(transfer).done_here = shared_->done(flag_of(transfer)); }
-  /// Enqueues the exchange of all rows. `where` is the spec position, a string that outlives the
-  /// program.
+  /// Enqueues the exchange of all rows, with one inbox and ready flags. `where` is the spec
+  /// position, a string that outlives the program.
   void run(cudaStream_t stream, const char* where) const;
   /// Enqueues the exchange as separate operations, as the CPU device does. Rows arrive `inbox`
   /// bytes after the first inbox.
   void submit(cudaStream_t stream, const char* where, size_t inbox = 0) const;
 
-  /// The address in the second inbox that corresponds to `part` in the first one. A local part that
-  /// is computed in the first inbox, from where it is sent, stays there.
+  /// Returns the address in the second inbox that corresponds to `part` in the first inbox. If
+  /// `part` is the local part that is sent, which is computed in the first inbox in every call,
+  /// returns `part`.
   template <typename T>
   const T* second(const T* part) const {
     return part == list_.peer[0].copy.part ? part : part + inbox_bytes() / sizeof(T);
   }
-  /// The exchange for launch_rows(), whose own body reads the first inbox; `body` does the same for
-  /// the second inbox.
+  /// The exchange for launch_rows(). The body that launch_rows() gets reads the first inbox; `body`
+  /// does the same for the second inbox.
   template <typename Body>
   struct Rows {
     const RowExchange& exchange;
@@ -97,8 +100,8 @@ class RowExchange {
     void* out;
     const void* part;
   };
-  /// The copy to a peer, and the addresses of the flags of row 0. The flags of the next rows follow
-  /// in memory.
+  /// The copy to a peer, and the addresses of the flags of row 0 in the peer's memory (there) and
+  /// in this rank's memory (here). The flags of the next rows follow in memory.
   struct Peer {
     Copy copy;
     CUdeviceptr done_there, ready_there, done_here, ready_here;
@@ -107,17 +110,18 @@ class RowExchange {
   struct List {
     int64_t rows;
     size_t row_bytes;
-    SequenceNumber sequence;  ///< on a GPU, the kernel only updates its counter
-    uint32_t* calls;          ///< calls so far, by row
-    size_t inbox_bytes = 0;   ///< between the inboxes; 0: one inbox, with ready flags
+    SequenceNumber sequence;  ///< on a GPU, the kernel uses `calls` and only sets the counter
+    uint32_t* calls;          ///< number of calls so far, by row
+    size_t inbox_bytes = 0;   ///< distance of the inboxes; 0: one inbox, with ready flags
     Copy own = {};            ///< null: the local part is already where it is used
     int peers = 0;
     Peer peer[kMostPeers] = {};
   };
 
  private:
-  /// Runs a block for each i in [0, n) after the exchange of its rows: first(i), or second(i) if
-  /// they arrive in the second inbox. A block has T threads for each of PerBlock rows.
+  /// Enqueues a block for each i in [0, n), which exchanges its rows and then runs first(i), or
+  /// second(i) if the rows arrive in the second inbox. A block has T threads for each of PerBlock
+  /// rows.
   template <int T, int PerBlock, typename Block>
   void launch(const List& list, int64_t n, const Block& first, const Block& second,
               cudaStream_t stream, const char* where) const;
@@ -129,13 +133,14 @@ class RowExchange {
   List list_;
 };
 
-/// The rows of a block, and the start and size in bytes of these rows in a part.
+/// The rows of a block: the first row and their number, and the start and size of these rows in a
+/// part, in bytes.
 struct BlockOfRows {
   int64_t first, count;
   size_t start, bytes;
 };
-/// The rows of block `i`, if each block has `per_block` rows, and the last block the remaining
-/// rows.
+/// Returns the rows of block `i`, if each block has `per_block` of the `rows` rows, and the last
+/// block the remaining rows.
 HG_HOST_DEVICE inline BlockOfRows rows_of(int64_t i, int64_t per_block, int64_t rows,
                                           size_t row_bytes) {
   const int64_t first = i * per_block, left = rows - first;
@@ -146,8 +151,10 @@ HG_HOST_DEVICE inline BlockOfRows rows_of(int64_t i, int64_t per_block, int64_t 
 
 #ifdef __CUDACC__
 
-/// Copies `bytes` bytes of the parts, from byte `first` on, to the inboxes of all ranks, by all
-/// threads of a block. Consecutive copies of one part read it only once.
+/// Copies `bytes` bytes of the parts, from byte `first` on, to the inboxes of all ranks, as
+/// elements of type T. `inbox` is the offset of the inbox in bytes; `me` is the index of this
+/// thread in the block, all of whose threads call this. Consecutive copies of one part read it only
+/// once.
 template <int Threads, typename T>
 __device__ void send_rows(const RowExchange::List& list, size_t first, size_t bytes, size_t inbox,
                           int me) {
@@ -174,7 +181,8 @@ __device__ void send_rows(const RowExchange::List& list, size_t first, size_t by
   }
 }
 
-/// Whether all addresses and the size of a row are multiples of 16 bytes.
+/// Returns whether all addresses, the size of a row and the distance of the inboxes are multiples
+/// of 16 bytes.
 __device__ inline bool copies_vectors(const RowExchange::List& list) {
   size_t address = list.row_bytes | list.inbox_bytes;
   const auto add = [&](const RowExchange::Copy& copy) {
@@ -185,8 +193,8 @@ __device__ inline bool copies_vectors(const RowExchange::List& list) {
   return address % sizeof(uint4) == 0;
 }
 
-/// The flag of thread `me` of a block. There is one flag for each of the block's rows and each
-/// peer; threads without a flag do nothing.
+/// The flag of thread `me` of a block. A block has one flag for each of its rows and each peer. For
+/// threads without a flag, write() and await() do nothing.
 struct ThreadFlags {
   bool any;
   const RowExchange::Peer& peer;
@@ -205,7 +213,8 @@ struct ThreadFlags {
   }
 };
 
-/// Sends the rows of a block, by all of its threads.
+/// Sends the rows of a block, after their ready flags if there are any, and sets their done flags.
+/// All threads of the block call this.
 template <int Threads>
 __device__ void send_block(const RowExchange::List& list, const BlockOfRows& rows, uint32_t call,
                            int me) {
@@ -224,7 +233,8 @@ __device__ void send_block(const RowExchange::List& list, const BlockOfRows& row
   flags.write(flags.peer.done_there, call);
 }
 
-// A block sends all of its rows before it waits for rows of its peers.
+// Exchanges rows, then runs `even` or `odd` on them, by the parity of the call. A block sends all
+// of its rows before it waits for rows of its peers.
 template <int T, int PerBlock, typename Block>
 __global__ void __launch_bounds__(T* PerBlock, 1024 / (T * PerBlock))
     exchange_kernel(const __grid_constant__ Block even, const __grid_constant__ Block odd,
@@ -250,7 +260,7 @@ __global__ void __launch_bounds__(T* PerBlock, 1024 / (T * PerBlock))
     __syncthreads();
     if (me < own.count) list.calls[own.first + me] = call;
     (call % 2 == 0 ? even : odd)(i);
-    // The watchdog reads the number of calls here.
+    // The watchdog reads the number of calls from the counter.
     if (i == 0 && me == 0 && list.sequence.counter != nullptr) {
       *const_cast<uint32_t*>(list.sequence.counter) = call;
     }

@@ -1,4 +1,4 @@
-// Values of one row, for the bodies of fused kernels. In a body, `silu(Zg) * Zu` stands for all
+// Values of one row, for the bodies of fused kernels. In a body, `fn::silu(Zg) * Zu` computes all
 // elements of a thread. It builds an expression, which is evaluated when it is stored or folded, a
 // few columns per step. So registers hold little more than the operands of a row.
 #pragma once
@@ -24,8 +24,8 @@ struct Place {
   int64_t column;
 };
 
-/// Elements in memory, `step` elements apart (0: one element for all columns), which are read at
-/// each use.
+/// Elements in memory that are read at each use. Columns are `step` elements apart (0: one element
+/// for all columns).
 template <typename T>
 struct Read {
   using Expression = void;
@@ -45,7 +45,7 @@ struct Read {
   }
 };
 
-/// The numbers first, first + step, ..., one for each column.
+/// The numbers first, first + step, ..., one for each column, as floats.
 struct Ramp {
   using Expression = void;
   int first;
@@ -62,7 +62,8 @@ struct Ramp {
   }
 };
 
-/// C * Width elements that a thread has read and holds in registers, in their type in memory.
+/// C * Width elements that a thread has read and holds in registers, in the element type T of the
+/// operand.
 template <typename T, int Width, int C>
 struct Held {
   using Expression = void;
@@ -95,20 +96,22 @@ template <typename V>
 concept Expression = requires { typename V::Expression; };
 template <typename V>
 concept Registers = requires { V::kCount; };
-/// A type with a value for each column. A float is one value for the whole row.
+/// A type with a value for each column.
 template <typename V>
 concept Vector = Expression<V> || Registers<V>;
+/// A Vector, or a float: one value for the whole row.
 template <typename V>
 concept Value = Vector<V> || std::same_as<V, float>;
 
-/// Element j of a value.
+/// Returns element j of a value; for a float, the float.
 HG_HOST_DEVICE inline float element_of(float x, int /*j*/) { return x; }
 template <int W>
 HG_HOST_DEVICE inline float element_of(const ThreadVector<W>& x, int j) {
   return x.value[j];
 }
 
-/// W columns of a value.
+/// Returns the W columns of a value at `place`: evaluates an expression, and returns other values
+/// unchanged.
 template <int W, Value V>
 HG_HOST_DEVICE inline auto columns_of(const V& x, Place place) {
   if constexpr (Expression<V>) {
@@ -166,7 +169,7 @@ struct RowQuotient {
   }
 };
 
-/// fn(a).
+/// Returns fn(a), as an expression if `a` is one.
 template <Value A>
 HG_HOST_DEVICE inline auto unary(UnaryFn fn, const A& a) {
   if constexpr (Expression<A>) {
@@ -182,7 +185,8 @@ HG_HOST_DEVICE inline auto unary(UnaryFn fn, const A& a) {
   }
 }
 
-/// fn(a, b). A float operand applies to every column.
+/// Returns fn(a, b), as an expression if an operand is one. A float operand applies to every
+/// column.
 template <Value A, Value B>
 HG_HOST_DEVICE inline auto binary(BinaryFn fn, const A& a, const B& b) {
   if constexpr (Expression<A> || Expression<B>) {
@@ -246,7 +250,7 @@ HG_UNARY_FUNCTIONS(HG_UNARY)
 HG_BINARY_FUNCTIONS(HG_BINARY)
 #undef HG_BINARY
 
-/// Folds over all columns of a row.
+/// The function `name` folds x over all columns of the row.
 #define HG_FOLD(enumerator, name, ...)                     \
   template <typename Row, Vector X>                        \
     requires(!Value<Row>)                                  \

@@ -1,7 +1,7 @@
 // Records the calls of a program for its trace (--trace). A program calls CUDA, NCCL and cuBLASLt
-// by the names of their functions. Within HG_CHECK, the names of functions that put work on a
-// stream refer to the objects below. They report the call to this thread's recorder, if there is
-// one, and call the function.
+// by the names of their functions. Within HG_CHECK, the names in HG_TRACED_CALLS refer to objects
+// of this file. These report the call to this thread's recorder, if there is one, and call the
+// function.
 #pragma once
 
 #include <cublasLt.h>
@@ -27,19 +27,18 @@ enum class TraceKind {
   kFlagWait,
   kEventRecord,
   kEventWait,
-  kGroupStart,  ///< NCCL calls until kGroupEnd begin together; both have no stream
+  kGroupStart,  ///< NCCL calls until kGroupEnd start together; both kinds have no stream
   kGroupEnd,
 };
 
-/// Records the calls of this thread (src/trace/recorder.hpp); null without a trace.
+/// The recorder of this thread's calls (src/trace/recorder.hpp); null without a trace.
 extern constinit thread_local TraceRecorder* trace_recorder;
 
 /// Records one call, from construction to destruction. Does nothing without a trace.
 class TracedCall {
  public:
-  /// `where` is the call's position in the spec, a string that outlives the trace; null: the
-  /// position of the statement that the host is issuing. `event` is the event that a stream records
-  /// or waits for.
+  /// `where` is the label of the statement, a string that outlives the trace; null: host_position.
+  /// `event` is the event that the stream records or waits for; null for other kinds.
   TracedCall(TraceKind kind, const char* name, cudaStream_t stream, const char* where = nullptr,
              cudaEvent_t event = nullptr)
       : kind_(kind), recorder_(trace_recorder) {
@@ -61,8 +60,8 @@ class TracedCall {
   TraceRecorder* recorder_;
 };
 
-/// A traced function under its own name. Its parameters of type cudaStream_t and cudaEvent_t are
-/// the stream and the event of the call.
+/// A function that is traced as `name` when it is called. The arguments of type cudaStream_t and
+/// cudaEvent_t are the stream and the event of the traced call.
 template <TraceKind kind, typename Function>
 struct TracedFunction;
 
@@ -90,7 +89,8 @@ struct TracedFunction<kind, Result(Parameters...)> {
 template <TraceKind kind, typename Function>
 struct Traced : TracedFunction<kind, Function> {};
 
-/// cublasLtMatmul with MatmulPlan::op as its descriptor runs the library that the plan has chosen.
+/// cublasLtMatmul, which with MatmulPlan::op in place of a descriptor runs the library that the
+/// plan has chosen.
 template <>
 struct Traced<TraceKind::kGemm, decltype(::cublasLtMatmul)>
     : TracedFunction<TraceKind::kGemm, decltype(::cublasLtMatmul)> {
@@ -114,8 +114,9 @@ struct Traced<TraceKind::kGemm, decltype(::cublasLtMatmul)>
 
 }  // namespace hirgen
 
-/// The traced functions: all functions with which emitted programs put work on streams. The flag
-/// operations of StreamMemory (flags.hpp) and kernels are traced where they are defined.
+/// The traced functions: the functions of cuBLASLt, CUDA and NCCL with which emitted programs put
+/// work on streams, except cudaGraphLaunch (--trace excludes graphs). The flag operations of
+/// StreamMemory (flags.hpp) and kernels are traced where they are defined.
 #define HG_TRACED_CALLS(EACH)           \
   EACH(kGemm, cublasLtMatmul)           \
   EACH(kCopy, cudaMemcpyAsync)          \

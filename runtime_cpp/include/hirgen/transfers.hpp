@@ -1,14 +1,14 @@
-// Copies between the memories of two GPUs by kernels. They are for transfers so small that starting
-// a copy engine takes longer than the copy.
+// Copies between the memories of two GPUs by kernels, for transfers so small that starting a copy
+// engine takes longer than the copy.
 //
 // One kernel does the work of the copying rank in a transfer: it waits for the ready flag, copies,
 // and sets the done flag in the peer's memory.
 //
-// A kernel that waits occupies SMs, but cannot block the work that it waits for. The peer issues
-// its ready flag before any copy that depends on this rank, so the flag depends only on the peer's
-// GPU. The waiting kernels on that GPU leave most SMs free: a stream runs one kernel after the
-// other, and each kernel has few blocks (kMostBlocks in transfers.cu). Two ranks may share one GPU
-// only with HIRGEN_SHARE_GPU=1.
+// A kernel that waits occupies SMs, but cannot block the work that it waits for. The peer writes
+// its ready flag before any copy that depends on this rank, so the flag depends only on work of the
+// peer's GPU. Waiting kernels on the peer's GPU leave most SMs free: a stream runs one kernel after
+// the other, and each kernel has few blocks (kMostBlocks in transfers.cu). Two ranks can share one
+// GPU only with HIRGEN_SHARE_GPU=1.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -25,11 +25,11 @@ namespace hirgen {
 struct TransferFlags {
   CUdeviceptr ready = 0;       ///< in this rank's memory: the peer's buffer is ready
   CUdeviceptr done = 0;        ///< in the peer's memory: this rank's copy is done
-  uint32_t* blocks = nullptr;  ///< in this rank's memory: blocks that are done; 0 between kernels
+  uint32_t* blocks = nullptr;  ///< in this rank's memory: count of done blocks; 0 between kernels
   SequenceNumber sequence;
 };
 
-/// One transfer: its copy begins when its ready flag is set.
+/// One transfer, whose copy begins when its ready flag is set.
 struct Transfer {
   void* out = nullptr;
   const void* in = nullptr;
@@ -37,12 +37,12 @@ struct Transfer {
   TransferFlags flags;
 };
 
-/// Independent transfers that one kernel copies at the same time. More than 48 take several
-/// kernels.
+/// Independent transfers that kernels copy at the same time: one kernel for each 48 transfers. On
+/// the CPU device, the transfers run one after another.
 class TransferKernel {
  public:
-  /// Adds a transfer. `out` and `in` must not overlap. They need no alignment, but copies are fast
-  /// only if both have the same remainder modulo 16 bytes.
+  /// Adds a transfer. `out` and `in` must not overlap. They need no alignment, but copies are
+  /// fastest if both have the same remainder modulo 16 bytes.
   void add(void* out, const void* in, size_t bytes, const TransferFlags& flags) {
     transfers_.push_back({out, in, bytes, flags});
   }

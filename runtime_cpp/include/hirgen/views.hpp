@@ -1,4 +1,4 @@
-// Index arithmetic of strided views, for kernels, the generation of inputs, and the check.
+// Index arithmetic of strided views, for kernels, for the generation of inputs and for the check.
 #pragma once
 
 #include <array>
@@ -11,22 +11,22 @@
 
 namespace hirgen {
 
-/// N views of the same extents, walked together. Adjacent axes that are contiguous in
-/// every view are merged, so that most walks are over one axis and need no division.
+/// N views of the same extents, whose elements are visited together. Adjacent axes that are
+/// contiguous in every view are merged, so that most walks are over one axis and need no division.
 template <int N>
 struct Walk {
   int axes = 0;
   int64_t extent[kMaxAxes] = {};
   int64_t stride[N][kMaxAxes] = {};  ///< in elements, per view
 
-  /// The number of elements that each view has.
+  /// Returns the number of elements of the walk: the product of the extents.
   HG_HOST_DEVICE int64_t elements() const {
     int64_t product = 1;
     for (int d = 0; d < axes; ++d) product *= extent[d];
     return product;
   }
 
-  /// at[v] = offset in view v of the element with row-major index i.
+  /// at[v] = offset, in elements, in view v of the element with row-major index i.
   HG_HOST_DEVICE void offsets(int64_t i, int64_t (&at)[N]) const {
     for (int v = 0; v < N; ++v) at[v] = 0;
     for (int d = axes - 1; d >= 0; --d) {
@@ -37,7 +37,8 @@ struct Walk {
     }
   }
 
-  /// Appends an axis, or merges it with the last one. Ignores axes of one element.
+  /// Appends an axis of `length` elements, step[v] apart in view v, or merges it with the last
+  /// axis. Ignores axes of one element.
   void append(int64_t length, const std::array<int64_t, N>& step) {
     if (length == 1) return;
     bool merges = axes > 0;
@@ -47,8 +48,8 @@ struct Walk {
     for (int v = 0; v < N; ++v) stride[v][axes - 1] = step[v];
   }
 
-  /// Whether every run of `width` elements is contiguous and starts at a multiple of
-  /// `width` in every view.
+  /// Returns whether elements i width to (i + 1) width - 1 are contiguous, for every i, and start
+  /// at a multiple of `width` in every view.
   bool divides(int64_t width) const {
     if (axes == 0 || extent[axes - 1] % width != 0) return false;
     for (int v = 0; v < N; ++v) {
@@ -61,12 +62,12 @@ struct Walk {
   }
 };
 
-/// The elements of a vectorised access: 16 bytes of a 16-bit type, or two accesses of 16 bytes of
-/// fp32.
+/// The number of elements of a step of a vectorised kernel: one access of 16 bytes for a 16-bit
+/// type, two for fp32.
 constexpr int kWidth = 8;
 
-/// The strides of `operand` over the extents of `out`: 0 for axes of one element, which are
-/// broadcast. Throws Error(kInternal) if the numbers of axes differ.
+/// Returns the strides of `operand` over the extents of `out`: 0 for the operand's axes of one
+/// element, which are broadcast. Throws Error(kInternal) if the numbers of axes differ.
 inline std::array<int64_t, kMaxAxes> strides_against(const Strided& out, const Strided& operand,
                                                      const char* where) {
   if (operand.axes != out.axes) {
@@ -80,7 +81,7 @@ inline std::array<int64_t, kMaxAxes> strides_against(const Strided& out, const S
   return strides;
 }
 
-/// The common walk over `views`, with the extents of the first view and without axis `skip` (-1:
+/// Returns the walk over `views`, with the extents of the first view and without axis `skip` (-1:
 /// with all axes). Throws Error(kInternal) if the numbers of axes differ.
 template <int N>
 Walk<N> walk_over(const std::array<const Strided*, N>& views, int skip, const char* where) {
@@ -96,7 +97,7 @@ Walk<N> walk_over(const std::array<const Strided*, N>& views, int skip, const ch
   return walk;
 }
 
-/// Whether the pointer is aligned for 16-byte accesses.
+/// Returns whether the pointer is a multiple of 16 bytes.
 inline bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
 
 }  // namespace hirgen

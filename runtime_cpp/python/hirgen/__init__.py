@@ -1,4 +1,4 @@
-"""Operators of PyTorch from specs: hirgen.load(SPEC) calls the program hirgen, and builds what it emits at first use."""
+"""PyTorch operators from specs. At first use, hirgen.load(SPEC) runs the program hirgen and builds the emitted package."""
 
 from .build import BuildError
 from .load import load

@@ -1,4 +1,4 @@
-"""Emits a spec's program and builds it by CMake, with a line that says how far it is."""
+"""Emits a spec's program and builds it with CMake, and prints the progress."""
 
 import os
 import re
@@ -7,22 +7,22 @@ import subprocess
 import sys
 from pathlib import Path
 
-# As ninja says how far it is.
+# ninja's progress, in the format of NINJA_STATUS below.
 _STEP = re.compile(r"^\[(\d+)/(\d+)\]")
 
 
 class BuildError(RuntimeError):
-    """hirgen, CMake or a compiler failed; the message has what it said."""
+    """hirgen, CMake or a compiler failed or was not found. The message contains the last lines of its output."""
 
 
 class Builder:
-    """Builds into a folder; `cache` is where compiled runtimes are shared, or "off"."""
+    """Builds a package into a folder. `cache` is the folder of compiled runtimes that programs share, or "off"."""
 
     def __init__(self, program: str, device: str, folder: Path, cache: str):
         self._program, self._device, self._folder, self._cache = program, device, folder, cache
 
     def build(self, spec: Path, params: list[str], schedule: list[str], gradient: bool) -> None:
-        """Leaves the package in the folder, as package/<name>."""
+        """Builds the package as package/<name> in the folder. Raises BuildError."""
         self._spec = spec.name
         self._folder.mkdir(parents=True)
         out = self._folder / "out"
@@ -68,7 +68,7 @@ class Builder:
             raise BuildError(f"{' '.join(command)} failed with code {process.returncode}:\n{''.join(said[-60:])}")
 
     def _say(self, text: str) -> None:
-        """One line that is written over on a terminal; in a file only how it ended."""
+        """Prints progress: on a terminal, overwrites one line; otherwise prints only texts that end in a newline."""
         if sys.stderr.isatty():
             print(f"\r\033[Khirgen: {self._spec}: {text}", end="", file=sys.stderr, flush=True)
         elif text.endswith("\n"):

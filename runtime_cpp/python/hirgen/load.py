@@ -1,4 +1,4 @@
-"""hirgen.load: a spec as a package, from the cache or built now."""
+"""hirgen.load: imports the package of a spec, from the cache or built now."""
 
 import fcntl
 import hashlib
@@ -25,16 +25,17 @@ def load(
     hirgen: str | Path | None = None,
     cache: str | Path | None = None,
 ) -> ModuleType:
-    """The package that `hirgen emit SPEC --python` and pip would install, as a module.
+    """Returns the package that `hirgen emit SPEC --python` and pip would install, as a module. Raises BuildError.
 
-    params are those of -p, schedule those of --schedule. With gradient=True the operator has the backward pass of
-    `hirgen grad`. device is "cuda" or "cpu"; the default is cuda where there is a GPU. hirgen is the program: without it
-    the variable HIRGEN says where it is, then that of this Python's wheel is taken, then that of PATH. What is built stays in `cache`, $HIRGEN_CACHE, hirgen in
-    $XDG_CACHE_HOME or ~/.cache/hirgen, under a digest of all that it is made of; of several processes one builds, and the
-    others wait. With "off", or where nothing can be written, it is built for this process alone. Raises BuildError.
+    params are the values of -p, schedule those of --schedule. With gradient=True the operator has the backward pass of
+    `hirgen grad`. device is "cuda" or "cpu"; the default is "cuda" if there is a GPU. hirgen is the path of the program; the
+    default is $HIRGEN, or else the program of this Python's wheel, or else the one in PATH. The built package stays in
+    `cache`, $HIRGEN_CACHE, $XDG_CACHE_HOME/hirgen or ~/.cache/hirgen, under a digest of the program hirgen, the spec and the
+    arguments. If several processes need it, one builds it and the others wait. If the cache is "off" or cannot be written,
+    the package is built for this process only.
     """
     spec, program = Path(spec), _program(hirgen)
-    import torch  # here, so that the package can be imported without it
+    import torch  # here, so that `import hirgen` works without PyTorch
 
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     flags = [word for name, value in sorted((params or {}).items()) for word in ("-p", f"{name}={value}")]
@@ -53,13 +54,13 @@ def load(
     return _module(place, digest)
 
 
-_own = None  # the folder of this process, where nothing is shared
+_own = None  # the temporary folder of this process, if there is no cache
 
 
 def _root(cache: str | Path | None) -> tuple[Path, bool]:
-    """The folder that has python/ and runtime/, and whether it is shared with other processes."""
+    """The folder for python/ (packages) and runtime/, and whether it is shared with other processes."""
     global _own
-    xdg = os.environ.get("XDG_CACHE_HOME", "")  # programs ignore relative paths
+    xdg = os.environ.get("XDG_CACHE_HOME", "")  # relative paths are invalid
     usual = Path(xdg) / "hirgen" if os.path.isabs(xdg) else Path.home() / ".cache" / "hirgen"
     given = str(cache or os.environ.get("HIRGEN_CACHE") or usual)
     why = f"the cache is {given}"
@@ -95,7 +96,7 @@ def _digest(program: str, spec: Path, words: list[str]) -> str:
 
 
 def _module(place: Path, digest: str) -> ModuleType:
-    """Imports the package under a name of its own: those of one spec with other sizes are beside it."""
+    """Imports the package under a unique name, so that packages of one spec with different sizes can be used together."""
     init = next(place.glob("package/*/__init__.py"))
     name = f"hirgen_{init.parent.name}_{digest}"
     if name not in sys.modules:

@@ -1,4 +1,4 @@
-"""What the PyTorch packages of all emitted programs share: nothing here depends on a spec."""
+"""The part of emitted PyTorch packages that does not depend on the spec."""
 
 from .errors import HirgenError
 from .handle import Handle

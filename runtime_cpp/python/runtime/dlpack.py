@@ -1,4 +1,4 @@
-"""Memory that PyTorch did not allocate, as a tensor, through DLPack."""
+"""Tensors over memory that PyTorch did not allocate, through DLPack."""
 
 import ctypes
 from ctypes import c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
@@ -7,11 +7,11 @@ import torch
 
 _CPU, _CUDA = 1, 2  # DLDeviceType
 _INT, _UINT, _FLOAT, _BFLOAT = 0, 1, 2, 4  # DLDataTypeCode
-_CAPSULE = b"dltensor"  # has to live as long as the capsule
+_CAPSULE = b"dltensor"  # must live as long as the capsules that have this name
 
 
 class _ManagedTensor(ctypes.Structure):
-    """DLManagedTensor. Without a deleter the memory stays its owner's."""
+    """DLManagedTensor. It has no deleter here, so PyTorch does not free the memory."""
 
     _fields_ = [
         ("data", c_void_p),
@@ -31,11 +31,11 @@ class _ManagedTensor(ctypes.Structure):
 
 _new_capsule = ctypes.pythonapi.PyCapsule_New
 _new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [c_void_p, c_char_p, c_void_p]
-_described: list[_ManagedTensor] = []  # a tensor may read its description until the process ends
+_described: list[_ManagedTensor] = []  # kept until the process ends, since tensors refer to them
 
 
 def _code(dtype: torch.dtype) -> int:
-    """DLPack's code of integers and floating-point numbers."""
+    """DLPack's type code of an integer or floating-point type."""
     if dtype == torch.bfloat16:
         return _BFLOAT
     if dtype == torch.uint8:
@@ -44,8 +44,8 @@ def _code(dtype: torch.dtype) -> int:
 
 
 def tensor_over(pointer: int, shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """A contiguous tensor over memory of `device` that outlives it."""
-    if dtype.is_floating_point and dtype.itemsize == 1:  # PyTorch may not know DLPack's codes of such types
+    """A contiguous tensor over memory of `device`. The memory must outlive the tensor."""
+    if dtype.is_floating_point and dtype.itemsize == 1:  # PyTorch may not know DLPack's codes of fp8 types
         return tensor_over(pointer, shape, torch.uint8, device).view(dtype)
     managed = _ManagedTensor(
         data=pointer,

@@ -1,4 +1,4 @@
-"""The exception of a call of the C ABI that did not return HIRGEN_OK."""
+"""The exception for failed calls of an emitted library."""
 
 _CODES = {
     2: "usage",
@@ -11,10 +11,10 @@ _CODES = {
 
 
 class HirgenError(RuntimeError):
-    """A call failed on this rank or on another one; the message is the library's report.
+    """A failure of this rank or of another one. The message contains the library's report.
 
-    `code` is that of hirgen/c_api.h. After 2 (usage) the handle is as it was. After any other code it
-    gives the same error until it is closed; the process may go on, and join anew.
+    `code` is a result code of hirgen/c_api.h. After code 2 (usage) the handle is unchanged. After any other code of a
+    call, later calls raise the same error until the handle is closed. Then the process can join again.
     """
 
     def __init__(self, program: str, code: int, report: str):

@@ -1,4 +1,4 @@
-"""A program on this rank: it joins the other ranks of a process group, owns buffers, and runs."""
+"""Handles of programs: a handle joins the ranks of a process group, owns buffers, and issues calls."""
 
 import atexit
 import contextlib
@@ -16,7 +16,7 @@ from .errors import HirgenError
 from .library import Library
 from .program import Program
 
-# HIRGEN_ALIGNMENT: programs refuse tensors at other addresses. A view that is contiguous may begin at any element.
+# HIRGEN_ALIGNMENT: programs take only tensors at multiples of this many bytes. A contiguous view may begin at any element.
 _ALIGNMENT = 16
 
 _handles: dict[tuple, "Handle"] = {}
@@ -28,7 +28,7 @@ def library_of(program: Program) -> Library:
 
 
 def handle_of(program: Program, group_name: str, device: torch.device) -> "Handle":
-    """The handle of a program in a process group on a device; where there is none, all ranks of the group join now."""
+    """Returns the handle of a program in a process group on a device. If there is none, makes it: all ranks of the group join."""
     key = (program.name, program.digest, group_name, device)
     if key not in _handles:
         _outside_captures(program, device)
@@ -43,7 +43,7 @@ def _outside_captures(program: Program, device: torch.device) -> None:
 
 
 def join(program: Program, group_name: str, device: torch.device, timeout: float, plans: Path | None) -> "Handle":
-    """As handle_of, with options, for a program that has not joined yet."""
+    """Makes the handle that handle_of returns, with options. Raises ValueError if there is one already."""
     key = (program.name, program.digest, group_name, device)
     if key in _handles:
         raise ValueError(f"{program.name} has joined this group on {device} already: close that handle first")
@@ -52,7 +52,7 @@ def join(program: Program, group_name: str, device: torch.device, timeout: float
 
 
 def close(programs: tuple[Program, ...], group_name: str, device: torch.device) -> None:
-    """Closes the handles of programs, all of them also where one raises what went wrong before."""
+    """Closes the handles of the programs that have one. If some raise HirgenError, closes all, then raises the first error."""
     failures = []
     for program in programs:
         handle = _handles.get((program.name, program.digest, group_name, device))
@@ -66,7 +66,10 @@ def close(programs: tuple[Program, ...], group_name: str, device: torch.device) 
 
 
 class Handle:
-    """Calls of all ranks come in the same order. Not made by users: see `join` of the package."""
+    """A program that has joined the other ranks. All ranks must make the same calls in the same order.
+
+    Users get handles from `join` of the package.
+    """
 
     def __init__(
         self,
@@ -94,13 +97,13 @@ class Handle:
 
     @property
     def transport(self) -> str:
-        """What carries the transfers from rank to rank: "nccl", "ipc-get", ..."""
+        """The transport of transfers between ranks: "nccl", "ipc-get", ..."""
         return self._library.transport(self._open())
 
     def empty(self, name: str) -> torch.Tensor:
-        """The handle's own buffer of an input, as a tensor: a call that is given it copies nothing.
+        """The handle's own buffer of an input, as a tensor. A call with this tensor does not copy the input.
 
-        It is the same memory each time, and it is freed when the handle is closed.
+        Returns the same memory each time; close() frees it.
         """
         for tensor in self.program.inputs:
             if tensor.name == name:
@@ -135,28 +138,37 @@ class Handle:
         return outputs
 
     def check(self) -> None:
-        """Waits for the calls on the current stream, and raises HirgenError if this or another rank has failed."""
+        """Waits for the work on the current stream, and raises HirgenError if this or another rank has failed."""
         if self.device.type == "cuda":
             torch.cuda.current_stream(self.device).synchronize()
         self._library.status(self._open())
 
     def copies(self) -> dict[str, tuple[int, float]]:
-        """What is copied in a call, to or from the handle's buffers: bytes by tensor, and microseconds, measured now."""
+        """The tensors that calls have copied to or from the handle's buffers: the bytes of each, and the microseconds of a copy.
+
+        Measures the times now.
+        """
         return {name: (size, self._copy_time(self._buffers[name])) for name, size in self._copied.items()}
 
     def close(self) -> None:
-        """Leaves the other ranks, all of which have to close it too, and frees buffers. Tensors of `empty` are gone."""
+        """Leaves the other ranks, all of which must close their handles, too. Frees the buffers, also those of `empty`.
+
+        Raises HirgenError after a failure.
+        """
         handle = self._open()
         self._handle = None
         _handles.pop((self.program.name, self.program.digest, self._group_name, self.device), None)
         self._library.destroy(handle)
-        # Not after a failure, where destroy raises: a rank that lives may still read what is shared.
+        # After a failure, destroy raises and the buffers stay allocated: a live rank may still read shared ones.
         for buffer in self._buffers.values():
             self._library.free(buffer.data_ptr())
         self._buffers.clear()
 
     def _on_device(self):
-        """Restores the current device, which a process group of NCCL uses and cudaSetDevice changes."""
+        """A context manager with this handle's device as the current one. Process groups of NCCL use the current device.
+
+        At its end it restores the previous device, which cudaSetDevice has changed.
+        """
         return torch.cuda.device(self.device) if self.device.type == "cuda" else contextlib.nullcontext()
 
     def _open(self):
@@ -165,8 +177,9 @@ class Handle:
         return self._handle
 
     def _is_direct(self, tensor, given: torch.Tensor) -> bool:
-        """Whether the program can use the memory as it is. PyTorch's is never shared: what it exports by IPC is the whole
-        segment that its allocator cut the tensor from, and expandable segments have no handle at all."""
+        """Whether the program can use the tensor's own memory; never on the CPU device. Shared tensors need the handle's
+        buffers: an IPC handle of PyTorch's memory exports the whole segment from which its allocator cut the tensor, and
+        expandable segments have no IPC handle."""
         return self.device.type == "cuda" and not tensor.shared and given.data_ptr() % _ALIGNMENT == 0
 
     def _buffer(self, tensor) -> torch.Tensor:
@@ -178,7 +191,7 @@ class Handle:
         return self._buffers[tensor.name]
 
     def _note(self, copied: list) -> None:
-        """Says once what is copied: nobody should have to look for it."""
+        """Keeps the copied tensors for copies(). Rank 0 prints those of the first call that copies."""
         if copied and not self._copied and self._rank == 0:
             listed = ", ".join(f"{tensor.name} {tensor.bytes / 1e6:.3g} MB" for tensor in copied)
             print(f"{self.program.name}: each call copies {listed}; empty(NAME) of the handle spares an input", file=sys.stderr)
@@ -202,7 +215,10 @@ class Handle:
 
 
 def _meet(program: Program, group_name: str, device: torch.device) -> tuple[int, int, int, str, int]:
-    """Rank and world in the group, this process's device, and the place where the ranks meet, which the first of them offers."""
+    """Returns this rank, the number of ranks, the ordinal of this rank's device, and the address and port of rank 0.
+
+    Collective over the group. Raises ValueError if the group has another number of ranks than the program.
+    """
     if not group_name:
         if program.ranks != 1:
             raise ValueError(f"{program.name} is for {program.ranks} ranks: call torch.distributed.init_process_group first")
@@ -215,7 +231,7 @@ def _meet(program: Program, group_name: str, device: torch.device) -> tuple[int,
     dist.all_gather_object(offers, (socket.gethostname(), _free_port()), group=group)
     hosts = [host for host, _ in offers]
     address = "127.0.0.1" if len(set(hosts)) == 1 else hosts[0]
-    # The CPU device has as many as there are processes, and each rank has one of its own.
+    # On the CPU device, each rank of a node has a separate device.
     ordinal = device.index if device.type == "cuda" else hosts[:rank].count(hosts[rank])
     return rank, world, ordinal, address, offers[0][1]
 
@@ -228,7 +244,7 @@ def _free_port() -> int:
 
 @atexit.register
 def _close_all() -> None:
-    """A process that ends without leaving looks to the other ranks like one that died."""
+    """Closes all handles at exit: other ranks would take a process that ends without this for one that died."""
     for handle in list(_handles.values()):
         try:
             handle.close()

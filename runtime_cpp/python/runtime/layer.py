@@ -1,4 +1,4 @@
-"""A program as a module: its weights are parameters, one rank's part of each."""
+"""A program as a PyTorch module, whose parameters are this rank's parts of the weights."""
 
 from collections.abc import Mapping
 
@@ -11,10 +11,11 @@ from .weights import Source, part_of, settings_of
 
 
 class Layer(torch.nn.Module):
-    """Calls an operator with its weights. The weights are as those of nn.Linear lie: [out, in], split over the ranks.
+    """Calls an operator with its weights. Weights of `linear` have the layout of nn.Linear, [out, in], and may be split.
 
     state_dict() has this rank's parts; whole_state_dict() and load_whole_state_dict() are for checkpoints of the layer
-    without tensor parallelism. `names` gives the keys there: {"Wg": "mlp.gate_proj.weight"}.
+    without tensor parallelism. Their argument `names` maps weights to keys of the checkpoint, which are the weights' own
+    names by default: {"Wg": "mlp.gate_proj.weight"}.
     """
 
     operator: Operator
@@ -26,15 +27,15 @@ class Layer(torch.nn.Module):
             self.register_parameter(tensor.name, torch.nn.Parameter(torch.empty(tensor.shape, dtype=tensor.dtype, device=device)))
 
     def forward(self, *activations: torch.Tensor):
-        """Takes the inputs that are no weights, in the order of the operator."""
+        """Calls the operator. `activations` are its inputs other than weights, in the operator's order."""
         left = iter(activations)
         inputs = [getattr(self, t.name) if t.weight else next(left) for t in self.operator.forward.inputs]
         return self.operator(*inputs, group=self.group)
 
     @torch.no_grad()
     def load_whole_state_dict(self, state: Mapping[str, torch.Tensor], names: Mapping[str, Source] | None = None) -> None:
-        """Takes this rank's part of whole weights, and converts their element type where it differs. `names` may have the
-        objects of --load-map, too: {"Wqkv": {"pack": ["q.weight", "k.weight", "v.weight"]}}."""
+        """Copies this rank's part of each whole weight, and converts element types. `names` may also have objects of
+        --load-map, {"Wqkv": {"pack": ["q.weight", "k.weight", "v.weight"]}}, or be such a map."""
         sources, prefix = settings_of(names)
         for tensor in self._weights():
             source = sources.get(tensor.name, tensor.name)
@@ -42,12 +43,12 @@ class Layer(torch.nn.Module):
 
     @torch.no_grad()
     def whole_state_dict(self, names: Mapping[str, str] | None = None) -> dict[str, torch.Tensor]:
-        """The whole weights, gathered on every rank. All ranks call it."""
+        """The whole weights, gathered on every rank. Collective over the group."""
         return {(names or {}).get(t.name, t.name): self._whole(t, getattr(self, t.name).detach()) for t in self._weights()}
 
     @property
     def activations(self) -> tuple[Tensor, ...]:
-        """What forward takes: names, shapes and element types."""
+        """The inputs of forward(), with names, shapes and element types."""
         return tuple(tensor for tensor in self.operator.forward.inputs if not tensor.weight)
 
     def _weights(self):

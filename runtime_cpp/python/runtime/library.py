@@ -1,4 +1,4 @@
-"""The C ABI of an emitted library (hirgen/c_api.h, <name>.h) and the part of CUDA's runtime that is needed, by ctypes."""
+"""Calls the C ABI of an emitted library (hirgen/c_api.h, <name>.h), and functions of CUDA's runtime, through ctypes."""
 
 import ctypes
 import os
@@ -42,18 +42,18 @@ class _Tensor(ctypes.Structure):
 
 
 class Library:
-    """The library of a program, loaded. Each method that fails raises HirgenError."""
+    """The loaded library of a program. Methods raise HirgenError if the called function fails."""
 
     def __init__(self, program: str, folder: Path):
         self.program = program
         found = sorted(folder.glob(f"libhirgen_{program}.so*"))
         if not found:
             raise HirgenError(program, 3, f"there is no libhirgen_{program}.so in {folder}: install the folder by pip")
-        # Whether the program was built for the CPU device, whose library then lies beside it.
+        # Whether the program was built for the CPU device: then that device's library is in the same folder.
         self.on_cpu = (folder / "libhirgen_cpu.so").exists()
-        # PyTorch makes the symbols of CUDA's runtime global. A library for the CPU device has to find its own ones first.
+        # PyTorch makes the symbols of CUDA's runtime global. A library for the CPU device must find its own symbols first.
         mode = os.RTLD_LOCAL | (os.RTLD_DEEPBIND if self.on_cpu else 0)
-        # The search for a symbol goes on in what the library is linked with: CUDA's runtime is found in it, too.
+        # A symbol is also looked up in the libraries that this one links, so functions of CUDA's runtime are found here.
         self._c = ctypes.CDLL(str(found[0]), mode=mode)
         self._last_error = self._function("last_error", c_char_p, c_void_p)
         version = self._function("abi_version", c_int)()
@@ -93,7 +93,7 @@ class Library:
         self._require(self._status(handle), handle)
 
     def bytes_of(self, handle: c_void_p, index: int) -> tuple[str, int]:
-        """The name of a tensor, and the size that run expects behind its pointer."""
+        """The name of a tensor, and the size in bytes of the buffer that run expects for it."""
         tensor = _Tensor()
         self._require(self._tensor(handle, index, tensor), handle)
         return tensor.name.decode(), tensor.local_bytes

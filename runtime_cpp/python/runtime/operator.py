@@ -1,4 +1,4 @@
-"""A program as an operator of PyTorch: a custom op that torch.compile keeps whole, with its gradient where there is one."""
+"""A program as a custom op of PyTorch, which torch.compile does not trace into. Has a gradient if a backward program exists."""
 
 from pathlib import Path
 
@@ -11,9 +11,10 @@ from .program import Program
 
 
 class Operator:
-    """Calls a program. With a backward program its results have gradients: each input's is the output "d<input>" there.
+    """Calls a program. The gradient of an input is the output "d<input>" of the backward program, if there is one.
 
-    The operator is torch.ops.hirgen.<name>_<digest>: programs of one spec with different sizes live side by side.
+    The operator is torch.ops.hirgen.<name>_<first 8 digits of the digest>, so programs of one spec with different sizes can
+    be used in one process.
     """
 
     def __init__(self, forward: Program, backward: Program | None = None):
@@ -24,7 +25,7 @@ class Operator:
             _register_gradient(self._op, forward, _register(backward), backward)
 
     def __call__(self, *inputs: torch.Tensor, group: dist.ProcessGroup | None = None):
-        """The outputs; without those that the forward pass only saves for the backward pass."""
+        """Calls the program. Returns its outputs, or its only output, without those that are only saved for the backward pass."""
         if _is_plain(inputs):
             device = self.forward.check(inputs)
             outputs = handle_of(self.forward, _name_of(group), device).run(inputs)
@@ -44,7 +45,7 @@ class Operator:
         timeout: float = 60.0,
         plans: Path | None = None,
     ) -> Handle:
-        """Joins the other ranks now, where the first call would, with options, and returns the handle that calls use.
+        """Joins the other ranks before the first call, which would join otherwise. Returns the forward program's handle.
 
         timeout bounds every wait, in seconds; plans is a file of the GEMMs' algorithms (see --tune of the program). The
         backward program joins with the same options.
@@ -54,7 +55,7 @@ class Operator:
         return handles[0]
 
     def close(self, device: torch.device | str, group: dist.ProcessGroup | None = None) -> None:
-        """Leaves the other ranks, all of which do it. Raises HirgenError after a failure; the next call joins anew."""
+        """Leaves the other ranks, all of which must do so. Raises HirgenError after a failure. The next call joins again."""
         close(self._programs(), _name_of(group), _with_index(torch.device(device)))
 
     def _programs(self) -> tuple[Program, ...]:
@@ -62,8 +63,8 @@ class Operator:
 
 
 def _is_plain(inputs: tuple[torch.Tensor, ...]) -> bool:
-    """Whether nothing but the results of a call is wanted: no gradient, no trace, no fake tensors. The dispatcher of PyTorch then adds
-    nothing but some 25 microseconds, as long as the program takes."""
+    """Whether a call can bypass PyTorch's dispatcher, which takes some 25 microseconds, as long as a small program: there
+    are no gradients, traces, fake tensors or other subclasses."""
     return (
         not torch.compiler.is_compiling()
         and not torch.utils._python_dispatch._len_torch_dispatch_stack()
@@ -74,7 +75,7 @@ def _is_plain(inputs: tuple[torch.Tensor, ...]) -> bool:
 
 
 def _name_of(group: dist.ProcessGroup | None) -> str:
-    """What stands for a process group in a graph: its name, as in PyTorch's own collectives."""
+    """The name of a process group, which graphs contain as for PyTorch's own collectives. None is the default group, if any."""
     if group is not None:
         return group.group_name
     return dist.group.WORLD.group_name if dist.is_initialized() else ""
@@ -87,12 +88,12 @@ def _with_index(device: torch.device) -> torch.device:
 
 
 def _register(program: Program):
-    """Registers the custom op of a program, once in a process."""
+    """Returns the custom op of a program, which the first call in a process registers."""
     name = f"{program.name}_{program.digest[:8]}"
     if hasattr(torch.ops.hirgen, name):
         return getattr(torch.ops.hirgen, name)
 
-    # Their names are the tensors', but for words that schemas reserve.
+    # Arguments have the names of tensors with "_" at the end, since schemas reserve some words.
     takes = ", ".join(f"Tensor {tensor.name}_" for tensor in program.inputs)
     gives = ", ".join("Tensor" for _ in program.outputs)
     one = len(program.outputs) == 1
@@ -121,8 +122,8 @@ def _has_gradient(tensor, backward: Program) -> bool:
 
 
 def _register_gradient(op, forward: Program, backward_op, backward: Program) -> None:
-    """Makes the backward program the gradient of the forward program. It reads inputs and outputs of that by name, and
-    gradients of outputs as "d<output>"."""
+    """Makes the backward program the gradient of the forward program. Its inputs are inputs and outputs of the forward
+    program, by name, and gradients of outputs, "d<output>"."""
     forward_names = [tensor.name for tensor in forward.tensors]
     output_of_gradient = {f"d{tensor.name}": i for i, tensor in enumerate(forward.outputs)}
     saved = [tensor.name for tensor in backward.inputs if tensor.name not in output_of_gradient]

@@ -1,4 +1,4 @@
-"""What a program is to PyTorch: its tensors as one rank has them, and the files of its library."""
+"""Descriptions of programs for PyTorch: the tensors as one rank has them, and the folder of the library."""
 
 import functools
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import torch
 
 @dataclass(frozen=True)
 class Split:
-    """An axis that is split over ranks: this rank has part number `rank // stride % parts` of it."""
+    """An axis of Tensor.shape that is split over ranks. A rank has part number `rank // stride % parts`, counted from 0."""
 
     axis: int
     parts: int
@@ -21,14 +21,14 @@ class Split:
 
 @dataclass(frozen=True)
 class Tensor:
-    """An input or output. `shape` is this rank's part, without the axes DIDx, DIDy and DIDz, which are 1 there."""
+    """An input or output. `shape` is that of this rank's part, without axes DIDx, DIDy and DIDz, whose local extent is 1."""
 
     name: str
     shape: tuple[int, ...]
     dtype: torch.dtype
     splits: tuple[Split, ...] = ()
-    weight: bool = False  # a parameter of linear, rms_norm or layer_norm
-    shared: bool = False  # other ranks reach into its memory by CUDA IPC
+    weight: bool = False  # a parameter of a linear layer or a norm
+    shared: bool = False  # other ranks access its memory by CUDA IPC
 
     @property
     def bytes(self) -> int:
@@ -43,11 +43,11 @@ class Tensor:
         return tuple(shape)
 
     def check(self, given: torch.Tensor, program: str) -> None:
-        """Raises TypeError or ValueError, with the name of the argument, for what the program cannot take."""
+        """Raises TypeError or ValueError, with the tensor's name, unless the program can take `given`."""
         if not isinstance(given, torch.Tensor):
             raise TypeError(f"{program}: {self.name} must be a tensor, not {type(given).__name__}")
         if given.dtype == self.dtype and given.shape == self.shape and given.is_contiguous():
-            return  # each call comes here
+            return  # the usual case, with few comparisons
         what = f"{program}: {self.name}"
         if given.dtype != self.dtype:
             raise TypeError(f"{what} must be {self.dtype}, not {given.dtype}")
@@ -59,18 +59,18 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Program:
-    """One emitted program. The digest is that of its calls: two programs with one digest do the same."""
+    """One emitted program. `digest` is a hash of its calls: programs with equal digests do the same."""
 
     name: str
     digest: str
     ranks: int
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
-    folder: Path  # of the library
+    folder: Path  # contains the library
 
     @functools.cached_property
     def tensors(self) -> tuple[Tensor, ...]:
-        """As the C ABI counts them."""
+        """All tensors in the order of the C ABI."""
         return self.inputs + self.outputs
 
     def check(self, inputs: tuple[torch.Tensor, ...]) -> torch.device:

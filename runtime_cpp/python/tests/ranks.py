@@ -1,6 +1,6 @@
-"""What each of two ranks does: started by torchrun for the tests beside it, with the names of what to do.
+"""The program of each of two ranks that test_llama_mlp.py starts by torchrun. The arguments name the functions to run.
 
-hirgen.load makes the packages, so that several sizes and element types live side by side.
+hirgen.load makes the packages, so that several sizes and element types can be used in one process.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ def require(holds, what):
 
 
 def package(M=64, K=32, dtype=torch.bfloat16):
-    """The layer for a size; that in fp32 is another spec."""
+    """The package for a size. For fp32 it is made from a copy of the spec with that element type."""
     spec = SPEC
     if dtype == torch.float32:
         spec = Path(os.environ["HIRGEN_CACHE"]) / "llama_mlp_fp32.yaml"
@@ -34,7 +34,7 @@ def package(M=64, K=32, dtype=torch.bfloat16):
 
 
 def same_as_plain(made, M, K, dtype, call=lambda layer: layer):
-    """Forward and backward of a layer against the same in plain PyTorch, on whole weights."""
+    """Compares forward and backward of a layer with plain PyTorch in fp64 on whole weights."""
     bound = {torch.float32: 1e-5, torch.bfloat16: 1e-2}[dtype]
     whole = weights(K, 7 * K // 2, dtype)
     layer = made.Layer()
@@ -66,7 +66,7 @@ def same_as_plain(made, M, K, dtype, call=lambda layer: layer):
 def eager():
     same_as_plain(package(), 64, 32, torch.bfloat16)
     same_as_plain(package(dtype=torch.float32), 64, 32, torch.float32)
-    same_as_plain(package(M=32), 32, 32, torch.bfloat16)  # beside the first one
+    same_as_plain(package(M=32), 32, 32, torch.bfloat16)  # another size, in the same process
     same_as_plain(package(), 64, 32, torch.bfloat16)
 
 
@@ -110,7 +110,7 @@ def refused():
             require(message in str(error), f"the error is {message!r}, not {str(error)!r}")
         else:
             require(False, f"there is an error: {message}")
-    made.llama_mlp(*good)  # the ranks are still in step
+    made.llama_mlp(*good)  # rejected calls leave the ranks in step
 
 
 def buffers():
@@ -127,7 +127,7 @@ def buffers():
     require(said.getvalue().count("each call copies") <= 1, "it says so once")
     size, microseconds = handle.copies()["Wg"]
     require(size == 56 * 32 * 2 and microseconds > 0, "copies has bytes and time")
-    # A view that is contiguous, and begins at an odd element.
+    # A contiguous view that begins at element 1, and so at no multiple of 16 bytes.
     view = torch.ones(X.numel() + 1, dtype=X.dtype)[1:].view(X.shape)
     require(view.is_contiguous() and view.data_ptr() % 16 != 0, "the view is unaligned")
     require(torch.equal(Y, made.llama_mlp(view, *rest)), "a call with an unaligned view gives the same")
@@ -137,7 +137,7 @@ def buffers():
 
 
 def by_ipc():
-    """Ranks reach into each other's A: it lies in the handle's buffer, where empty() gives it to the caller."""
+    """Ranks read each other's A, which must be in the handle's buffer: calls copy it there, or the caller uses empty()."""
     spec = SPEC.parents[1] / "ag_matmul_p2p" / "spec.yaml"
     made = hirgen.load(spec, {"D": 2, "M": 64, "N": 32, "K": 16}, schedule=["all.via=ipc-get"], device="cpu")
     handle = made.join("cpu")

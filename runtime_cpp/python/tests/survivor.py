@@ -1,4 +1,4 @@
-"""Two ranks, without a launcher that ends the one when the other dies: RANK 1 is killed, and rank 0 goes on."""
+"""One of two ranks, started without a launcher, which would end rank 0 if rank 1 dies: rank 1 is killed, rank 0 goes on."""
 
 import os
 import signal
@@ -24,4 +24,4 @@ try:
 except made.HirgenError as error:
     print(f"closed with code {error.code}")
 print("goes on:", torch.ones(2).sum().item(), flush=True)
-os._exit(0)  # without gloo's wait for the rank that is no more
+os._exit(0)  # without gloo's wait for the rank that died

@@ -1,4 +1,4 @@
-"""Where hirgen.load keeps what it builds."""
+"""Tests the choice of the folder in which hirgen.load keeps packages."""
 
 import os
 import sys

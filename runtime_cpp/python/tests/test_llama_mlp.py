@@ -1,4 +1,4 @@
-"""The PyTorch package on the CPU device: run by scripts/test_python.sh, which sets HIRGEN, HIRGEN_CACHE, HIRGEN_TEST_SPEC."""
+"""Tests the PyTorch package on the CPU device. scripts/test_python.sh sets HIRGEN, HIRGEN_CACHE and HIRGEN_TEST_SPEC."""
 
 import os
 import re
@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 
 
 def two_ranks(*what: str) -> str:
-    """Runs ranks.py by torchrun and returns what it printed."""
+    """Runs the functions `what` of ranks.py on two ranks by torchrun, and returns their standard output."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(HERE / "ranks.py"), *what]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     if done.returncode != 0:
@@ -21,7 +21,7 @@ def two_ranks(*what: str) -> str:
 
 
 class TwoRanks(unittest.TestCase):
-    """Each is a job of its own, but what starts as one: starting is most of the time."""
+    """Each test starts one job. A job runs several functions, since starting takes most of the time."""
 
     def test_results_checkpoints_errors_buffers(self):
         what = ("eager", "compiled", "checkpoints", "refused", "buffers", "by_ipc")

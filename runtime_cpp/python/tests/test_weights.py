@@ -1,4 +1,4 @@
-"""Loads the checkpoints of transformers in testdata by their maps, as one rank of two does."""
+"""Loads weights of the checkpoints in testdata, in the format of transformers, by their maps, as one rank of two does."""
 
 import json
 import struct
@@ -29,7 +29,7 @@ def read(path: Path) -> dict[str, torch.Tensor]:
 
 class WeightsTest(unittest.TestCase):
     def load(self, name: str, tensor: Tensor):
-        """The checkpoint without the map's prefix, and rank 1's part of a weight."""
+        """The checkpoint's tensors by name without the map's prefix, and rank 1's part of a weight."""
         names = json.loads((FOLDER / f"{name}.json").read_text())
         state = {}
         for path in (FOLDER / names["checkpoint"]).parent.glob("*.safetensors"):

@@ -26,9 +26,10 @@ namespace {
 
 constexpr double kDefaultTimeout = 60;
 
-// The last error of this thread that no live handle can keep.
+// The last error of this thread that belongs to no known handle, or that a destroy returned.
 thread_local std::string g_last_error;
-// The last result of abi_last_error in this thread: a failure in another thread does not change it.
+// The text that abi_last_error returned last in this thread: a copy of a handle's error, so that a
+// failure in another thread does not change it.
 thread_local std::string g_shown_error;
 
 // Keeps the message for abi_last_error and returns the code.
@@ -96,7 +97,7 @@ ContextOptions joining(const ProgramInfo& info, const hirgen_options* options) {
   return joining;
 }
 
-// Builds the program, and informs the other ranks if that fails.
+// Builds the program. If that fails, informs the other ranks, ends the context and throws.
 void build(const ProgramTable& table, const char* plans, Embedded* embedded) {
   Context& context = *embedded->context;
   try {
@@ -120,7 +121,7 @@ void build(const ProgramTable& table, const char* plans, Embedded* embedded) {
   }
 }
 
-// Describes the memory of a pointer if the device must not use it; null for device memory.
+// Describes the memory of a pointer if it is not device or managed memory; otherwise null.
 const char* host_memory(const void* pointer, const char* where) {
   cudaPointerAttributes attributes{};
   const cudaError_t status = cudaPointerGetAttributes(&attributes, pointer);
@@ -193,8 +194,8 @@ void issue(Embedded& embedded, cudaStream_t stream, void* const* tensors, size_t
   }
 }
 
-// Issues a call. After a failure that the caller did not cause, the handle stays failed and the
-// other ranks are informed.
+// Issues a call. After an error other than kUsage, the other ranks are informed and the handle
+// stays failed.
 int run_embedded(const hirgen_handle* handle, Embedded& embedded, cudaStream_t stream,
                  void* const* tensors, size_t count) {
   Context& context = *embedded.context;

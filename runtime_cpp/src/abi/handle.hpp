@@ -14,7 +14,8 @@
 
 namespace hirgen {
 
-/// A program that a host program embeds.
+/// A program that a host program embeds. Without end(), the members are destroyed in reverse order:
+/// the program before its context.
 struct Embedded {
   std::unique_ptr<Context> context;
   const ProgramInfo* info = nullptr;
@@ -25,8 +26,7 @@ struct Embedded {
   std::optional<Staging> staging;  ///< of a program with CUDA IPC between ranks
 
   /// Waits for the calls, then ends the program and the context. Returns the failure of an earlier
-  /// call or of the end, if any. Without this, as when create fails, members are destroyed in
-  /// reverse order.
+  /// call or of the end, if any.
   std::optional<Error> end();
 };
 
@@ -43,11 +43,11 @@ struct hirgen_handle {
 
 namespace hirgen {
 
-/// A new handle on a program.
+/// Makes and registers a handle on a program.
 hirgen_handle* add_handle(std::unique_ptr<Embedded> embedded);
 
-/// Makes this the process whose device the library uses. Throws Error(kUsage) if it was forked from
-/// that process: CUDA does not work there, nor do the threads of a program.
+/// Notes that this process uses the device. Throws Error(kUsage) if it was forked from a process
+/// that did: CUDA does not work there, nor do the threads of a program.
 void enter_process();
 
 /// Returns the handle if this library made it, destroyed or not; else null. Null in a

@@ -14,7 +14,7 @@ constexpr const char* kStage = "copies of tensors for other ranks";
 bool can_export(void* memory) {
   cudaIpcMemHandle_t handle{};
   if (cudaIpcGetMemHandle(&handle, memory) == cudaSuccess) return true;
-  static_cast<void>(cudaGetLastError());  // the refusal must not appear in a later call
+  static_cast<void>(cudaGetLastError());  // a later call would report this error
   return false;
 }
 

@@ -11,8 +11,8 @@
 
 namespace hirgen {
 
-/// CUDA IPC opens only memory of cudaMalloc. Tensors in other memory (a pool's, or virtual memory
-/// as in PyTorch's expandable segments) are copied, and the program uses the copies.
+/// CUDA IPC opens only memory of cudaMalloc. Shared tensors in other memory (a pool's, or virtual
+/// memory as in PyTorch's expandable segments) are copied, and the program uses the copies.
 class Staging {
  public:
   /// The pointers that the program uses in a call with `tensors`. May allocate memory for a pointer
@@ -32,8 +32,9 @@ class Staging {
   };
   void* place_of(Context& context, const TensorDesc& desc, void* given);
 
-  std::map<std::pair<const TensorDesc*, void*>, void*> places_;  ///< of all calls
-  std::vector<Copy> copies_;                                     ///< of the last call
+  /// The pointer that the program uses, by tensor and the caller's pointer; of all calls.
+  std::map<std::pair<const TensorDesc*, void*>, void*> places_;
+  std::vector<Copy> copies_;  ///< of the last call
 };
 
 }  // namespace hirgen

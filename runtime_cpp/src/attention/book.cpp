@@ -21,7 +21,8 @@ constexpr const char* kVariable = "HIRGEN_ATTENTION";
 constexpr const char* kCudnn = "cudnn";
 constexpr const char* kTiled = "tiled";
 
-/// The method that the environment requests; "": any.
+/// The implementation that HIRGEN_ATTENTION requests; "" if it is unset or empty. Throws
+/// Error(kUsage) for an unknown name.
 std::string asked_for() {
   const char* variable = std::getenv(kVariable);
   const std::string asked = variable == nullptr ? "" : variable;
@@ -40,7 +41,8 @@ bool aligned(const AttentionGradProblem& p) {
   return aligned(p.shape, p.layout) && aligned(p.shape, p.gradients);
 }
 
-/// cuDNN's method, or nothing and the reason. Its kernels read 16 bytes per access.
+/// cuDNN's method, or nullopt and the reason. cuDNN's kernels read 16 bytes per access, so they
+/// need aligned rows.
 template <typename Problem>
 std::optional<AttentionMethod<Problem>> by_cudnn(const Problem& problem, std::string* reason) {
   if (problem.shape.deterministic) {

@@ -1,4 +1,4 @@
-// The attentions of a context, and the method that computes each, for its calls and for the report.
+// Chooses the method that computes each attention of a context, and keeps the choices for reports.
 #pragma once
 
 #include <memory>
@@ -9,25 +9,26 @@
 
 namespace hirgen {
 
-/// One attention or gradient, and its method.
+/// One attention or gradient, and the method that computes it.
 struct AttentionReport {
   std::string attention;  ///< describe() of its shape
   bool gradient = false;
   std::string method;
-  std::string reason;  ///< why it is not cuDNN's; empty: it is, or cuDNN was not tried
+  std::string reason;  ///< why the method is not cuDNN's; empty if it is, or cuDNN was not tried
   int64_t workspace_bytes = 0;
 };
 
-/// The book of one context; only for the context's host thread.
+/// The methods of one context's attentions. Only the context's host thread uses it.
 class AttentionBook {
  public:
-  /// The method for a problem: cuDNN if it has a plan, or else the tiled kernels. HIRGEN_ATTENTION
-  /// requests one of them, "cudnn" or "tiled"; throws Error if that is not possible. Equal problems
-  /// share one method, which is made once.
+  /// The method for a problem: cuDNN if it supports the problem, otherwise the tiled kernels.
+  /// HIRGEN_ATTENTION requests one of them, "cudnn" or "tiled"; throws Error if the requested one
+  /// is unknown or does not support the problem. Equal problems share one method, which is made
+  /// once.
   template <typename Problem>
   std::shared_ptr<const AttentionMethod<Problem>> method(const Problem& problem, const char* where);
 
-  /// The attentions in the order of their first method() calls.
+  /// An entry for each different problem, in the order of the first method() calls.
   const std::vector<AttentionReport>& report() const { return report_; }
 
  private:
@@ -44,8 +45,8 @@ class AttentionBook {
   std::vector<AttentionReport> report_;
 };
 
-/// The methods in one line, "cuDNN 9.19.0 (2), tiled (1; not cuDNN: it has no fp32 arithmetic)"; ""
-/// without any.
+/// The methods in one line, with the number of attentions that each computes: "cuDNN 9.19.0 (2),
+/// tiled (1; not cuDNN: it has no fp32 arithmetic)". "" without attentions.
 std::string attention_methods(const std::vector<AttentionReport>& attentions);
 
 }  // namespace hirgen

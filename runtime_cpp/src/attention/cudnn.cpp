@@ -24,12 +24,12 @@ namespace fe = cudnn_frontend;
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 using Pointers = std::unordered_map<int64_t, void*>;
 
-/// The tensors of a graph, as its calls name them.
+/// The ids of a graph's tensors. A call passes a pointer for each id.
 enum Uid : int64_t { kQ = 1, kK, kV, kO, kLse, kGradO, kGradQ, kGradK, kGradV };
 
 /// An attention as cuDNN takes it. cuDNN's causal diagonal starts at the first query and key, or
-/// ends at the last ones. So Request leaves out keys that no query sees. Then the diagonal of a
-/// part of a sequence ends at the last key, too.
+/// ends at the last ones. So Request leaves out the keys after the last query's position: then the
+/// diagonal of a part of a sequence ends at the last key, too.
 struct Request {
   AttentionShape shape;
   int64_t keys_seen;
@@ -38,7 +38,7 @@ struct Request {
       : shape(s),
         keys_seen(s.causal ? std::min(s.key_rows, s.query_start + s.query_rows) : s.key_rows) {}
 
-  /// Why cuDNN cannot compute it; empty: it may be able to.
+  /// Why cuDNN cannot compute the attention; empty if it may be able to.
   std::string obstacle() const {
     if (shape.dtype == DType::kFp32) return "it has no fp32 arithmetic";
     if (shape.head_size % 8 != 0) return "the head size is no multiple of 8";
@@ -55,7 +55,7 @@ struct Request {
     options.set_diagonal_alignment(shape.query_start == 0 ? fe::DiagonalAlignment_t::TOP_LEFT
                                                           : fe::DiagonalAlignment_t::BOTTOM_RIGHT);
     options.set_diagonal_band_right_bound(0);
-    if (shape.window != 0) {  // a window larger than all keys has no effect
+    if (shape.window != 0) {  // cuDNN takes an int; a larger window has no further effect
       options.set_diagonal_band_left_bound(
           static_cast<int>(std::min<int64_t>(shape.window, std::numeric_limits<int>::max())));
     }
@@ -67,10 +67,10 @@ fe::DataType_t cudnn_type(DType type) {
   if (type == DType::enumerator) return fe::DataType_t::cudnn;
   HG_NUMBER_TYPES(HG_CUDNN)
 #undef HG_CUDNN
-  return fe::DataType_t::NOT_SET;  // attention has no integers
+  return fe::DataType_t::NOT_SET;  // attention has neither integers nor fp8
 }
 
-/// A tensor as cuDNN's graphs describe it.
+/// The description of a tensor for a graph: id, extents, strides in elements and type.
 struct Place {
   Uid uid;
   std::vector<int64_t> extents, strides;
@@ -93,7 +93,7 @@ struct Place {
   }
 };
 
-/// The places of one request.
+/// Describes the tensors of one request: [batch, heads, rows, columns].
 struct Places {
   const Request& request;
 
@@ -137,11 +137,11 @@ void define(fe::graph::Graph& graph, const AttentionGradProblem& p, const Reques
   at.keys(kGradV, p.gradients.v).output(v);
 }
 
-/// A graph with its plan. Only one host thread calls it.
+/// A graph with its execution plan. Only one host thread uses it.
 struct PlannedGraph {
   std::shared_ptr<CudnnHandle> handle;
   fe::graph::Graph graph;
-  size_t graph_bytes = 0;  ///< of the workspace; memory for log-sum-exps follows
+  size_t graph_bytes = 0;  ///< the graph's workspace; memory for log-sum-exps may follow it
 
   void run(Pointers pointers, void* workspace, cudaStream_t stream, const char* where) {
     begin_statement(where);
@@ -153,14 +153,15 @@ struct PlannedGraph {
   }
 };
 
-/// The bytes for the log-sum-exps of a call that does not need them: the graph always writes them.
+/// The bytes of workspace for log-sum-exps that a call does not need: a forward graph always writes
+/// them.
 size_t room_for_logarithms(const AttentionProblem& p) {
   return sizeof(float) *
          static_cast<size_t>(p.shape.batch * p.shape.query_heads * p.shape.query_rows);
 }
 size_t room_for_logarithms(const AttentionGradProblem& /*p*/) { return 0; }
 
-/// A graph's tensors define which of them it writes; all pointers have the same type.
+/// Calls pass all pointers as void*, also those of tensors that the graph only reads.
 void* pointer(const void* data) { return const_cast<void*>(data); }
 
 void run(PlannedGraph& planned, const AttentionProblem& /*p*/, const AttentionOperands& operands,

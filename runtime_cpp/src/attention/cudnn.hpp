@@ -8,7 +8,7 @@
 
 namespace hirgen {
 
-/// Plans the problem with cuDNN; returns nothing and the reason if cuDNN cannot compute it.
+/// Plans the problem with cuDNN; returns nullopt and sets `*reason` if cuDNN cannot compute it.
 /// Building a plan is slow; calls are not.
 template <typename Problem>
 std::optional<AttentionMethod<Problem>> plan_by_cudnn(const Problem& problem, std::string* reason);

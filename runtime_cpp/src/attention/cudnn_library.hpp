@@ -1,4 +1,4 @@
-// libcudnn is loaded at run time; programs work without it.
+// Loads libcudnn at run time; programs work without it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,7 +10,7 @@ struct cudnnContext;
 
 namespace hirgen {
 
-/// libcudnn's handle for the current device. One host thread uses it.
+/// A handle of libcudnn for the device that was current when it was made. One host thread uses it.
 class CudnnHandle {
  public:
   CudnnHandle();
@@ -21,11 +21,11 @@ class CudnnHandle {
   cudnnContext* get() const { return handle_; }
   /// "cuDNN 9.19.0".
   static std::string name();
-  /// Sets the stream of the next calls.
+  /// Sets the stream of all later calls with this handle.
   void set_stream(cudaStream_t stream, const char* where);
 
-  /// The handle of the current device, shared by all its users; null with a reason if there is no
-  /// libcudnn.
+  /// The handle of the current device, shared by all its users; null, with a reason, if libcudnn
+  /// cannot be loaded.
   static std::shared_ptr<CudnnHandle> shared(std::string* reason);
 
  private:

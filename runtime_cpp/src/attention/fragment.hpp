@@ -1,7 +1,7 @@
 // A warp's part of a tile of scores or sums: 16 rows in registers, in the layout of the results of
 // mma instructions (PTX ISA, "Matrix Fragments for mma.m16n8k16"). A thread has elements of
-// `kSlots` rows, in the columns column_of(j). On the CPU device a warp is one thread, which has all
-// elements.
+// `kSlots` rows, row_of(slot), in the columns column_of(j). On the CPU device a warp is one thread,
+// which has all elements.
 #pragma once
 
 #include <cmath>
@@ -33,8 +33,8 @@ HG_DEVICE float exp2_of(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
-/// Returns `x` of the thread whose lane index differs in the bits of `mask`. Both have the same
-/// rows.
+/// Returns `x` of the thread whose lane index differs in the bits of `mask`. If mask <
+/// kThreadsOfRow, both threads have elements of the same rows.
 HG_DEVICE float exchanged(float x, int mask) { return __shfl_xor_sync(0xFFFFFFFFU, x, mask); }
 
 #else
@@ -75,7 +75,7 @@ struct Fragment {
     for (int j = 0; j < kColumns; ++j) value[slot][j] *= by;
   }
 
-  /// The largest value of a row.
+  /// The largest value of a row, over all of its threads.
   HG_DEVICE float most(int slot) const {
     float result = -INFINITY;
     HG_UNROLL

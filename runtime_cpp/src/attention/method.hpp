@@ -1,5 +1,5 @@
-// The ways to compute an attention. Each decides once, before any call, whether it can compute a
-// problem.
+// Attention problems, and the methods that compute them. A method is chosen and prepared before the
+// first call.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -30,7 +30,7 @@ struct AttentionGradProblem {
   bool operator==(const AttentionGradProblem&) const = default;
 };
 
-/// A way to compute a problem, made for that problem.
+/// An implementation that is prepared for one problem.
 template <typename Problem>
 struct AttentionMethod {
   std::string name;  ///< for reports: "cuDNN 9.19.0"

@@ -28,7 +28,7 @@ HG_DEVICE void load_matrices(const void* row, uint32_t (&m)[4]) {
   }
 }
 
-/// sums[16, 8] += a[16, 16] b[16, 8]; the sums are a thread's values in columns j and j + 1.
+/// sums[16, 8] += a[16, 16] b[16, 8]. The thread's sums are value[slot][j] and value[slot][j + 1].
 template <typename T, int N>
 HG_DEVICE void multiply_add(Fragment<N>& sums, int j, const uint32_t (&a)[4], uint32_t b0,
                             uint32_t b1) {
@@ -44,7 +44,7 @@ HG_DEVICE void multiply_add(Fragment<N>& sums, int j, const uint32_t (&a)[4], ui
 #undef HG_MMA
 }
 
-/// Two values of adjacent columns, rounded.
+/// Two values of adjacent columns, rounded to T (16 bits each).
 template <typename T>
 HG_DEVICE uint32_t rounded_pair(float x, float y) {
   T pair[2];
@@ -55,7 +55,7 @@ HG_DEVICE uint32_t rounded_pair(float x, float y) {
   return bits;
 }
 
-/// Columns [16 k, 16 k + 16) of a fragment as the first operand of an mma.
+/// Columns [16 k, 16 k + 16) of a fragment, rounded to T, as the first operand of an mma.
 template <typename T, int M>
 HG_DEVICE void operand_of(const Fragment<M>& x, int k, uint32_t (&a)[4]) {
   HG_UNROLL

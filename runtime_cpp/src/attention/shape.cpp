@@ -1,4 +1,4 @@
-// Descriptions of attentions in words, and checks of their shapes.
+// Describes shapes of attentions as text, and checks them.
 #include "attention/shape.hpp"
 
 #include "base/text.hpp"

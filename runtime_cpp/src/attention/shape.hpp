@@ -1,4 +1,4 @@
-// Functions of shapes for all implementations of attention, such as the keys that a query sees.
+// Functions of attention shapes that all implementations use, such as the keys that a query sees.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace hirgen {
 
-/// Throws Error(kInternal) if the shape contradicts itself.
+/// Throws Error(kInternal) if the extents, the window or the start of the queries are invalid.
 void check_shape(const AttentionShape& shape, const char* where);
 
-/// Whether all rows of a tensor start at multiples of 16 bytes.
+/// Whether all rows of a tensor start and end at multiples of 16 bytes.
 bool aligned_rows(const AttentionShape& shape, const AttentionStride& stride);
 
 /// Rows [begin, end); empty if end <= begin.

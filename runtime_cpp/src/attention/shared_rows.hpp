@@ -1,5 +1,5 @@
-// Rows of a head in shared memory. Asynchronous copies of 16 bytes load them, so that the next tile
-// arrives while the current one is used.
+// Rows of a head in shared memory. If the rows are aligned, asynchronous copies of 16 bytes load
+// them, so that the next tile arrives while the current one is used.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace hirgen::tiles {
 
-/// One head's rows in memory. Rows after the last, and columns after the head's last, read as
-/// zeros. `aligned`: 16-byte reads of a row are possible.
+/// One head's rows in memory, `stride` elements apart. SharedRows::request() reads zeros for rows
+/// and columns after the last. `aligned`: all rows start and end at multiples of 16 bytes.
 template <typename T>
 struct GlobalRows {
   T* data;
@@ -33,8 +33,8 @@ struct SharedRows {
 
   HG_DEVICE T* at(int row) const { return data + row * kPitch; }
 
-  /// Copies rows [first, first + R) of `source`, with all threads of the block. They have arrived
-  /// after arrived() and a barrier.
+  /// Starts to copy rows [first, first + R) of `source`, with all threads of the block. They have
+  /// arrived after arrived() and a barrier.
   HG_DEVICE void request(const GlobalRows<const T>& source, int64_t first) const {
     constexpr int kPacks = D / kWidth;
     for (int i = warp() * kLanes + lane(); i < R * kPacks; i += kWarps * kLanes) {
@@ -46,7 +46,8 @@ struct SharedRows {
   }
 
  private:
-  /// Copies kWidth elements; elements from `count` on become zeros.
+  /// Copies kWidth elements; elements from `count` on become zeros. If `aligned`, count <= 0 or
+  /// count >= kWidth.
   HG_DEVICE static void copy(T* to, const T* from, int count, bool aligned) {
     if (aligned) aligned_access(from, 16);
 #ifdef __CUDA_ARCH__
@@ -67,7 +68,8 @@ struct SharedRows {
   }
 };
 
-/// Ends a group of requests; arrived<N>() waits for all groups but the last N.
+/// Ends a group of requests of this thread; arrived<N>() waits for all of its groups but the last
+/// N.
 HG_DEVICE void end_of_request() {
 #ifdef __CUDA_ARCH__
   asm volatile("cp.async.commit_group;");

@@ -19,7 +19,7 @@ struct Backward {
   const T *grad_o, *q, *k, *v, *o;
   const float* lse;
   T *grad_q, *grad_k, *grad_v;
-  float* means;  ///< rowsum(dO O) of each query; the first kernel writes them
+  float* means;  ///< rowsum(dO O) of each query, indexed as lse; the kernel of Q writes them
   bool aligned;
 
   HG_DEVICE int64_t query(int64_t batch, int64_t head) const {
@@ -35,14 +35,14 @@ struct Backward {
                                int64_t head) const {
     return head_of(data, stride, batch, head, shape.key_rows, shape, aligned);
   }
-  /// The probability of a score; `log` is the log-sum-exp of the query's row. It is 0 unless
-  /// `seen`.
+  /// The probability of a score, where `log` is the log-sum-exp of the query's scores; 0 unless the
+  /// query sees the key.
   HG_DEVICE float probability(float score, float log, bool seen) const {
     return seen ? exp2_of((score * shape.scale - log) * kLog2e) : 0.0F;
   }
 };
 
-/// The gradient of Q.
+/// The kernel that computes the gradient of Q.
 template <typename T, int D>
 struct BackwardOfQueries : Backward<T, D> {
   static constexpr int kKeys = D > 128 ? 32 : 64;
@@ -91,7 +91,8 @@ struct BackwardOfQueries : Backward<T, D> {
  private:
   HG_DEVICE static int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
-  /// The log-sum-exp and rowsum(dO O) of each of a warp's rows.
+  /// The log-sum-exp and rowsum(dO O) of each of a warp's rows. Also stores rowsum(dO O) in
+  /// `means`.
   struct Rows {
     int64_t row;
     float log[kSlots], mean[kSlots];
@@ -119,7 +120,8 @@ struct BackwardOfQueries : Backward<T, D> {
     HG_DEVICE static constexpr int step() { return kThreadsOfRow == 1 ? 1 : 2; }
   };
 
-  /// Replaces the scores by their gradient.
+  /// Replaces the scores by `scale` times their gradient. `products` is dO V^T, and `first` is the
+  /// first key of the tile.
   HG_DEVICE void differentiate(const Rows& rows, Fragment<kKeys>& scores,
                                const Fragment<kKeys>& products, int64_t first) const {
     HG_UNROLL
@@ -135,8 +137,8 @@ struct BackwardOfQueries : Backward<T, D> {
   }
 };
 
-/// The gradients of K and V, `kColumns` columns of them in a block: a long head does not fit into
-/// registers.
+/// The kernel that computes the gradients of K and V. A block computes `kColumns` of their columns,
+/// since a long head does not fit into registers.
 template <typename T, int D>
 struct BackwardOfKeys : Backward<T, D> {
   static constexpr int kQueries = 32;
@@ -203,9 +205,9 @@ struct BackwardOfKeys : Backward<T, D> {
     HG_DEVICE int64_t first(int64_t i) const { return (begin + i % tiles) * kQueries; }
   };
 
-  /// Replaces the scores by probabilities, and the products by the gradient of the scores. Here
-  /// rows are keys, and columns are queries from `first` on; `query` is the first query of their
-  /// head.
+  /// Replaces the scores by probabilities, and the products (V dO^T) by `scale` times the gradient
+  /// of the scores. Here rows are keys, and columns are queries from `first` on; `query` is the
+  /// index in lse of the first query of their head.
   HG_DEVICE void differentiate(int64_t row, Fragment<kQueries>& scores,
                                Fragment<kQueries>& products, int64_t query, int64_t first) const {
     using Columns = Fragment<kQueries>;

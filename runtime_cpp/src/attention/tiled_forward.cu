@@ -1,5 +1,5 @@
-// The forward kernel. A block has 16 query rows for each warp, and walks over the keys that they
-// see. Of the softmax it keeps each row's largest score and sum of exponentials.
+// The forward kernel. A block has 16 query rows for each warp, and walks over the keys that these
+// rows see. For the softmax it keeps each row's largest score and sum of exponentials.
 #include "attention/products.hpp"
 #include "attention/tiled.hpp"
 #include "attention/tiles.hpp"
@@ -53,8 +53,8 @@ struct Forward {
   }
 
  private:
-  /// The state of a warp's rows: the sums of weighted values, the largest score times log2(e), and
-  /// this thread's part of the sum of exponentials.
+  /// The state of a warp's rows, which start at `row`: the sums of weighted values, the largest
+  /// score times scale and log2(e), and this thread's part of the sum of exponentials.
   struct State {
     int64_t row;
     Fragment<D> sums;
@@ -86,7 +86,7 @@ struct Forward {
         }
       }
       const float before = state.most[slot], most = fmaxf(before, scores.most(slot));
-      const float base = most == -INFINITY ? 0 : most;  // until the row has seen a key
+      const float base = most == -INFINITY ? 0 : most;  // -INFINITY: the row has seen no key
       HG_UNROLL
       for (int j = 0; j < Fragment<kKeys>::kColumns; ++j) {
         scores.value[slot][j] = exp2_of(scores.value[slot][j] - base);

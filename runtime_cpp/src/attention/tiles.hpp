@@ -17,12 +17,12 @@ namespace hirgen::tiles {
 /// log2(e), to compute e^x as 2^(x log2(e)).
 constexpr float kLog2e = 1.44269504088896341F;
 
-/// The head of a block, and its rows.
+/// The batch and the head of a block, and the first of its kBlockRows rows.
 struct BlockIndex {
   int64_t batch, head, row;
 
   /// The i-th block of `heads` heads with `rows` rows. The last rows of a head come first: under a
-  /// causal mask they see the most keys.
+  /// causal mask, the last queries see the most keys.
   HG_HOST_DEVICE static BlockIndex of(int64_t i, int64_t heads, int64_t rows) {
     const int64_t blocks = (rows + kBlockRows - 1) / kBlockRows, head = i / blocks;
     return {head / heads, head % heads, (blocks - 1 - i % blocks) * kBlockRows};
@@ -32,7 +32,8 @@ struct BlockIndex {
   }
 };
 
-/// The columns of a tile that a row sees.
+/// The columns of a tile that are in a row's range: keys that a query sees, or queries that see a
+/// key.
 template <int N>
 struct SeenColumns {
   int begin, end;
@@ -56,7 +57,8 @@ HG_HOST_DEVICE GlobalRows<T> head_of(T* data, const AttentionStride& stride, int
           static_cast<int>(shape.head_size), aligned};
 }
 
-/// Writes a warp's rows from `first` on, columns from `column` on.
+/// Writes a warp's fragment to the rows from `first` on and columns from `column` on, as far as
+/// they exist.
 template <typename T, int N>
 HG_DEVICE void write_rows(const GlobalRows<T>& to, int64_t first, int column,
                           const Fragment<N>& x) {
@@ -82,7 +84,8 @@ __global__ void __launch_bounds__(kWarps* kLanes, 1)
   kernel(blockIdx.x, memory);
 }
 
-/// Call this once for a kernel on the current device, before its first launch.
+/// Allows the kernel its kBytes of shared memory on the current device. Call this before the first
+/// launch.
 template <typename Kernel>
 void prepare_tiles(const char* where) {
   HG_CHECK(cudaFuncSetAttribute(tiles_kernel<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -98,7 +101,8 @@ void launch_tiles(const Kernel& kernel, int64_t blocks, cudaStream_t stream, con
   HG_CHECK(cudaGetLastError(), where);
 }
 
-/// The head sizes with kernels; other sizes are padded with zeros.
+/// Calls visit() with the smallest head size that has kernels and is at least `size`. The kernels
+/// pad heads with zeros.
 template <typename Visit>
 void visit_size(int64_t size, Visit visit) {
   if (size <= 64) return visit(std::integral_constant<int, 64>{});
@@ -129,7 +133,7 @@ void visit_size(int64_t /*size*/, Visit visit) {
 
 #endif
 
-/// Calls visit(an element, the head size of the kernels) for a shape.
+/// Calls visit() for a shape, with an element of its type and the head size of the kernels.
 template <typename Visit>
 void visit_kernels(const AttentionShape& shape, Visit visit) {
   visit_size(shape.head_size, [&](auto size) {
@@ -140,7 +144,7 @@ void visit_kernels(const AttentionShape& shape, Visit visit) {
       HG_NUMBER_TYPES(HG_CASE)
 #undef HG_CASE
       default:
-        return;  // attention has no integers
+        return;  // attention has neither integers nor fp8
     }
   });
 }

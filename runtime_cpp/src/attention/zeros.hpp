@@ -7,7 +7,7 @@
 
 namespace hirgen {
 
-/// Clears the rows of K's or V's gradient from `first` on, of a 16-bit type.
+/// Clears the rows from `first` on of the gradient of K or V, in all heads. Its type has 16 bits.
 void clear_keys(const AttentionShape& shape, int64_t first, void* gradient,
                 const AttentionStride& stride, cudaStream_t stream, const char* where);
 

@@ -8,10 +8,10 @@
 
 namespace hirgen {
 
-/// Spins first, since most waits are short; then sleeps for 20 to 100 us.
+/// Yields the processor 200 times, since most waits are short; then sleeps, for 20 to 100 us.
 class Backoff {
  public:
-  /// Waits a little; longer each time.
+  /// Waits once, never for less time than before.
   void pause() {
     if (rounds_ < kSpins) {
       ++rounds_;

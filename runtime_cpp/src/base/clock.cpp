@@ -10,15 +10,15 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// A thread looks at the clock every kPulse. More than kLongestGap between two looks means that the
-// process did not run. Of such a gap, only kLongestGap counts.
+// After count_running_time(), a thread reads the clock every kPulse. If more than kLongestGap
+// passes between two reads, the process did not run. Of such a gap, only kLongestGap counts.
 constexpr std::chrono::milliseconds kPulse(20);
 constexpr std::chrono::milliseconds kLongestGap(200);
 
 std::atomic<bool> g_only_running{false};
 std::mutex g_mutex;
-Steady::time_point g_last_look;     // both are used under the mutex
-Steady::duration g_not_counted{0};  // since the process started
+Steady::time_point g_last_look;     // guarded by g_mutex, as is g_not_counted
+Steady::duration g_not_counted{0};  // since count_running_time()
 
 Steady::duration running_time() {
   const std::lock_guard lock(g_mutex);

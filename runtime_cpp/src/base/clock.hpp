@@ -5,8 +5,8 @@
 
 namespace hirgen {
 
-/// A steady clock. After count_running_time() it leaves out times in which this process did not
-/// run.
+/// A steady clock. After count_running_time(), it counts at most 0.2 s of each period in which this
+/// process does not run.
 struct Clock {
   using duration = std::chrono::steady_clock::duration;
   using rep = duration::rep;
@@ -18,8 +18,9 @@ struct Clock {
 
 using Deadline = Clock::time_point;
 
-/// From now on the limits of this process count only the time that it runs: it may be stopped and
-/// continued (SIGSTOP, SIGCONT) together with all other ranks. HIRGEN_RUNNING_TIME=1 asks for it.
+/// Makes Clock count only the time that this process runs, so that all ranks together may be
+/// stopped and continued (SIGSTOP, SIGCONT). A Context calls this for ContextOptions::running_time
+/// or HIRGEN_RUNNING_TIME=1.
 void count_running_time();
 
 /// The moment `seconds` from now.
@@ -28,8 +29,8 @@ inline Deadline after(double seconds) {
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-/// The timeout for a poll() until `deadline`: at least 0 and at most a minute. Callers then check
-/// again.
+/// The timeout in milliseconds for a poll() until `deadline`, rounded up: 0 from 1 ms after the
+/// deadline on, and about a minute at most, after which callers check the deadline again.
 int milliseconds_until(Deadline deadline);
 
 /// How long ago `start` was, in seconds.

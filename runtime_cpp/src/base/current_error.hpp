@@ -1,4 +1,4 @@
-// Exceptions at the borders of the runtime: main() and the C ABI.
+// Converts exceptions to Errors, for main() and the C ABI.
 #pragma once
 
 #include <exception>
@@ -8,7 +8,7 @@
 
 namespace hirgen {
 
-/// The exception being handled, as an Error. Call it in a catch block.
+/// Returns the exception being handled as an Error. Call this only in a catch block.
 inline Error current_error() {
   try {
     throw;

@@ -30,12 +30,12 @@ std::string describe(ncclResult_t status) {
   return text;
 }
 
-// Do not throw from a destructor during another exception: that would end the process.
+// Throws unless another exception is in flight: a destructor that throws then ends the process.
 void leave() {
   if (std::uncaught_exceptions() == 0) throw Error(Code::kPeer, "the ranks have been given up");
 }
 
-// ncclRemoteError: NCCL reports that the cause is in another process.
+// NCCL returns ncclRemoteError after a network error, or if a remote process ended early.
 Code code_of(ncclResult_t status) {
   return status == ncclRemoteError ? Code::kPeer : Code::kDevice;
 }
@@ -47,7 +47,8 @@ void begin_statement(const char* where) {
 #ifdef HIRGEN_CPU_DEVICE
   hirgen_cpu_label(where);
 #endif
-  // One thread issues statements, so the counter needs no atomic read-modify-write.
+  // No atomic read-modify-write: usually one thread issues statements. Threads that issue for
+  // several handles at the same time may lose a count.
   host_statements.store(host_statements.load(std::memory_order_relaxed) + 1,
                         std::memory_order_relaxed);
   fault::statement();

@@ -22,7 +22,7 @@ namespace hirgen {
 
 namespace {
 
-// The most bytes of one write() call on Linux.
+// The most bytes to pass to one write(). Linux writes at most 0x7ffff000 bytes per call.
 constexpr size_t kLargestWrite = size_t{1} << 30;
 
 [[noreturn]] void fail(const char* what, const std::string& path) {
@@ -30,7 +30,7 @@ constexpr size_t kLargestWrite = size_t{1} << 30;
               std::string("cannot ") + what + " " + path + ": " + std::strerror(errno));
 }
 
-// An open file descriptor.
+// Owns a file descriptor, and closes it unless it is negative.
 class File {
  public:
   explicit File(int fd) : fd_(fd) {}
@@ -45,7 +45,8 @@ class File {
   int fd_;
 };
 
-// Waits until a non-blocking descriptor is writable.
+// Waits until a non-blocking descriptor is writable. Returns false with errno ETIMEDOUT at the
+// deadline.
 bool wait_writable(int fd, Deadline deadline) {
   pollfd waiting{fd, POLLOUT, 0};
   while (Clock::now() < deadline) {
@@ -74,17 +75,18 @@ bool write_parts(int fd, const std::vector<Bytes>& parts, Deadline deadline) {
   });
 }
 
-// Creates a new file at `path`. It removes an existing file, and follows no link.
+// Writes a new file at `path`, after removing a file or link there.
 bool write_new(const std::string& path, const std::vector<Bytes>& parts, Deadline deadline) {
   unlink(path.c_str());
   const File file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (file.get() < 0 || !write_parts(file.get(), parts, deadline)) return false;
-  // A full disk may show only here.
+  // fsync() may be the first call to report a full disk. EINVAL: the file does not support it.
   return fsync(file.get()) == 0 || errno == EINVAL;
 }
 
-// A non-blocking open of a FIFO succeeds only when it has a reader. A blocking open would wait
-// forever.
+// Opens a FIFO or device for writing. Returns -1 on errors. Without a reader, a non-blocking open
+// of a FIFO fails with ENXIO, and this tries again until the deadline (ETIMEDOUT); a blocking open
+// could wait forever.
 int open_in_place(const std::string& path, Deadline deadline) {
   while (true) {
     const int fd = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -95,7 +97,8 @@ int open_in_place(const std::string& path, Deadline deadline) {
   }
 }
 
-// If the reader leaves, the write returns an error instead of ending the process.
+// Ignores SIGPIPE while it exists: if the reader of a FIFO leaves, write() returns an error instead
+// of ending the process.
 class IgnoredPipeSignal {
  public:
   IgnoredPipeSignal() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
@@ -112,7 +115,7 @@ bool write_in_place(int fd, const std::vector<Bytes>& parts, Deadline deadline) 
   return fd >= 0 && write_parts(fd, parts, deadline);
 }
 
-// Returns standard output or error if `path` leads there, else -1.
+// Returns the descriptor of standard output or error if `target` is the same file, else -1.
 int own_stream(const struct stat& target) {
   for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
     struct stat own{};
@@ -123,7 +126,8 @@ int own_stream(const struct stat& target) {
   return -1;
 }
 
-// The path at the end of a chain of symbolic links, whether or not it exists.
+// Returns the path at the end of a chain of symbolic links, whether or not it exists. Throws after
+// 40 links.
 std::string follow_links(const std::string& path) {
   constexpr int kMostLinks = 40;
   std::string name = path;

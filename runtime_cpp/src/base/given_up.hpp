@@ -1,12 +1,12 @@
-// Makes a host thread throw at its next statement, after ranks have failed.
+// The flag that makes a host thread throw at its next statement after a rank has failed.
 #pragma once
 
 #include <atomic>
 
 namespace hirgen {
 
-/// The flag of the context whose resources this thread makes, uses or frees. Once it is set, the
-/// thread's next statement throws. Null if the thread cannot be called back.
+/// The flag of the context whose resources this thread makes, uses or frees. Once the flag is true,
+/// begin_statement() throws on this thread. Null if the thread is outside Watchdog::Inside.
 extern thread_local const std::atomic<bool>* given_up;
 
 }  // namespace hirgen

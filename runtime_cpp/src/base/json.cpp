@@ -139,7 +139,8 @@ class Parser {
     return code;
   }
 
-  // Surrogate pairs are not joined: tensor names are only compared, not shown.
+  // Encodes one UTF-16 code unit. The halves of a surrogate pair are encoded separately, in three
+  // bytes each, unlike in UTF-8.
   static std::string utf8(unsigned code) {
     if (code < 0x80) return {static_cast<char>(code)};
     if (code < 0x800) {

@@ -1,4 +1,4 @@
-// The subset of JSON that reports and safetensors headers need.
+// Writes and parses JSON: reports, plan files, headers of safetensors files.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 
 namespace hirgen {
 
-/// Builds one JSON text, indented by two spaces. Members and elements appear in the order of the
-/// calls, and the writer adds commas. Only members of objects have a key.
+/// Builds one JSON text, indented by two spaces per level. Members and elements appear in the order
+/// of the calls, and the writer adds commas. Pass a null key for the root and for elements of
+/// arrays.
 class JsonWriter {
  public:
   JsonWriter& begin_object(const char* key = nullptr) { return open(key, '{'); }
@@ -36,7 +37,7 @@ class JsonWriter {
   bool first_ = true;
 };
 
-/// `text` as a JSON string with its quotes. Bytes that are not UTF-8 are kept.
+/// Returns `text` as a JSON string with its quotes. Bytes from 0x80 on are copied unchanged.
 std::string json_quote(const std::string& text);
 
 /// A value of a JSON text.
@@ -48,9 +49,9 @@ struct JsonValue {
   std::string text;
   std::vector<JsonValue> items;
   std::map<std::string, JsonValue> members;
-  size_t at = 0;  ///< byte offset of its first character in the text
+  size_t at = 0;  ///< byte offset of the value's first character in the text
 
-  /// The member `name`; null if there is none or this is no object.
+  /// Returns the member `name`; null if there is none or this is no object.
   const JsonValue* find(const std::string& name) const;
 };
 
@@ -66,8 +67,8 @@ class JsonError : public Error {
   size_t at_;
 };
 
-/// Parses a whole text; throws JsonError. Duplicate members and nesting deeper than 32 are
-/// errors.
+/// Parses a text of one value; throws JsonError. Duplicate members, and values more than 32 levels
+/// below the root, are errors.
 JsonValue parse_json(const std::string& text);
 
 }  // namespace hirgen

@@ -9,9 +9,9 @@ namespace hirgen {
 
 namespace {
 
-// A call that failed for lack of files may have closed some of them again.
+// Fewer unused descriptors than this are too few: the call that failed may have closed some again.
 constexpr int kFew = 4;
-// A process with a higher limit does not reach it by accident, and counting would take long.
+// Higher limits are not checked: a process hardly reaches them, and counting could take long.
 constexpr rlim_t kLargestLimit = 1 << 20;
 
 }  // namespace

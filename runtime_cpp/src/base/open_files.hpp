@@ -1,12 +1,13 @@
-// The limit of open files, which sockets and the memory of the CPU device share.
+// The limit of open files. Sockets and memory blocks of the CPU device count against it.
 #pragma once
 
 #include <string>
 
 namespace hirgen {
 
-/// "too many open files ...", with advice, if this process can open almost no other file; else "".
-/// For failures of libraries that open files, because their own messages mislead.
+/// Returns "too many open files ...", with advice, if this process can open fewer than 4 more files
+/// and its limit is at most 2^20; else "". For failures of libraries that open files, whose own
+/// messages mislead.
 std::string too_many_files();
 
 }  // namespace hirgen

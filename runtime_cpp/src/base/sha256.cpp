@@ -9,7 +9,8 @@ namespace {
 
 constexpr size_t kBlock = 64;
 
-// The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
+// Round constants: the first 32 bits of the fractional parts of the cube roots of the first 64
+// primes.
 constexpr std::array<uint32_t, 64> kRounds = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -61,7 +62,8 @@ void compress(HashState* state, const uint8_t* block) {
   for (size_t i = 0; i < mixed.size(); ++i) (*state)[i] += mixed[i];
 }
 
-// The bytes with a one bit, zeros and their length in bits, up to whole blocks.
+// Returns `bytes`, a one bit, zero bits, and the length of `bytes` in bits (64 bits, big-endian):
+// whole blocks in total.
 std::string padded(const std::string& bytes) {
   std::string text = bytes + '\x80';
   text.resize((bytes.size() + 8) / kBlock * kBlock + kBlock - 8, '\0');

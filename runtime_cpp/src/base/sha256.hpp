@@ -1,5 +1,5 @@
-// SHA-256 and HMAC-SHA-256 (FIPS 180-4, RFC 2104), for the proofs of the bootstrap. A start needs
-// few messages, so the code is short rather than fast.
+// SHA-256 and HMAC-SHA-256 (FIPS 180-4, RFC 2104), with which ranks authenticate their messages
+// when they connect. These are few, so the code is short rather than fast.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ Digest sha256(const std::string& bytes);
 /// The HMAC-SHA-256 of these bytes under a key of any length.
 Digest hmac_sha256(const std::string& key, const std::string& bytes);
 
-/// Whether two digests are equal, in a time that does not depend on where they differ.
+/// Returns whether two digests are equal, in a time that does not depend on where they differ.
 bool equal_in_constant_time(const Digest& a, const Digest& b);
 
 }  // namespace hirgen

@@ -53,7 +53,7 @@ std::string list_ranges(const std::vector<int64_t>& values) {
 
 namespace {
 
-// Removes a colon and a number at the end of the text; false if there are none.
+// Removes ":NUMBER" from the end of the text; returns false if the text does not end so.
 bool drop_number(std::string_view* text) {
   const size_t last = text->find_last_not_of("0123456789");
   if (last == std::string_view::npos || last + 1 == text->size() || (*text)[last] != ':') {
@@ -66,7 +66,7 @@ bool drop_number(std::string_view* text) {
 }  // namespace
 
 Label split_label(std::string_view label) {
-  // The name of the file may have spaces; its position ends in two numbers.
+  // A position is FILE:LINE:COLUMN, and the name of the file may contain spaces.
   for (size_t space = label.find(' '); space != std::string_view::npos;
        space = label.find(' ', space + 1)) {
     std::string_view file = label.substr(0, space);

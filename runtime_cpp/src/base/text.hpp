@@ -9,33 +9,34 @@
 
 namespace hirgen {
 
-/// The parts of `text` between occurrences of `separator`; "" has one empty part.
+/// Returns the parts of `text` between occurrences of `separator`; for "", one empty part.
 std::vector<std::string> split_text(const std::string& text, char separator);
 
-/// A decimal integer with an optional minus sign; nothing for other text, or if it does not fit.
+/// Parses the whole text as a decimal integer with an optional minus sign; nullopt if it is none or
+/// does not fit.
 std::optional<int64_t> parse_integer(const std::string& text);
 
-/// A whole finite decimal number, or nothing.
+/// Parses the whole text as a finite decimal number, such as -1.5e3; nullopt if it is none.
 std::optional<double> parse_number(const std::string& text);
 
-/// "1, 3-5, 9": a set of ranks or indices, given in ascending order.
+/// Formats ascending ranks or indices: "1, 3-5, 9". Two consecutive numbers are no range: "3, 4".
 std::string list_ranges(const std::vector<int64_t>& values);
 
-/// Splits a statement's label, "spec.yaml:12:5 gather: Allgather of A_s", into position and text.
-/// The position is empty if the label does not begin with one.
+/// The parts of a statement's label: "spec.yaml:12:5" and "gather: Allgather of A_s". The position
+/// is empty if the label does not begin with one.
 struct Label {
   std::string_view position;
   std::string_view text;
 };
 Label split_label(std::string_view label);
 
-/// Seconds for readers: "5 s", "0.25 s", "20 ms".
+/// Formats seconds with at most 3 digits: "5 s", "0.25 s"; below 0.1 s as "20 ms".
 std::string seconds_text(double seconds);
 
-/// FNV-1a: a stable hash, the same in every process.
+/// Returns the 64-bit FNV-1a hash of a text, the same in every process.
 uint64_t stable_hash(const std::string& text);
 
-/// printf to a string.
+/// Formats as sprintf() does.
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
 
 }  // namespace hirgen

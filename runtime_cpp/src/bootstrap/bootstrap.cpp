@@ -16,15 +16,15 @@ namespace hirgen {
 
 namespace {
 
-// After a rank that does not fit, rank 0 waits this long for others, so that the message names all.
+// After a rank that does not fit, rank 0 waits this long for more, so that its message names all.
 constexpr double kMisfitSeconds = 2;
-// The limit for sending the outcome: it fits into the socket buffer of a connection.
+// The limit for sending the outcome, which normally fits into each connection's socket buffer.
 constexpr double kTellSeconds = 2;
-// Connections that have sent nothing yet, in addition to two for each rank.
+// The most connections without a complete hello, in addition to two for each rank.
 constexpr size_t kStrangers = 256;
-// Misfits that get the reason. Without a secret, any process can claim to be a rank.
+// The most misfits that are told the reason. Without a secret, any process can claim to be a rank.
 constexpr size_t kMostMisfits = 64;
-// The longest message that fits into an admission.
+// The longest error message in an admission, in bytes.
 constexpr size_t kLongestMessage = kHandshakeLimit / 2;
 
 // One of a rank's two connections. On it the rank has proved that it belongs to the job.
@@ -87,8 +87,8 @@ class Bootstrap {
     return misfits_ + find_misfits(present);
   }
 
-  // Checks a connection's hello. Gives the connection its seat or drops it. Returns whether the
-  // connection proved that it belongs to the job.
+  // Checks a connection's hello. If it proves that the connection belongs to the job, welcomes the
+  // connection, gives it its seat (or keeps it as a misfit) and returns true. Otherwise drops it.
   bool admit(Arrival arrival) {
     const auto tag = static_cast<HandshakeTag>(arrival.tag);
     if (tag != kHelloData && tag != kHelloControl) return false;
@@ -201,7 +201,7 @@ class Bootstrap {
   std::vector<std::optional<Identity>> identities_;
   std::vector<std::array<Seat, 2>> seats_;  ///< by rank: data, control
   std::vector<Seat> without_seat_;          ///< told the outcome, then dropped
-  std::string misfits_;                     ///< found on arrival
+  std::string misfits_;                     ///< descriptions of misfits found on arrival
   int refused_ = 0;                         ///< connections without the job's secret
   std::string refused_last_;                ///< address of the last of them
 };

@@ -19,11 +19,11 @@ namespace hirgen {
 
 namespace {
 
-// A connection that sends no hello for this long is not a rank, or the rank tries again.
+// A connection without a complete hello after this time is dropped. A rank then tries again.
 constexpr double kHelloSeconds = 2;
 // New connections to accept in one round; between rounds, existing connections are read.
 constexpr int kAcceptsPerRound = 32;
-// The pause if the system has no file descriptor left; other processes may free some.
+// The pause if the system has no file descriptors or memory left; other processes may free some.
 constexpr std::chrono::milliseconds kSystemPause(10);
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace hirgen {
 /// A connection whose first message is complete. The message is not checked yet.
 struct Arrival {
   Socket socket;
-  Digest challenge{};  ///< that this connection was sent
+  Digest challenge{};  ///< the random number that rank 0 sent on it
   uint32_t tag = 0;
   std::string payload;
 };
@@ -27,7 +27,7 @@ class HalfOpen {
   /// that has sent nothing, or else the oldest of all.
   HalfOpen(Socket listener, size_t most) : listener_(std::move(listener)), most_(most) {}
 
-  /// The next connection whose first message is complete; nothing at the deadline, even while other
+  /// The next connection whose first message is complete; nullopt at the deadline, even while other
   /// connections arrive. Throws Error(kEnvironment) if this process cannot open more files.
   std::optional<Arrival> next(Deadline deadline);
 
@@ -41,7 +41,8 @@ class HalfOpen {
   enum class State { kPartial, kWhole, kBroken };
 
   void drop_expired();
-  /// Waits for a new connection or for bytes. Returns for each connection whether it has bytes.
+  /// Waits for a new connection or for bytes, until the deadline or the first connection expires.
+  /// Returns for each connection whether it has bytes or is closed.
   std::vector<bool> wait(Deadline deadline) const;
   void read_ready(const std::vector<bool>& ready);
   static State read_from(Connection* connection);

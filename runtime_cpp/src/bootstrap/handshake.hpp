@@ -4,7 +4,7 @@
 //   rank 0  challenge   a random number for this connection
 //   rank    hello       another random number, a proof, its identity
 //   rank 0  welcome     a proof; or a refusal, and rank 0 closes the connection
-//   rank 0  admission   a proof, whether the job starts; after every rank has come
+//   rank 0  admission   a proof, whether the job starts; sent once all ranks came or time is up
 //
 // A proof is a keyed hash of the tag, both random numbers and the text after the proof. So a
 // message from another connection, another step or the other side proves nothing. Without a secret
@@ -32,7 +32,7 @@ enum HandshakeTag : uint32_t {
 /// Why rank 0 refuses a connection.
 enum class Refusal : uint32_t { kOtherSecret = 1, kOtherJob = 2 };
 
-/// The longest payload of a handshake's message.
+/// The longest payload of a handshake's message, in bytes.
 constexpr uint64_t kHandshakeLimit = 64 << 10;
 
 /// The random numbers of one connection.
@@ -41,14 +41,14 @@ struct Nonces {
   Digest of_other{};
 };
 
-/// Random bytes of the system. Throws Error(kEnvironment) if it has none.
+/// Random bytes from the system. Throws Error(kEnvironment) if the system gives none.
 Digest random_nonce();
 
 /// The payload of a message: the proof of `text`, then `text`.
 std::string seal(const std::string& secret, HandshakeTag tag, const Nonces& nonces,
                  const std::string& text);
 
-/// The text of a sealed payload; nothing if its proof is wrong.
+/// The text of a sealed payload; nullopt if its proof is missing or wrong.
 std::optional<std::string> unseal(const std::string& secret, HandshakeTag tag, const Nonces& nonces,
                                   const std::string& payload);
 
@@ -56,8 +56,8 @@ std::optional<std::string> unseal(const std::string& secret, HandshakeTag tag, c
 std::string seal_hello(const std::string& secret, HandshakeTag tag, const Nonces& nonces,
                        const std::string& text);
 
-/// Reads a hello on a connection whose challenge was nonces->of_rank_zero, and sets
-/// nonces->of_other. Returns nothing if the proof is wrong.
+/// The text of a hello on a connection whose challenge was nonces->of_rank_zero; nullopt if the
+/// proof is missing or wrong. Sets nonces->of_other.
 std::optional<std::string> unseal_hello(const std::string& secret, HandshakeTag tag, Nonces* nonces,
                                         const std::string& payload);
 

@@ -32,8 +32,8 @@ std::string words_beyond(const std::string& text, const std::string& other) {
   return words;
 }
 
-// Describes how the program of `other` differs from rank 0's: the first of name, parameters and
-// text.
+// Describes the first difference between the programs of `other` and rank 0: the name, the
+// parameters or the digest; "" if there is none.
 std::string program_differences(const Identity& first, const Identity& other) {
   const auto line = [&](const char* what, const std::string& mine, const std::string& theirs,
                         const char* hint) {
@@ -51,7 +51,8 @@ std::string program_differences(const Identity& first, const Identity& other) {
               ", from another spec, schedule or version of hirgen");
 }
 
-// Describes how `other` differs from rank 0, one line for each field.
+// Describes how `other` differs from rank 0: a line for each field, but at most one for the
+// program.
 std::string differences(const Identity& first, const Identity& other) {
   std::string text;
   const auto compare = [&](const char* what, const std::string& mine, const std::string& theirs) {

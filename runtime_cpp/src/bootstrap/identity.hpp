@@ -9,7 +9,8 @@
 
 namespace hirgen {
 
-/// One rank's identity: all properties that must be equal, or different, on all ranks.
+/// One rank's identity: properties that must be equal, or different, on all ranks, and where the
+/// rank runs, for messages.
 struct Identity {
   uint32_t protocol = kProtocol;  ///< of rendezvous and control messages
   int rank = 0;
@@ -22,7 +23,7 @@ struct Identity {
   std::string digest;
   std::string parameters;
   std::string host;
-  std::string device;   ///< PCI bus id of its GPU; unique among ranks; empty if they may share
+  std::string device;   ///< PCI bus id of its GPU, unique on the host; empty if ranks may share it
   std::string problem;  ///< why this rank cannot run, "" if it can; all ranks report it
 
   static constexpr uint32_t kProtocol = 2;
@@ -37,8 +38,8 @@ Identity read_identity(Reader& reader);
 /// "rank 2 (node7, pid 4711)".
 std::string describe(const Identity& identity);
 
-/// Returns "" if these ranks, all ranks of a world, can run together. Otherwise one line for each
-/// problem, with the rank. `ranks[0]` is rank 0, and the others are compared with it.
+/// Returns "" if these ranks can run together, and otherwise one line for each problem. `ranks[0]`
+/// is rank 0, with which the others are compared. Other ranks may be missing.
 std::string find_misfits(const std::vector<Identity>& ranks);
 
 }  // namespace hirgen

@@ -1,4 +1,4 @@
-// The side of the ranks other than 0.
+// The start of a job on the ranks other than 0.
 #include <algorithm>
 #include <optional>
 #include <thread>
@@ -13,8 +13,8 @@ namespace hirgen {
 
 namespace {
 
-// Rank 0 answers at once. If it does not, the connection was lost or is in an abandoned queue;
-// another connection may succeed.
+// Rank 0 answers at once. If no answer comes in this time, the connection was lost, or waits in the
+// queue of a process that does not accept it; another connection may succeed.
 constexpr double kKnockSeconds = 5;
 constexpr std::chrono::milliseconds kRetryPause(20);
 
@@ -41,8 +41,8 @@ class Join {
   }
 
  private:
-  // Opens a connection and introduces this rank on it. Rank 0 may drop the connection first, if
-  // many processes connect at once; then this tries again.
+  // Opens a connection and introduces this rank on it. If rank 0 drops the connection first,
+  // because many processes connect at once, introduce() tries again until the deadline.
   Joined introduce(HandshakeTag tag) const {
     while (true) {
       Joined joined;

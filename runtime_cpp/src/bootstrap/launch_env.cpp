@@ -62,8 +62,8 @@ class LaunchReader {
     return text + "\n  " + line(kSlurm, program_) + "\n  " + line(kExplicit, program_);
   }
 
-  // Chooses the family of variables to use. A family with only rank or only world size is an error,
-  // unless it is Slurm's around another launcher.
+  // Chooses the family of variables to use: HIRGEN_*, else the first launcher's, else Slurm's.
+  // Throws if the chosen family lacks its rank or world size, or if two launchers disagree.
   const Family& choose() const {
     if (has_rank(kExplicit) || has_world(kExplicit)) return *complete(kExplicit);
     const Family* chosen = nullptr;
@@ -84,15 +84,15 @@ class LaunchReader {
         all_lines());
   }
 
-  // srun also speaks PMI, but without a local rank. Slurm's own variables then have the same values
-  // and the local rank.
+  // Whether to use `family` rather than Slurm's variables. srun also speaks PMI, but without a
+  // local rank. Slurm's own variables then have the same values and the local rank.
   bool local_rank_known(const Family& family) const {
     return is_set(family.local_rank) || !is_set(kSlurm.local_rank) ||
            value(family.rank) != value(kSlurm.rank) ||
            value(world_name(family)) != value(world_name(kSlurm));
   }
 
-  // Returns `family`; throws if one of its variables is missing.
+  // Returns `family`; throws if its rank or world size is missing.
   const Family* complete(const Family& family) const {
     if (has_rank(family) && has_world(family)) return &family;
     const char* set = has_rank(family) ? family.rank : world_name(family);
@@ -133,8 +133,8 @@ class LaunchReader {
     return launch;
   }
 
-  // An MPI library without support for Slurm's process management starts every rank as the only
-  // rank of a separate world.
+  // Throws if an MPI library has no support for Slurm's process management: it then starts every
+  // rank as the only rank of a separate world.
   void check_singleton(const Launch& launch) const {
     if (launch.family == kSlurm.name || launch.family == kExplicit.name || launch.world != 1)
       return;
@@ -164,15 +164,15 @@ class LaunchReader {
     return is_job_number(given) ? "" : given;
   }
 
-  // Under srun, Open MPI's key is not random as with mpirun, but derived from the job's number:
-  // 012cc14200000000-012cc14200000000.
+  // Whether a key is no secret. Under srun, Open MPI's key is not random as with mpirun, but
+  // derived from the job's number: 012cc14200000000-012cc14200000000.
   static bool is_job_number(const std::string& key) {
     constexpr size_t kHalf = 16;
     return key.size() == 2 * kHalf + 1 && key.substr(0, kHalf) == key.substr(kHalf + 1);
   }
 
-  // Finds the address of rank 0 and the port. If the number of nodes is unknown, the address is the
-  // loopback interface. The address stays empty if there are several nodes and no address is given.
+  // Finds the address of rank 0 and the port. Without a given address, it is the loopback interface
+  // if there is one node, or if their number is unknown; it stays empty if there are several nodes.
   void find_meeting_point(const Family& family, Launch* launch) const {
     const std::optional<bool> one_host = is_one_host(family, *launch);
     if (is_set("HIRGEN_ADDR")) {
@@ -193,7 +193,7 @@ class LaunchReader {
     find_port(family, launch);
   }
 
-  // Reads an address, and the port if it has one.
+  // Reads an address, and the port if it has one, from the variable `name`.
   void take_place(const char* name, Launch* launch) const {
     const auto place = parse_place(value(name));
     if (!place) {
@@ -217,7 +217,7 @@ class LaunchReader {
     } else if (launch->port != 0) {
       return;  // the address has it
     } else if (&family != &kExplicit && is_set("MASTER_PORT")) {
-      // torchrun's own store listens at MASTER_PORT.
+      // torchrun's own store listens at MASTER_PORT, so rank 0 listens at an adjacent port.
       const int port = number("MASTER_PORT", 1, kLastPort);
       launch->port = port == kLastPort ? port - 1 : port + 1;
     } else if (!launch->job.empty()) {
@@ -235,7 +235,7 @@ class LaunchReader {
     return kFirstPort + static_cast<int>(stable_hash(seed) % kPorts);
   }
 
-  // Nothing if the launcher's variables do not show it.
+  // Whether all ranks are on this node; nullopt if the launcher's variables do not show it.
   std::optional<bool> is_one_host(const Family& family, const Launch& launch) const {
     if (&family == &kSlurm) {
       const char* nodes = is_set("SLURM_STEP_NUM_NODES") ? "SLURM_STEP_NUM_NODES" : "SLURM_NNODES";
@@ -261,7 +261,7 @@ class LaunchReader {
   int parent_;
 };
 
-// For a host program that passes its rank to the library itself.
+// HIRGEN_JOB_SECRET, for host programs that pass their rank to the library themselves.
 std::string environment_secret() {
   const char* text = std::getenv(kSecretVariable);
   return text == nullptr ? "" : text;
@@ -275,7 +275,7 @@ Launch read_launch(const Getenv& get, const std::string& program, int parent) {
 
 namespace {
 
-// As many parameters as fit into a message.
+// "D=2 M=128": as many parameters as fit into 4096 bytes.
 std::string parameters_text(const ProgramInfo& info) {
   constexpr size_t kMost = 4096;
   std::string text;

@@ -1,7 +1,7 @@
-// Rank, world and rendezvous of this process, from the variables of its launcher. They come from
-// one family of variables, complete and consistent. Anything else is an error that shows the
+// Reads the rank, world and rendezvous of this process from its launcher's variables. Rank and
+// world come from one family of variables. If they are missing or inconsistent, the error shows the
 // command line to type. A rank is never guessed, because a wrong guess makes all other ranks wait.
-// If neither the number of nodes nor an address is given, there is one node.
+// If neither the number of nodes nor an address is given, all ranks are assumed to be on this node.
 #pragma once
 
 #include <functional>
@@ -28,13 +28,13 @@ struct Launch {
   std::string hint;     ///< for errors of ranks that do not meet: the assumption, and what to set
 };
 
-/// Reads the variables. `program` appears in the command lines to type. `parent` is the parent's
-/// process id, which is the same for the local ranks of a job without an id. Throws
+/// Reads the variables. `program` appears in the command lines to type. `parent` is the id of the
+/// parent process: local ranks without a port and a job id choose a port by it. Throws
 /// Error(kEnvironment).
 Launch read_launch(const Getenv& get, const std::string& program, int parent);
 
 /// The options of a rank of `info` for this launch. HIRGEN_JOB_SECRET is used if the launch has no
-/// secret. Throws Error(kEnvironment) if several ranks have no address to meet at.
+/// secret. Throws Error(kEnvironment) if several ranks have no address or port to meet at.
 ContextOptions context_options(const Launch& launch, const ProgramInfo& info,
                                double timeout_seconds);
 

@@ -3,7 +3,8 @@
 
 namespace hirgen {
 
-// One launcher's variables. An alternative is for another version of the launcher.
+// The names of one launcher's variables; null if it has no such variable. world_alternative is read
+// if `world` is not set.
 struct Family {
   const char* name;
   const char* rank;
@@ -33,8 +34,8 @@ constexpr const char* kSecretVariable = "HIRGEN_JOB_SECRET";
 // 64 random bits, set by mpi/cray_shasta of Slurm, PALS and Flux.
 constexpr const char* kCraySecret = "PMI_SHARED_SECRET";
 
-// If two launchers are nested and agree, the first family of this list is the inner one. torchrun
-// has no secret: its run id appears in its output, and often is a fixed word.
+// If two launchers are nested and agree, the first family of this list is used: the inner one's.
+// torchrun has no secret: its run id appears in its output, and often is a fixed word.
 constexpr Family kLaunchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", kNone, "LOCAL_RANK", "LOCAL_WORLD_SIZE",
      "TORCHELASTIC_RUN_ID", kNone, "torchrun --nproc-per-node 4 --no-python %s"},
@@ -45,7 +46,7 @@ constexpr Family kLaunchers[] = {
      "mpiexec -n 4 %s"},
 };
 
-// Slurm is outer: its variables are also set where another launcher runs inside a job.
+// Slurm comes last: its variables are also set where another launcher runs inside a job.
 constexpr Family kSlurm = {"Slurm",        "SLURM_PROCID",  "SLURM_STEP_NUM_TASKS",
                            "SLURM_NTASKS", "SLURM_LOCALID", kNone,
                            "SLURM_JOB_ID", kCraySecret,     "srun --ntasks=4 --gpus-per-node=4 %s"};

@@ -1,4 +1,4 @@
-// Where rank 0 listens, as users write it.
+// Parses the address at which rank 0 listens, as users write it.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@ namespace hirgen {
 /// The largest number of a TCP port.
 constexpr int kLastPort = 65535;
 
-/// A host and maybe a port.
+/// A host and an optional port.
 struct Place {
   std::string host;  ///< a name or an address, without brackets
   int port = 0;      ///< 0: none is given
 };
 
-/// Reads "node0", "node0:4000", "::1", "[::1]" and "[::1]:4000". Returns
-/// no value for other text, and for a port out of range.
+/// Reads "node0", "node0:4000", "::1", "[::1]", "[::1]:4000" and "" (no host). Returns nullopt for
+/// other text, and for a port out of range.
 std::optional<Place> parse_place(const std::string& text);
 
 }  // namespace hirgen

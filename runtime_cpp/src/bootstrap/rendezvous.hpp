@@ -1,6 +1,6 @@
 // The ranks of a program find each other here, and exchange data before, between and after calls: a
-// star of TCP connections through rank 0, with a deadline for every operation. Calls themselves do
-// not use it.
+// star of TCP connections through rank 0, with a deadline for every operation. A call uses it only
+// to share new buffers.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 namespace hirgen {
 
 /// One rank's end. The operations are collective: every rank calls all of them in the same order.
-/// `what` names the operation in messages; ranks check that it is equal. They throw Error(kPeer,
-/// suspect) if a rank is gone or does not come within the deadline.
+/// `what` names the operation in messages. Operations throw Error(kInternal) if `what` differs
+/// between ranks, and Error(kPeer, suspect) if a rank is gone or does not come within the deadline.
 class Rendezvous {
  public:
   /// Connects, and checks that all ranks fit together (find_misfits) before anything else is
-  /// shared. If they do not fit, every rank throws the same message. If ranks are missing at the
-  /// deadline, rank 0 reports which ranks came.
+  /// shared. If they do not fit, or some are missing at the deadline, every rank that came throws
+  /// the same message.
   Rendezvous(const ContextOptions& options, const Identity& identity);
 
   /// `mine` of every rank, by rank.

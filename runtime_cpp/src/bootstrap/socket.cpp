@@ -58,17 +58,18 @@ Addresses resolve(const std::string& address, int port, int flags, int* status) 
   return {*status == 0 ? found : nullptr, &freeaddrinfo};
 }
 
-// One of several addresses may be unreachable, so it does not get all of the time.
+// The longest attempt to connect: one of a host's addresses may be unreachable.
 constexpr double kAttemptSeconds = 5;
 
 // The first and the longest pause before a name that does not resolve is looked up again.
 constexpr std::chrono::milliseconds kFirstAskPause(20);
 constexpr std::chrono::milliseconds kLastAskPause(1000);
-// A process that listens nowhere yet is tried again after this time.
+// The pause before the next attempt to connect, if no process listens yet.
 constexpr std::chrono::milliseconds kConnectPause(20);
 
-// Whether a name that does not resolve may do so later: name server, network or the record of a
-// host that just started are not there yet. Name servers give each of these answers for that.
+// Whether a name that does not resolve may do so later, because the name server, the network or the
+// record of a host that just started is not there yet. Each of these answers may mean that. False
+// for text that is no name, such as an IPv6 address.
 bool may_resolve_later(const std::string& address, int status) {
   const bool is_name = std::all_of(address.begin(), address.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c >= 0x80 || std::strchr(".-_", c) != nullptr;
@@ -82,7 +83,7 @@ bool may_resolve_later(const std::string& address, int status) {
   throw Error(Code::kEnvironment, std::string(what) + ": " + too_many_files());
 }
 
-// Resolves a name until the deadline.
+// Resolves a name; tries again until the deadline.
 Addresses resolve_until(const std::string& address, int port, Deadline deadline) {
   for (auto pause = kFirstAskPause;; pause = std::min(2 * pause, kLastAskPause)) {
     int status = 0;

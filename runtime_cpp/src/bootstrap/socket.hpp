@@ -16,7 +16,7 @@ enum class Io {
   kTimeout,  ///< the deadline passed
 };
 
-/// A file descriptor of a socket; closes it.
+/// Owns the file descriptor of a socket.
 class Socket {
  public:
   Socket() = default;
@@ -31,7 +31,7 @@ class Socket {
   int fd() const { return fd_; }
   void close();
 
-  /// Sends or receives exactly `bytes`.
+  /// Sends or receives exactly `bytes` bytes, unless it fails or the deadline passes first.
   Io send(const void* data, size_t bytes, Deadline deadline) const;
   Io receive(void* data, size_t bytes, Deadline deadline) const;
 
@@ -41,7 +41,7 @@ class Socket {
   /// Ends sending; the other side can still be read.
   void finish_sending() const;
 
-  /// Ends the connection while another thread waits for it: its transfers return kClosed.
+  /// Ends the connection, also while another thread waits for it: all transfers return kClosed.
   void interrupt() const;
 
  private:
@@ -49,7 +49,7 @@ class Socket {
 };
 
 /// Listens at `port`, on the loopback interface alone if `address` is a loopback address,
-/// else on all. Throws Error(kEnvironment) if the port is taken, naming the variable to set.
+/// else on all. Throws Error(kEnvironment) if that fails, for example if the port is taken.
 Socket listen_at(const std::string& address, int port);
 
 /// Accepts a connection that waits at the listener. If there is none, or accept fails, the result
@@ -59,12 +59,13 @@ Socket accept_waiting(const Socket& listener, int* error);
 /// The address of the other side, for messages.
 std::string peer_address(const Socket& socket);
 
-/// Whether only processes of this node can reach `address`.
+/// Whether `address` is "localhost" or a numeric loopback address: only this node can reach it.
 bool is_loopback(const std::string& address);
 
-/// Connects to address:port, and tries again while the name does not resolve or no process listens
-/// there. Throws Error(kEnvironment) if the name does not resolve by the deadline, and Error(kPeer,
-/// suspect 0) after the deadline: only rank 0 listens. `hint` is appended to the latter's message.
+/// Connects to address:port of rank 0, and tries again while the name does not resolve or no
+/// process listens there. Throws Error(kEnvironment) if the name cannot resolve or does not by the
+/// deadline. Throws Error(kPeer, suspect 0), with `hint` at the end, if no connection is made by
+/// the deadline.
 Socket connect_to(const std::string& address, int port, Deadline deadline,
                   const std::string& hint = "");
 

@@ -35,7 +35,8 @@ Io receive_message(const Socket& socket, uint64_t limit, uint32_t* tag, std::str
   if (header.magic != Header::kMagic || header.size > limit) return Io::kClosed;
   *tag = header.tag;
   payload->clear();
-  // A length is only a claim, so memory grows with the bytes received: to about twice as many.
+  // A length is only a claim, so memory grows with the bytes received: at first 16 MiB, then to
+  // twice as many.
   while (payload->size() < header.size) {
     const size_t begin = payload->size();
     const uint64_t step = std::min<uint64_t>(header.size - begin, std::max(begin, kFirstStep));

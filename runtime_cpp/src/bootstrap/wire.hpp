@@ -72,8 +72,8 @@ struct Header {
 /// Sends one message.
 Io send_message(const Socket& socket, uint32_t tag, const std::string& payload, Deadline deadline);
 
-/// Receives one message of at most `limit` bytes. Bytes without the magic number, or more than
-/// `limit` bytes, count as kClosed.
+/// Receives one message with a payload of at most `limit` bytes. Returns kClosed for a header
+/// without the magic number or with a longer payload.
 Io receive_message(const Socket& socket, uint64_t limit, uint32_t* tag, std::string* payload,
                    Deadline deadline);
 

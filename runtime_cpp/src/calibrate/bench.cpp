@@ -15,12 +15,13 @@ namespace {
 
 constexpr const char* kBench = "calibrate";
 constexpr const char* kBuffer = "calibrate buffer";
-constexpr double kLong = 3e3;        // microseconds: larger sizes are skipped then
-constexpr int64_t kMost = 1 << 29;   // bytes of a transfer
+constexpr double kLong = 3e3;        // microseconds of a run: after it, larger sizes are skipped
+constexpr int64_t kMost = 1 << 29;   // most bytes of a transfer
 constexpr double kLeastTime = 0.05;  // microseconds, the least time of any operation
-constexpr int64_t kSmall = 16;       // bytes whose transfer takes no measurable time
+constexpr int64_t kSmall = 16;       // bytes of a transfer that takes only its latency
 
-/// The bytes of each buffer: at most kMost and an eighth of the free memory, at least 1 MiB.
+/// Returns the bytes of each buffer that this rank can afford: at most kMost and an eighth of the
+/// free memory, but at least 1 MiB.
 int64_t affordable() {
   size_t free = 0, total = 0;
   HG_CHECK(cudaMemGetInfo(&free, &total), kBench);
@@ -70,7 +71,7 @@ void Bench::memory(Figures& figures) {
   int device = 0, cache = 0;
   HG_CHECK(cudaGetDevice(&device), kBench);
   HG_CHECK(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device), kBench);
-  for (const RatePoint& point : all) {  // the largest size that fits into the cache
+  for (const RatePoint& point : all) {  // the largest size that fits into the cache, or the first
     if (point.bytes > cache && figures.l2_bytes > 0) break;
     figures.l2_gbps = point.gbps;
     figures.l2_bytes = point.bytes;
@@ -103,7 +104,7 @@ void Bench::calls(Figures& figures) {
   };
   figures.device["kernel"] = meter_.device([&] { kernel(stream); });
   figures.host["kernel"] = meter_.host([&] { kernel(stream); });
-  // Events without earlier work take no time.
+  // Kernels precede the events, because an event without earlier work takes no time.
   const double round = meter_.device([&] {
     kernel(stream);
     there();
@@ -115,7 +116,8 @@ void Bench::calls(Figures& figures) {
     there();
     back();
   }) / 4;
-  // Only a program can show the fixed time of a whole call; see figures.cpp.
+  // These three can be measured only in a program. They are constants of an H200, as in
+  // figures.cpp.
   figures.device["call"] = 3.3;
   figures.host["call"] = 14;
   figures.host["nccl"] = 5;
@@ -130,7 +132,8 @@ void Bench::calls(Figures& figures) {
   flags(figures);
 }
 
-// A call that is one graph forks and joins, which takes longer than the launch of a chain.
+// The fixed time of a graph is that of a graph with forks and joins, as calls have them: it is
+// longer than that of a chain.
 void Bench::graphs(Figures& figures, const Meter::Issue& kernel, const Meter::Issue& fork) {
   constexpr int kMany = 17;
   const auto times = [&](int kernels, int forks) {
@@ -153,7 +156,8 @@ void Bench::graphs(Figures& figures, const Meter::Issue& kernel, const Meter::Is
   figures.device["graph"] = std::max(times(1, 2) - 3 * figures.device["graph_node"], kLeastTime);
 }
 
-// A flag of this rank, which this rank writes and waits for. links() measures the way to a peer.
+// Measures a flag in this rank's memory, which this rank writes and waits for. So the times do not
+// include the link to a peer.
 void Bench::flags(Figures& figures) {
   const int64_t rank = context_.rank();
   const auto one = [&] {

@@ -1,4 +1,4 @@
-// The measurements of --calibrate. Each sets some of a machine's figures.
+// The measurements of --calibrate, each of which sets some figures of a machine.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,8 +17,8 @@
 
 namespace hirgen {
 
-/// All functions are collective. Sizes grow until one run takes long, so that the measurement ends
-/// soon on any device.
+/// Measures a machine. All functions are collective. Sizes grow until a run takes long, so that the
+/// measurement ends soon on any device.
 class Bench {
  public:
   explicit Bench(Context& context);
@@ -26,44 +26,44 @@ class Bench {
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
-  /// Bandwidth of memory and of the cache.
+  /// Measures the bandwidth of device memory and of the L2 cache, and the share that kernels reach.
   void memory(Figures& figures);
-  /// The fixed times of calls, on the device and on the host. Call this after memory().
+  /// Measures the fixed times of calls, on the device and on the host.
   void calls(Figures& figures);
-  /// Rates of GEMMs. Call this after calls().
+  /// Measures the rates and fixed times of GEMMs.
   void gemms(Figures& figures);
-  /// Copies between the GPUs of each rank and the next one. Call this after calls().
+  /// Measures copies between the GPUs of each rank and the next rank.
   void links(Figures& figures);
-  /// Allgathers, allreduces, and sends with their receives.
+  /// Measures allgathers, allreduces, and sends with their receives.
   void collectives(Figures& figures);
-  /// The rate that a GEMM loses while copies, collectives or other GEMMs run. Call this after
-  /// gemms().
+  /// Measures the share of its rate that a GEMM loses while copies, collectives or other GEMMs run.
+  /// Call this after gemms() and links().
   void contention(Figures& figures);
 
  private:
-  /// Returns the time of a transfer of `bytes` bytes.
+  /// Returns the time of a transfer of `bytes` bytes, in microseconds.
   using Timed = std::function<double(int64_t bytes)>;
-  /// The rates of transfers, by size: the bytes moved, `moved` times the size, over the time above
-  /// `latency`.
+  /// Returns the rates of transfers of growing sizes: the bytes moved, which are `moved` times the
+  /// size, divided by the time minus `latency` (microseconds), but by a tenth of the time at least.
   RateCurve curve(double latency, const Timed& time, double moved = 1) const;
-  /// Graphs of one and of many small kernels, and of forks of two kernels each.
+  /// Measures CUDA graphs: of one kernel, of many kernels, and of forks of two kernels each.
   void graphs(Figures& figures, const Meter::Issue& kernel, const Meter::Issue& fork);
   void flags(Figures& figures);
   CollectiveFigures team(int ranks, bool sums);
   CollectiveFigures pair();
-  /// The fixed times of a GEMM.
+  /// Sets the fixed times of a GEMM.
   void fixed_times(const GemmRun& whole, Figures& figures);
-  /// The largest GEMM of square matrices that runs in acceptable time.
+  /// Makes and returns the largest GEMM of square matrices that runs in acceptable time.
   GemmRun& gemm(DType dtype);
-  /// The share of its rate that the GEMM loses while `other` runs on the second stream.
+  /// Returns the share of their rate that two GEMMs lose while `other` runs on beside_.
   double loss(const Meter::Issue& other);
 
   Context& context_;
   Meter meter_;
   Peers peers_;
-  Shared* shared_ = nullptr;  ///< buffer_ of every rank
-  int64_t most_ = 0;          ///< bytes of each buffer
-  char* buffer_ = nullptr;    ///< for reads and writes by peers
+  Shared* shared_ = nullptr;  ///< buffer_, shared by all ranks
+  int64_t most_ = 0;          ///< bytes of buffer_ and of other_
+  char* buffer_ = nullptr;    ///< peers read and write it
   char* other_ = nullptr;
   void* workspace_ = nullptr;
   cudaStream_t beside_ = nullptr;

@@ -1,4 +1,4 @@
-// GEMMs, collectives, and the rate that each loses to the others.
+// Measures GEMMs, collectives, and the rate that GEMMs lose to other work.
 #include <algorithm>
 
 #include "bootstrap/rendezvous.hpp"
@@ -11,24 +11,26 @@ namespace {
 
 constexpr const char* kGemm = "calibrate GEMM";
 constexpr const char* kTeam = "calibrate team";
-constexpr double kLongGemm = 20e3;     // microseconds: larger sizes are skipped then
-constexpr double kHeatSeconds = 0.25;  // until a GPU is at its power limit
+constexpr double kLongGemm = 20e3;     // most microseconds of a GEMM
+constexpr double kHeatSeconds = 0.25;  // of a sample in which a GPU gets to its power limit
 constexpr double kShortSeconds =
-    0.02;  // too short to get there, long enough to reach the clocks of work
+    0.02;  // of a sample: too short for the power limit, long enough for the clock to rise
 constexpr int64_t kLeastExtent = 64, kMostExtent = 8192;
-constexpr double kTera = 1e6;  // FLOP in a microsecond of one TFLOP/s
+constexpr double kTera = 1e6;  // FLOP per microsecond at 1 TFLOP/s
 
 double flops(const MatmulShape& shape) {
   return 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
          static_cast<double>(shape.k);
 }
 
-/// The share of a rate that is lost if the time grows from `alone` to `beside`: at most 0.5.
+/// Returns the share of a rate that is lost if the time grows from `alone` to `beside`: at most
+/// 0.5, and 0 if the time does not grow.
 double share_lost(double alone, double beside) {
   return beside <= alone ? 0 : std::min(1 - alone / beside, 0.5);
 }
 
-/// Arranges the SMs as a rectangle and returns its rows, at most as many as its columns.
+/// Arranges the SMs as a rectangle, as near to a square as possible, and returns its number of
+/// rows, the shorter side.
 int64_t rows_of_wave(int64_t sms) {
   int64_t rows = 1;
   for (int64_t r = 2; r * r <= sms; ++r) {
@@ -45,7 +47,7 @@ Bench::~Bench() {
   static_cast<void>(cudaStreamDestroy(beside_));
 }
 
-// The largest size whose run is not too long.
+// Stops at an extent if the next GEMM, with 8 times the work, would take longer than kLongGemm.
 GemmRun& Bench::gemm(DType dtype) {
   for (int64_t extent = kLeastExtent; extent <= kMostExtent; extent *= 2) {
     gemm_.reset();
@@ -62,7 +64,7 @@ void Bench::gemms(Figures& figures) {
 #undef HG_DTYPE
     const GemmRun& whole = gemm(dtype);
     fixed_times(whole, figures);
-    // These rates are without the fixed times of a call and its tiles; predictions add those again.
+    // Rates leave out the fixed times of a GEMM and its tiles, because predictions add these times.
     const auto rate_of = [&](const MatmulShape& shape, double seconds) {
       const MatmulPlan plan(context_.cublas(), shape, kGemm);
       const double us =
@@ -72,7 +74,7 @@ void Bench::gemms(Figures& figures) {
       return flops(shape) / std::max(work, us / 2) / kTera;
     };
     GemmRate rate;
-    MatmulShape wave = whole.shape();  // a tile of 128 x 256 for each SM
+    MatmulShape wave = whole.shape();  // at most one tile of 128 x 256 for each SM
     const int64_t rows = rows_of_wave(figures.sms);
     wave.m = std::min(wave.m, 128 * rows);
     wave.n = std::min(wave.n, 256 * (figures.sms / rows));
@@ -91,7 +93,7 @@ void Bench::fixed_times(const GemmRun& whole, Figures& figures) {
   const auto issue = [&] { whole.issue(plan, workspace_, meter_.stream()); };
   figures.device["gemm"] = meter_.device(issue);
   figures.host["gemm"] = meter_.host(issue);
-  figures.device["tile"] = 1.22;  // of an H200, like the constants of figures.cpp; so is the next
+  figures.device["tile"] = 1.22;  // this and the next are constants of an H200, as in figures.cpp
   figures.device["split"] = 1.9;
 }
 
@@ -113,7 +115,7 @@ CollectiveFigures Bench::team(int ranks, bool sums) {
   const int first = context_.rank() / ranks * ranks;
   for (int i = 0; i < ranks; ++i) members[static_cast<size_t>(i)] = first + i;
   const Team& team = context_.team(members, kTeam);
-  const auto time = [&](int64_t bytes) {  // of the larger side
+  const auto time = [&](int64_t bytes) {  // of the largest buffer
     const auto count = static_cast<size_t>(std::max<int64_t>(bytes / 2 / ranks, 1));
     return meter_.device([&] {
       if (sums) {
@@ -151,8 +153,8 @@ CollectiveFigures Bench::pair() {
   return figures;
 }
 
-// The two streams wait for each other in each run, so that the GEMMs of a run overlap with its
-// other work only.
+// The two streams wait for each other in each run, so that the GEMMs of a run overlap only with the
+// other work of the same run.
 double Bench::loss(const Meter::Issue& other) {
   const auto gemms = [&] {
     for (int i = 0; i < 2; ++i) gemm_->issue(workspace_, meter_.stream());
@@ -178,7 +180,8 @@ void Bench::contention(Figures& figures) {
   for (int i = 0; i < context_.world(); ++i) all[static_cast<size_t>(i)] = i;
   const Team& team = context_.team(all, kTeam);
   const double one = meter_.device([&] { gemm_->issue(workspace_, meter_.stream()); });
-  // As many bytes as take about the time of one GEMM. Two GEMMs run meanwhile, hence the factor 2.
+  // The number of bytes takes about the time of one GEMM. Two GEMMs run, of which half the time
+  // overlaps, hence the factor 2.
   const auto bytes = static_cast<size_t>(
       std::clamp<double>(one * figures.limit_gbps * 1e3, 1 << 16, static_cast<double>(most_)));
   figures.beside["copy"] = 2 * loss([&] {
@@ -191,15 +194,15 @@ void Bench::contention(Figures& figures) {
       2 * loss([&] {
         HG_CHECK(ncclAllGather(buffer_, other_, count, ncclBfloat16, team.comm, beside_), kTeam);
       });
-  // A collective takes SMs from a GEMM, which explains part of the loss: the rate on the other SMs
-  // is lower than the sustained rate on all SMs. Keep the rest of the loss.
+  // A collective takes SMs from a GEMM. Predictions compute this part of the loss, from the rate on
+  // the other SMs. Keep only the rest of the loss.
   const GemmRate& rate = figures.gemm[spelling(DType::kBf16)];
   const double others = 1 - static_cast<double>(nccl_sms(figures.sms)) / figures.sms;
   const double on_others = std::min(1.0, others * rate.peak_tflops / rate.sustained_tflops);
   double& nccl = figures.beside["nccl"];
   nccl = 1 - std::min(1.0, (1 - nccl) / on_others);
   for (auto& [name, share] : figures.beside) share = std::min(share, 0.5);
-  // Two streams of GEMMs do twice the work. Any time above twice that of a single GEMM is lost.
+  // Two GEMMs on two streams do twice the work. Time above twice that of a single GEMM is lost.
   const double serial = 2 * one;
   const double together = meter_.device([&] {
     HG_CHECK(cudaEventRecord(to_, meter_.stream()), kGemm);

@@ -8,8 +8,9 @@ namespace hirgen {
 
 namespace {
 
-// Constants of an H200 for figures that cannot be measured from outside: cuBLASLt's tiles with
-// their shares of the rate, and the SMs that NCCL and a copy by a kernel occupy.
+// Constants of an H200 for figures that --calibrate cannot measure: cuBLASLt's tiles with the
+// shares of the sustained and peak rates that they reach, and the SMs that NCCL and a copy by a
+// kernel occupy.
 struct Tile {
   int64_t m, n;
   double sustained, peak;
@@ -49,7 +50,7 @@ void put(JsonWriter& out, const char* key, const std::vector<CollectiveFigures>&
   out.end_array();
 }
 
-// Fewer than the GPU has, whatever it is.
+// Returns `count` SMs, or about half of a GPU's SMs if it does not have more than `count`.
 int64_t some_of(int sms, int count) { return count < sms ? count : (sms - 1) / 2; }
 
 }  // namespace

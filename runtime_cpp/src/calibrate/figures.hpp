@@ -9,18 +9,19 @@
 
 namespace hirgen {
 
-/// A rate in gigabytes (1e9 bytes) per second for a size.
+/// The rate, in gigabytes (1e9 bytes) per second, at which `bytes` bytes are moved.
 struct RatePoint {
   double bytes = 0, gbps = 0;
 };
 using RateCurve = std::vector<RatePoint>;  ///< in ascending order of bytes; not empty
 
-/// The rate that GEMMs sustain, and the peak rate of a short GEMM.
+/// The rate that GEMMs sustain at the power limit, and the peak rate of a short GEMM.
 struct GemmRate {
   double sustained_tflops = 0, peak_tflops = 0;
 };
 
-/// A collective of `ranks` ranks: its latency, and the rate of the bytes that a rank sends.
+/// A collective of `ranks` ranks: its latency, and the rate at which a rank sends bytes, by the
+/// number of bytes that it sends.
 struct CollectiveFigures {
   int ranks = 0;
   double latency_us = 0;
@@ -33,20 +34,20 @@ struct Figures {
   int sms = 0;
   std::map<std::string, GemmRate> gemm;  ///< by element type
   RateCurve hbm;
-  double kernel_share = 1;  ///< the share of this rate that kernels reach
+  double kernel_share = 1;  ///< the share of the rate of hbm that kernels reach
   double l2_gbps = 0, l2_bytes = 0;
-  std::map<std::string, double> device, host;
+  std::map<std::string, double> device, host;  ///< fixed times, by operation
   RateCurve pull, push, sm_copy;
-  double limit_gbps = 0;  ///< of all transfers of a GPU in one direction
+  double limit_gbps = 0;  ///< limit for all transfers of a GPU in one direction
   CollectiveFigures pair;
   std::vector<CollectiveFigures> allreduce, teams;  ///< in ascending order of ranks
-  std::map<std::string, double> beside;
+  std::map<std::string, double> beside;  ///< share of its rate that a GEMM loses, by other work
 };
 
-/// The number of SMs that a collective occupies on a GPU with `sms` SMs.
+/// Returns the number of SMs that a collective occupies on a GPU with `sms` SMs.
 int64_t nccl_sms(int sms);
 
-/// The figures as one JSON object.
+/// Returns the figures as one JSON object.
 std::string to_json(const Figures& figures);
 
 }  // namespace hirgen

@@ -1,4 +1,4 @@
-// One GEMM with its matrices, for --calibrate.
+// A GEMM with its matrices, for --calibrate.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,7 +12,8 @@
 
 namespace hirgen {
 
-/// C = A B of square matrices, filled with normal values because power draw depends on the data.
+/// C = A B of square matrices. A and B have normally distributed values, because power draw depends
+/// on the data.
 class GemmRun {
  public:
   GemmRun(Context& context, int64_t extent, DType dtype, cudaStream_t stream);
@@ -22,8 +23,8 @@ class GemmRun {
 
   const MatmulShape& shape() const { return plan_.shape(); }
   const std::string& library() const { return plan_.algorithm().library; }
-  /// Issues the GEMM. With a plan of a smaller shape, issues a part of it, whose rows have that
-  /// plan's length.
+  /// Issues the GEMM. With the plan of a smaller GEMM, issues that GEMM on the first elements of
+  /// the matrices.
   void issue(void* workspace, cudaStream_t stream) const { issue(plan_, workspace, stream); }
   void issue(const MatmulPlan& plan, void* workspace, cudaStream_t stream) const;
 

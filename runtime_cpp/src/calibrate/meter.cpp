@@ -16,8 +16,8 @@ namespace {
 constexpr const char* kMeter = "calibrate";
 constexpr int kSamples = 5;
 constexpr int64_t kLeastRuns = 3;
-constexpr int64_t kMostRuns = 200;  // what a stream queues without blocking the host
-constexpr double kMostAhead = 0.02;
+constexpr int64_t kMostRuns = 200;   // more might fill the stream's queue and block the host
+constexpr double kMostAhead = 0.02;  // seconds that the host issues ahead
 constexpr double kLeastMicroseconds = 1e-3;
 
 double since(std::chrono::steady_clock::time_point start) {
@@ -74,7 +74,7 @@ double Meter::host(const Issue& issue) {
   std::vector<double> samples;
   samples.reserve(kSamples);
   for (int i = 0; i < kSamples; ++i) {
-    constexpr int64_t kRuns = 100;  // few enough that streams do not block the host
+    constexpr int64_t kRuns = 100;  // few enough to fit into the streams' queues
     context_.rendezvous().barrier("calibrate: host");
     const auto start = std::chrono::steady_clock::now();
     for (int64_t k = 0; k < kRuns; ++k) issue();

@@ -1,4 +1,4 @@
-// Times work that every rank issues to a stream at the same time.
+// Times work that all ranks issue at the same time, each on a stream.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,22 +20,23 @@ class Meter {
   Meter& operator=(const Meter&) = delete;
 
   cudaStream_t stream() const { return stream_; }
-  /// Microseconds of one of many runs of `issue`, back to back on stream(), which all of its work
-  /// joins. It is the median of a few samples that take `seconds` each, on the slowest rank. The
-  /// host issues ahead of the device, so that its time does not show. Collective: all ranks make
-  /// the same calls. At least a nanosecond.
+  /// Returns the device's time, in microseconds, of one of many runs of `issue`, back to back on
+  /// stream(), which all work of `issue` must join: the median of 5 samples of 3 to 200 runs, which
+  /// take about `seconds` each, on the slowest rank, and at least a nanosecond. The host issues
+  /// ahead of the device, so its time is not included. Collective: all ranks make the same calls.
   double device(const Issue& issue, double seconds = 0.02);
-  /// Microseconds of the host for issuing one of many runs. Collective.
+  /// Returns the time, in microseconds, that the host takes to issue one of many runs, on the
+  /// slowest rank. Collective.
   double host(const Issue& issue);
 
  private:
-  /// The number of runs that take `seconds`, the same on every rank.
+  /// Returns the number of runs that take `seconds`, from 3 to 200 and the same on every rank.
   int64_t runs_within(const Issue& issue, double seconds);
-  /// Seconds of one run, the mean of `runs` runs, on this rank.
+  /// Returns the mean time of `runs` runs on this rank, in seconds. Collective.
   double sample(const Issue& issue, int64_t runs);
 
   Context& context_;
-  double issuing_ = 0;  ///< seconds in which the host issued one of the last runs
+  double issuing_ = 0;  ///< mean seconds in which the host issued a run of the last sample
   cudaStream_t stream_ = nullptr;
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };

@@ -8,7 +8,8 @@ namespace {
 
 constexpr const char* kBounds = "bound the reference";
 
-/// *number = max(*number, to), neither negative. A loop of the CPU device runs in one thread.
+/// *number = max(*number, to). Neither is negative, so their bits compare as integers do. A loop of
+/// the CPU device runs in one thread and needs no atomics.
 HG_HOST_DEVICE inline void raise(float* number, double to) {
   const auto x = static_cast<float>(to);
 #ifdef __CUDA_ARCH__
@@ -24,7 +25,7 @@ HG_HOST_DEVICE inline double bound_of(const Noisy& in, int64_t i) {
 
 HG_HOST_DEVICE inline double larger_of(double a, double b) { return a < b ? b : a; }
 
-/// The smallest normal number of a type.
+/// Returns the smallest normal number of a type; for integer types, 2^-126.
 HG_HOST_DEVICE inline double least_of(DType type) {
   double least = 0x1p-126;
 #define HG_ROW(enumerator, name, element, value, bytes, digits, stored, cuda, cudnn, ptx, \
@@ -35,26 +36,27 @@ HG_HOST_DEVICE inline double least_of(DType type) {
   return least;
 }
 
-/// The bound with the rounding of `raw` to a type: infinite if it may overflow.
+/// Returns `bound` with the error of rounding `raw` to a type: infinite if the result may overflow.
 HG_HOST_DEVICE inline float rounded(DType type, double raw, double bound) {
   if (bound != bound) return INFINITY;
   const double size = fabs(raw);
   if (!(size < INFINITY)) return static_cast<float>(bound);
   const double e =
       hypot(bound, kSpread * (epsilon_of(type) + 2 * kEpsilon) * larger_of(size, least_of(type)));
-  // If it may overflow, the next operation of a fused kernel may still read a finite fp32 value.
+  // If the result overflows, the next operation of a fused kernel may still read it in fp32.
   return round_to(type, static_cast<float>(size + e)) < INFINITY ? static_cast<float>(e) : INFINITY;
 }
 
-/// The bound of a result that is an operand's element, or a small integer. It is not rounded if the
-/// type has it.
+/// Returns the bound of a result that is an operand's element or a small integer: without an error
+/// of rounding if the type has `raw`.
 HG_HOST_DEVICE inline float kept(DType type, float raw, double bound) {
   return round_to(type, raw) == raw && bound == bound ? static_cast<float>(bound)
                                                       : rounded(type, raw, bound);
 }
 
-/// Moves x within its bound e: up, down, to 0 if that is within e, and to 1 if x is not finite and
-/// may be any number. NaN that may be any number moves from 0.
+/// Sets moved[0..3] to x + e, to x - e, to 0 if 0 is within the bound e, and to 1 if x is not
+/// finite and e is infinite; the last two else to x. If x is NaN and e infinite, the first three
+/// move from 0 instead of x.
 HG_HOST_DEVICE inline void ends(double x, double e, float (&moved)[4]) {
   moved[3] = e == INFINITY && x - x != 0 ? 1.0F : static_cast<float>(x);
   if (x != x && e == INFINITY) x = 0;
@@ -63,7 +65,8 @@ HG_HOST_DEVICE inline void ends(double x, double e, float (&moved)[4]) {
   moved[2] = fabs(x) <= e ? 0.0F : static_cast<float>(x);
 }
 
-/// Whether each result of a function is its operand, up to sign, or a sum, a product or an integer.
+/// Returns whether a function is evaluated with at most one rounding: each result is the operand,
+/// up to sign, a sum, a product or an integer.
 HG_HOST_DEVICE inline bool is_plain(UnaryFn fn) {
   switch (fn.kind) {
     case UnaryFn::kCopy:
@@ -81,7 +84,7 @@ HG_HOST_DEVICE inline bool is_plain(UnaryFn fn) {
   }
 }
 
-/// Whether rounding of the operand may decide between results.
+/// Returns whether rounding of the operand may decide between branches of a function.
 HG_HOST_DEVICE inline bool decides(UnaryFn fn) {
   return fn.kind == UnaryFn::kReluGrad || fn.kind == UnaryFn::kRound ||
          fn.kind == UnaryFn::kCeilPow2 || fn.kind == UnaryFn::kSign;
@@ -105,7 +108,7 @@ struct UnaryBound {
     double widest = 0;
     for (const float y : moved) widest = larger_of(widest, apart(y, raw[0]));
     if (decides(fn) && widest > 0) raise(jumps, 1);
-    // A copy to fp32 keeps its operand. A copy to 16 bits may round what is not exact.
+    // A copy to fp32 does not round. A copy to a shorter type may round an element with an error.
     const bool copies = fn.kind == UnaryFn::kCopy && (dtype == DType::kFp32 || widest == 0);
     bound[i] = chooses(fn) || copies ? kept(dtype, raw[0], widest) : rounded(dtype, raw[0], widest);
   }
@@ -118,7 +121,8 @@ HG_HOST_DEVICE inline float value_of(BinaryFn fn, float a, float b) {
   return x[0];
 }
 
-/// How far fn(a, b) may be off if its operands move by ea and eb, and `of_b` if b alone does.
+/// Returns the error of fn(a, b) if a and b have the bounds ea and eb. Sets `of_b` to the error due
+/// to b alone, or to 0 if both operands are the `same` tensor.
 HG_HOST_DEVICE inline double off(BinaryFn fn, float a, double ea, float b, double eb, bool same,
                                  double* of_b) {
   float as[4], bs[4];
@@ -139,7 +143,7 @@ struct BinaryBound {
   float* bound;
   Noisy a, b;
   Strided a_view, b_view;
-  bool same;  ///< both are one tensor
+  bool same;  ///< both operands are one tensor
   DType dtype;
   float* jumps;
 
@@ -148,7 +152,7 @@ struct BinaryBound {
     const float x = a.data[at], y = b.data[bt];
     const double ex = bound_of(a, at), ey = bound_of(b, bt);
     double of_b = 0, widest = 0;
-    if (fn == BinaryFn::kEq) {  // it changes where one of these does
+    if (fn == BinaryFn::kEq) {  // eq changes where ge or gt changes
       widest = larger_of(off(BinaryFn::kGe, x, ex, y, ey, same, &of_b),
                          off(BinaryFn::kGt, x, ex, y, ey, same, &of_b));
     } else {
@@ -162,20 +166,22 @@ struct BinaryBound {
   }
 };
 
-/// A number from -1/2 to 1/2 for element i.
+/// Returns a pseudo-random number in [-1/2, 1/2) for element i.
 HG_HOST_DEVICE inline double random_at(uint64_t seed, int64_t i) {
   uint64_t z = (static_cast<uint64_t>(i) + seed * 0x9E3779B97F4A7C15U) * 0xBF58476D1CE4E5B9U;
   z = (z ^ (z >> 29)) * 0x94D049BB133111EBU;
   return static_cast<double>((z ^ (z >> 32)) >> 40) * 0x1p-24 - 0.5;
 }
 
-/// The bound of a sum.
+/// Returns the bound of a sum before rounding, from the sum, the sum of its squared terms, the sum
+/// of their squared bounds, and the relative errors of Products.
 HG_HOST_DEVICE inline double bound_of_sum(double value, double squares, double noise, double common,
                                           double partial, double sum) {
   return hypot(hypot(sqrt(noise), common * value),
                hypot(partial, sum) * hypot(sqrt(squares), value));
 }
 
+/// Returns a random error of the ranks' partial sums for element i of a second evaluation.
 HG_HOST_DEVICE inline float elsewhere(double value, double squares, double partial, int64_t i) {
   const double moved = partial * hypot(sqrt(squares), value) * random_at(7, i) / 2;
   return moved - moved == 0 ? static_cast<float>(moved) : 0.0F;
@@ -188,11 +194,11 @@ struct ReduceBound {
   int64_t count, inner;
   double common, partial;
   DType dtype;
-  bool ranks = false;  ///< may share the fold: their max or min may drop NaN
+  bool ranks = false;  ///< several ranks may share the reduction; a max or min may drop NaN
 
   HG_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t first = i / inner * count * inner + i % inner;
-    float folds[7];  // as it is, up, down, to 0, to a number, away from 0, towards it
+    float folds[7];  // of terms: unmoved, up, down, to 0, to a number, away from 0, towards 0
     for (float& fold : folds) fold = identity_of(fn);
     double squares = 0, noise = 0;
     bool unsure = false;

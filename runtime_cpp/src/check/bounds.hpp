@@ -1,5 +1,5 @@
-// Error bounds: how far the elements of a correct program may be from the reference, operation by
-// operation, by the rules of model/eval/bounds.go in hirgen.
+// Error bounds: the largest distance of elements of a correct program from the reference, operation
+// by operation, by the rules of model/eval/bounds.go in hirgen.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,13 +13,14 @@
 
 namespace hirgen::reference {
 
-/// An operand and the error bounds of its elements; null if it has no rounding errors.
+/// An operand and the error bounds of its elements. `bound` is null if no element has an error.
 struct Noisy {
   const float* data;
   const float* bound;
 };
 
-/// A number in device memory, 0 at the start. Kernels raise it to the maximum of it and another.
+/// A number in device memory, 0 at first. Kernels raise it: replace it by the larger of it and
+/// another number.
 class Largest {
  public:
   explicit Largest(cudaStream_t stream);
@@ -28,7 +29,7 @@ class Largest {
   Largest& operator=(const Largest&) = delete;
 
   float* get() const { return number_; }
-  /// Waits for the stream.
+  /// Waits for the stream and returns the number.
   float fetch() const;
 
  private:
@@ -36,60 +37,64 @@ class Largest {
   float* number_ = nullptr;
 };
 
-/// bound[i] = the error bound of the rounded fn(in[i]). Raises `jumps` to 1 if errors of operands
-/// may change a branch of the function.
+/// bound[i] = the error bound of fn(in[i]), rounded to `dtype`. Raises `jumps` to 1 if errors of
+/// operands may decide between branches of the function. For binary_bound(), `same` means that both
+/// operands are one tensor.
 void unary_bound(UnaryFn fn, float* bound, Noisy in, int64_t n, DType dtype, float* jumps,
                  cudaStream_t stream);
 void binary_bound(BinaryFn fn, float* bound, Noisy a, const Strided& a_view, Noisy b,
                   const Strided& b_view, bool same, DType dtype, float* jumps, cudaStream_t stream);
-/// The bounds of a reduction over the middle axis of in[outer, count, inner]. `other` is the result
-/// with other roundings. Of a sum, it adds errors of partial sums to `other`. If `ranks` may share
-/// the reduction, NCCL may drop NaN from a max or min.
+/// bound = the error bounds of a reduction over the middle axis of in[outer, count, inner].
+/// `common` and `partial` are as in Products. For a sum, adds errors of partial sums to `other`,
+/// the result of a second evaluation. If several `ranks` may share the reduction, the bound of a
+/// max or min that is NaN is infinite, because NCCL may drop NaN.
 void reduce_bound(ReduceFn fn, float* bound, float* other, Noisy in, int64_t outer, int64_t count,
                   int64_t inner, double common, double partial, DType dtype, bool ranks,
                   cudaStream_t stream);
 /// A matmul's result, the sums of its squared terms, and their errors. product_bound() replaces
 /// `noise`, the sums of the squared bounds of the terms, by bounds of the result. It adds errors of
-/// the ranks' partial sums to `other`.
+/// the ranks' partial sums to `other`, the result of a second evaluation.
 struct Products {
   const float* value;
   const float* squares;
-  double common, partial, sum;  ///< relative errors: of all terms; of ranks' parts; of fp32 sums
+  double common, partial, sum;  ///< relative errors: in all terms, of partial sums, of fp32 sums
   bool unsure;                  ///< a bound of an operand is infinite
 };
 void product_bound(const Products& products, float* noise, float* other, int64_t n, DType dtype,
                    cudaStream_t stream);
-/// Adds the rounding of `raw` to `dtype` to bounds.
+/// Adds the error of rounding raw[i] to `dtype` to bound[i].
 void round_bound(float* bound, const float* raw, int64_t n, DType dtype, cudaStream_t stream);
 
-/// out[i] = a[i]^2 + b[i]^2, where either may be null.
+/// out[i] = a[i]^2 + b[i]^2, without the term of an array that is null.
 void add_squares(float* out, const float* a, const float* b, int64_t n, cudaStream_t stream);
 /// out[i] += in[i].
 void add_to(float* out, const float* in, int64_t n, cudaStream_t stream);
 /// out[i] = in[i], moved up or down at random by hypot(bound[i], relative * in[i]).
 void shake(float* out, Noisy in, double relative, uint64_t seed, int64_t n, cudaStream_t stream);
-/// bound[i] = the distance of a[i] and b[i] if it is larger, and infinite where b[i] is not finite
-/// and an operand is `unsure`. Adds squares of distances to `sum`.
+/// bound[i] = the larger of bound[i] and the distance of a[i] and b[i]; infinite if b[i] is not
+/// finite and `unsure` is true. Adds the squares of the distances to `sum`.
 void widen_bound(float* bound, const float* a, const float* b, bool unsure, int64_t n, double* sum,
                  cudaStream_t stream);
-/// bound[i] = least if it is smaller.
+/// bound[i] = the larger of bound[i] and `least`.
 void at_least(float* bound, double least, int64_t n, cudaStream_t stream);
-/// bound[i] = 0 where value[i] is infinite, and 0.9 * other[i] also overflows in `dtype`.
+/// bound[i] = 0 where value[i] is infinite and 0.9 * other[i], rounded to `dtype`, is the same
+/// infinity.
 void exact_overflow(float* bound, const float* value, const float* other, int64_t n, DType dtype,
                     cudaStream_t stream);
-/// bound[i] *= by, where it is finite.
+/// bound[i] *= by, where bound[i] is finite.
 void scale_bound(float* bound, double by, int64_t n, cudaStream_t stream);
 
-/// Raises `largest` to the largest |data[i]| / bound[i], infinity if the bound is 0. It ignores
+/// Raises `largest` to the largest |data[i]| / bound[i], or to infinity if a bound is 0. Ignores
 /// elements that are 0 or not finite.
 void largest_share(float* largest, Noisy in, int64_t n, cudaStream_t stream);
 /// Raises `largest` to 1 if a bound is infinite.
 void any_infinite(float* largest, const float* bound, int64_t n, cudaStream_t stream);
-/// Raises `largest` to the largest finite distance of a[i] and b[i], in units of bound[i].
+/// Raises `largest` to the largest finite distance of a[i] and b[i], divided by bound[i]. Ignores
+/// elements whose bound is 0.
 void largest_distance(float* largest, const float* a, const float* b, const float* bound, int64_t n,
                       cudaStream_t stream);
 
-/// Whether each result of a function is its operand, up to sign, or a small integer.
+/// Returns whether each result of a function is an operand, up to sign, a small integer, or -inf.
 HG_HOST_DEVICE inline bool chooses(UnaryFn fn) {
   return fn.kind == UnaryFn::kAbs || fn.kind == UnaryFn::kNeg || fn.kind == UnaryFn::kRelu ||
          fn.kind == UnaryFn::kReluGrad || fn.kind == UnaryFn::kSign;
@@ -103,19 +108,19 @@ HG_HOST_DEVICE inline bool chooses(ReduceFn fn) {
   return fn == ReduceFn::kMax || fn == ReduceFn::kMin;
 }
 
-/// Six standard deviations of the distance of two right results of one rounding, in units in the
-/// last place.
+/// Six standard deviations of the distance of two correct results with one rounding each, in units
+/// in the last place.
 constexpr double kSpread = 2;
-/// The error of a sum of products, relative to that of a rounded sum: tensor cores truncate.
+/// The ratio of the error of a sum of products to that of a rounded sum: tensor cores truncate.
 constexpr double kChopped = 4;
-/// The error of a sum of products of numbers of 8 bits, relative to the root of the sum of their
-/// squares: tensor cores add these in fewer bits than fp32 has. On Hopper, sums of 256 products of
+/// The error of a sum of products of 8-bit numbers, relative to the root of the sum of the squared
+/// products: tensor cores add them in fewer bits than fp32 has. On Hopper, sums of 256 products of
 /// normal numbers had errors of up to 2^-12.6 of the sum of their sizes, about 2^-9.2 of that root.
 /// The errors of longer sums were smaller.
 constexpr double kNarrow = 0x1p-8;
 constexpr double kEpsilon = 0x1p-23;  ///< of fp32
 
-/// The distance from 1 to the next number of a type.
+/// Returns the distance from 1 to the next number of a type; for integer types, that of fp32.
 HG_HOST_DEVICE inline double epsilon_of(DType type) {
   double epsilon = 1;
 #define HG_ROW(enumerator, name, element, value, bytes, digits, ...) \
@@ -125,7 +130,8 @@ HG_HOST_DEVICE inline double epsilon_of(DType type) {
   return epsilon;
 }
 
-/// The distance of two results. Infinities of one sign are equal, and so are NaNs.
+/// Returns the distance of two results. Infinities of one sign are equal, and so are NaNs. NaN is
+/// at an infinite distance from numbers.
 HG_HOST_DEVICE inline double apart(double a, double b) {
   if (a == b || (a != a && b != b)) return 0;
   const double distance = a < b ? b - a : a - b;

@@ -1,4 +1,4 @@
-// The comparison of a result with its reference.
+// Compares a result with its reference.
 #include "check/bounds.hpp"
 #include "hirgen/fill.hpp"
 #include "hirgen/numerics.hpp"
@@ -9,11 +9,11 @@ namespace {
 
 constexpr const char* kCheck = "check outputs";
 
-/// The counts of a check, accumulated on the device; all zero at the start.
+/// The counts of a check, accumulated on the device; all zero at first.
 struct Tally {
   unsigned long long count;
-  unsigned long long inverse_first;  ///< ~ of the smallest local index
-  unsigned long long special, unsure;
+  unsigned long long inverse_first;    ///< ~ of the smallest local index of a wrong element
+  unsigned long long special, unsure;  ///< Wrong::not_finite and Wrong::unsure
 };
 
 /// Adds one to a count. A loop of the CPU device runs in one thread and needs no atomics.
@@ -25,7 +25,7 @@ HG_HOST_DEVICE inline void add_one(unsigned long long* count) {
 #endif
 }
 
-/// Counts a wrong element and notes the index.
+/// Counts a wrong element with local index i.
 HG_HOST_DEVICE inline void report(Tally* tally, unsigned long long i) {
   add_one(&tally->count);
 #ifdef __CUDA_ARCH__
@@ -73,13 +73,13 @@ class DeviceTally {
   void* pointer_ = nullptr;
 };
 
-/// Copies `bytes` to the host, after all work on `stream`.
+/// Copies `bytes` bytes to the host after all work on `stream`, and waits for the copy.
 void fetch(void* host, const void* device, size_t bytes, cudaStream_t stream) {
   HG_CHECK(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream), kCheck);
   HG_CHECK(cudaStreamSynchronize(stream), kCheck);
 }
 
-/// One element of a device buffer, as fp32.
+/// Returns one element of a device buffer, as fp32.
 float fetch_element(const void* device, DType type, int64_t index, cudaStream_t stream) {
   alignas(8) unsigned char element[8];
   const auto bytes = static_cast<int64_t>(size_of(type));

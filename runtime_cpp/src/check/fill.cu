@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kFill = "fill inputs";
 
-/// The finaliser of splitmix64: every bit of the result depends on every bit of z.
+/// One step of the splitmix64 generator: every bit of the result depends on every bit of z.
 HG_HOST_DEVICE inline uint64_t splitmix64(uint64_t z) {
   z += 0x9E3779B97F4A7C15U;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
@@ -17,18 +17,19 @@ HG_HOST_DEVICE inline uint64_t splitmix64(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-/// The random stream of one input: element i draws splitmix64(key ^ i).
+/// Returns the key of one input: element i draws the random number splitmix64(key ^ i).
 uint64_t key_of(int input, uint64_t seed) {
   return seed ^ (static_cast<uint64_t>(input) + 1) * 0x9E3779B97F4A7C15U;
 }
 
-/// Sparse integers in -2..2. `density` of 65536 elements are not zero.
+/// Sparse integers in -2..2, by the index of the element. Of 65536 elements, about `density` are
+/// not zero.
 struct Integers {
   uint64_t key;
   uint64_t density;
-  bool natural;   ///< none below 0: poisoned integers are -1
-  bool mask;      ///< 0 or 1 instead
-  uint64_t rows;  ///< 0, or below it instead
+  bool natural;   ///< none is below 0, so that all differ from poison, which is -1
+  bool mask;      ///< 0 or 1 instead, equally often
+  uint64_t rows;  ///< if not 0: row numbers from 0 to rows - 1 instead
 
   HG_HOST_DEVICE float operator()(int64_t i) const {
     const uint64_t h = splitmix64(key ^ static_cast<uint64_t>(i));
@@ -40,13 +41,15 @@ struct Integers {
   }
 };
 
-/// The number of rows that an input chooses from in a gather; 0: it chooses none.
+/// Returns the number of rows from which the elements of an input choose in a gather; 0 if the
+/// input has no row numbers.
 uint64_t rows_of(const TensorDesc& desc) {
   return is_integer(desc.dtype) && desc.deviation > 1 ? static_cast<uint64_t>(desc.deviation) : 0;
 }
 
-/// The density is 16 / ceil(sqrt(contraction)). So about 256 products of a sum are not zero,
-/// whatever its length.
+/// Returns the rule of fill_integers(). The share of nonzero elements is 16 /
+/// ceil(sqrt(contraction)), at most 1. So in a sum of any length, at most about 256 products are
+/// not zero.
 Integers integers_of(const TensorDesc& desc, int input, uint64_t seed) {
   uint64_t root = 1;
   const auto contraction = static_cast<uint64_t>(desc.contraction);
@@ -55,7 +58,8 @@ Integers integers_of(const TensorDesc& desc, int input, uint64_t seed) {
           desc.fill == Fill::kMask, rows_of(desc)};
 }
 
-/// Normal values by the Box-Muller transform of the two halves of one draw, adapted to `fill`.
+/// Normal values by the Box-Muller transform of two 24-bit parts of one random number, adapted to
+/// `fill`.
 struct Normal {
   uint64_t key;
   float deviation;
@@ -75,8 +79,9 @@ Normal normal_of(const TensorDesc& desc, int input, uint64_t seed) {
   return {key_of(input, seed), static_cast<float>(desc.deviation), desc.fill};
 }
 
-/// Integers: numbers of rows, or a seed if it is the only element, otherwise positions and elements
-/// of masks. Half of those are 0, the others are below 256.
+/// Values of integer types: row numbers below `rows` unless that is 0; a seed of 24 bits if the
+/// element is the `single` one; otherwise positions or elements of masks, about half of which are 0
+/// and the others below 256.
 struct Naturals {
   uint64_t key;
   bool single;
@@ -129,7 +134,7 @@ void fill_whole(Rule rule, float* whole, const TensorDesc& desc, cudaStream_t st
   parallel_for(desc.elements(), stream, kFill, FillWholeKernel<Rule>{rule, whole, desc.dtype});
 }
 
-/// A rule that reads a whole tensor.
+/// A rule that returns the elements of a whole tensor.
 struct Lookup {
   const float* whole;
   HG_HOST_DEVICE float operator()(int64_t i) const { return whole[i]; }

@@ -9,7 +9,8 @@
 namespace hirgen {
 namespace {
 
-/// The extents of an attention with these queries and keys, which the model has checked.
+/// Returns the extents of an attention with these shapes of queries and keys. Throws
+/// Error(kInternal) for wrong numbers of axes; hirgen has checked the extents.
 reference::Attention attention_of(const AttentionKind& kind, Reference::Shape q,
                                   const Reference::Shape& k, DType dtype) {
   reference::Attention p{.kind = kind, .dtype = dtype};

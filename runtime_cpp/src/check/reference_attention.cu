@@ -16,17 +16,18 @@ HG_HOST_DEVICE inline float dot(const float* a, const float* b, int64_t count) {
   return sum;
 }
 
-/// Rounds sums to a result.
+/// Writes sums, rounded, to a row of a result.
 HG_HOST_DEVICE inline void write(const Attention& p, float* out, const float* sums) {
   for (int64_t c = 0; c < p.size; ++c) out[c] = round_to(p.dtype, sums[c]);
 }
 
-/// The block of row `row`, counted over all query rows.
+/// Returns the block of query row `row`. Here and below, `row` counts the query rows of all blocks,
+/// batches and heads.
 HG_HOST_DEVICE inline int64_t block_of(const Attention& p, int64_t row) {
   return row / (p.batch * p.query_heads * p.rows);
 }
 
-/// Whether row `row`, counted over all query rows, sees a key.
+/// Returns whether query row `row` sees a key, counted from 0 in its head.
 HG_HOST_DEVICE inline bool sees(const Attention& p, int64_t row, int64_t key) {
   if (!p.kind.causal) return true;
   const int64_t behind = p.kind.split_heads ? 0 : p.blocks - 1 - block_of(p, row);
@@ -34,17 +35,19 @@ HG_HOST_DEVICE inline bool sees(const Attention& p, int64_t row, int64_t key) {
   return key <= position && (p.kind.window == 0 || key > position - p.kind.window);
 }
 
-/// The number of query heads that share one key head; with split_heads, in all blocks.
+/// Returns the number of query heads that share one key head; with split_heads, over all blocks.
 HG_HOST_DEVICE inline int64_t share(const Attention& p) {
   return (p.kind.split_heads ? p.blocks : 1) * p.query_heads / p.key_heads;
 }
 
-/// The index of a block's first query head: counted over all blocks if they split heads, else 0.
+/// Returns the index of a block's first query head among the heads of all blocks if blocks split
+/// heads, else 0.
 HG_HOST_DEVICE inline int64_t first_head(const Attention& p, int64_t block) {
   return p.kind.split_heads ? block * p.query_heads : 0;
 }
 
-/// The first key row for row `row`, counted over all query rows.
+/// Returns the first key row of the head that query row `row` uses, counted over all batches and
+/// heads.
 HG_HOST_DEVICE inline int64_t first_key(const Attention& p, int64_t row) {
   const int64_t head = row / p.rows % p.query_heads, batch = row / p.rows / p.query_heads % p.batch;
   return (batch * p.key_heads + (first_head(p, block_of(p, row)) + head) / share(p)) * p.keys;
@@ -78,7 +81,7 @@ struct ForwardRow {
   }
 };
 
-/// The probability of a key, and the gradient of its score.
+/// The probability of a key, and the gradient of the product of query and key.
 struct Slope {
   float weight, score;
 };

@@ -11,8 +11,8 @@ namespace {
 
 constexpr const char* kOfReference = "bound the reference";
 constexpr const char* kScratch = "the bounds";
-constexpr int64_t kLeastElements = 32;  ///< fewer say too little about the bounds
-/// The least factor of tighten(): fp32 rounds even if nothing rounds to 16 bits.
+constexpr int64_t kLeastElements = 32;  ///< tighten() needs this number of independent errors
+/// The smallest factor of tighten(), because fp32 rounds in any case.
 constexpr double kLeastShare = 0x1p-12;
 
 int64_t count_of(const Reference::Shape& shape) {
@@ -69,7 +69,7 @@ DeviceReference::Tensor& DeviceReference::bounded(const char* out,
 void DeviceReference::move(const char* out, const std::vector<Tensor>& in, const Shape& shape,
                            const std::function<void(float*, const Arrays&)>& copy) {
   Arrays data, others, bounds;
-  std::shared_ptr<float> none;  // the bounds of operands that have none
+  std::shared_ptr<float> none;  // zeros: the bounds of operands without rounding errors
   for (const Tensor& operand : in) {
     data.push_back(operand.data.get());
     others.push_back(operand.again());
@@ -118,7 +118,7 @@ void DeviceReference::bound_product(const char* out, const std::vector<Tensor>& 
   Tensor& result = bounded(out, operands, dtype);
   const int64_t n = count_of(result.shape), terms = operands[0].shape.back();
   const double narrow = operands[0].narrow ? reference::kNarrow : 0;
-  // The same product of other arrays: of squares of elements, of bounds, or of both.
+  // Returns operands of the same shapes with other elements.
   const auto replaced = [&](const std::function<std::shared_ptr<float>(const Tensor&)>& array) {
     std::vector<Tensor> list;
     for (const Tensor& operand : operands) list.push_back({operand.shape, array(operand)});
@@ -179,7 +179,7 @@ void DeviceReference::bound_attention(
     shaken.push_back(memory.back().get());
   }
   uint64_t seed = 1;
-  Arrays again;  // a program also rounds inside: each operand moves by a quarter of a unit
+  Arrays again;  // operands, moved by a quarter of a unit: a program also rounds intermediates
   for (size_t i = 0; i < operands.size(); ++i) {
     const int64_t n = count_of(operands[i].shape);
     memory.push_back(allocate(n, kScratch));

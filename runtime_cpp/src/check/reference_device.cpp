@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kReference = "evaluate the reference";
 using Shape = Reference::Shape;
 
-/// The product of the extents of axes from..to-1.
+/// Returns the product of the extents of axes from..to-1.
 int64_t elements_between(const Shape& shape, size_t from, size_t to) {
   int64_t product = 1;
   for (size_t d = from; d < to; ++d) product *= shape[d];
@@ -31,13 +31,13 @@ std::string text(const Shape& shape) {
   return result + "]";
 }
 
-/// The model has checked the operands, so a mismatch is a mistake of hirgen.
+/// Throws Error(kInternal) unless `holds`: hirgen has checked the operands, so a mismatch is a bug.
 void require(bool holds, const char* out, const std::string& what) {
   if (!holds) throw Error(Code::kInternal, std::string("reference of ") + out + ": " + what);
 }
 
-/// A row-major tensor of `shape`, broadcast to `extents` as NumPy does: aligned at the
-/// last axis, axes of one element repeated.
+/// Returns the view of a row-major tensor of `shape`, broadcast to `extents` as in NumPy: the last
+/// axes correspond, and axes of one element have stride 0.
 Strided broadcast_view(const Shape& shape, const Shape& extents) {
   Strided view;
   view.axes = static_cast<int>(extents.size());
@@ -52,7 +52,7 @@ Strided broadcast_view(const Shape& shape, const Shape& extents) {
   return view;
 }
 
-/// The shape that two operands broadcast to; throws if they do not.
+/// Returns the shape to which two operands broadcast; throws Error(kInternal) if they do not.
 Shape broadcast_shape(const char* out, const Shape& a, const Shape& b) {
   const Shape& longer = a.size() >= b.size() ? a : b;
   const Shape& shorter = a.size() >= b.size() ? b : a;
@@ -67,8 +67,8 @@ Shape broadcast_shape(const char* out, const Shape& a, const Shape& b) {
   return shape;
 }
 
-/// The matmul of `a` and one or more matrices `b`. If b is one matrix, the leading axes of `a` are
-/// rows; otherwise they are batches that both have.
+/// Returns the matmul of shapes `a` and `b`. If b is one matrix, the leading axes of `a` are rows;
+/// otherwise they are batch axes, which b must also have.
 reference::Matmul matmul_of(const char* out, const Shape& a, const Shape& b, bool transposed_b,
                             DType dtype) {
   require(a.size() >= 2 && b.size() >= 2, out, text(a) + " times " + text(b));
@@ -85,10 +85,10 @@ reference::Matmul matmul_of(const char* out, const Shape& a, const Shape& b, boo
   return p;
 }
 
-/// The batch axes of an operand of a matmul: all but the last two.
+/// Returns the batch axes of an operand of a matmul: all but the last two.
 Shape batch_of(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 
-/// The shape of a matmul's result: a's shape with another last axis.
+/// Returns the shape of a matmul's result: a's shape with last axis n.
 Shape result_shape(Shape a, int64_t n) {
   a.back() = n;
   return a;
@@ -114,7 +114,7 @@ std::shared_ptr<float> DeviceReference::allocate(int64_t elements, const char* n
   }
   const cudaStream_t stream = stream_;
   return {static_cast<float*>(memory), [stream](float* pointer) {
-            static_cast<void>(cudaStreamSynchronize(stream));  // kernels may still use it
+            static_cast<void>(cudaStreamSynchronize(stream));  // kernels may use the memory
             static_cast<void>(cudaFree(pointer));
           }};
 }
@@ -125,7 +125,7 @@ float* DeviceReference::define(const char* name, const Shape& shape) {
   const bool reusable = tensor.data != nullptr && tensor.data.use_count() == 1 &&
                         elements_of(tensor.shape) == elements;
   if (!reusable) {
-    tensor.data.reset();  // before the allocation: both may not fit
+    tensor.data.reset();  // before the allocation: memory may not suffice for both
     tensor.data = allocate(elements, name);
   }
   const std::shared_ptr<float> data = tensor.data;
@@ -148,7 +148,7 @@ void DeviceReference::upload(const TensorDesc& input, const void* whole) {
   float* data = define(input.name.c_str(), input.shape());
   tensors_[input.name].narrow = size_of(input.dtype) == 1;
   uploaded_.insert(input.name);
-  // The staging copy has as many bytes as the elements in their type, and goes with this scope.
+  // The staging memory holds the elements in their type, and is freed at the end of this function.
   const auto bytes = elements * static_cast<int64_t>(size_of(input.dtype));
   const std::shared_ptr<float> staging = allocate((bytes + 3) / 4, input.name.c_str());
   HG_CHECK(
@@ -193,7 +193,7 @@ void DeviceReference::multiply(float* out, std::vector<Tensor> operands, bool tr
     reference::matmul(p, out, left.data.get(), right.data.get(), bias, stream_);
     return;
   }
-  // A row of bias per batch: added to the sums before they are rounded.
+  // Each batch has a bias row, which is added to the sums before rounding.
   p.dtype = DType::kFp32;
   reference::matmul(p, out, left.data.get(), right.data.get(), nullptr, stream_);
   const Shape shape = result_shape(left.shape, p.n);

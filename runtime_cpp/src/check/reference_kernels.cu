@@ -99,19 +99,19 @@ struct ScatterElement {
   HG_HOST_DEVICE void operator()(int64_t i) const { out[offset_of(view, i)] = in[i]; }
 };
 
-/// b[k, n] of one batch, however it is stored.
+/// Returns b[k, n] of one batch, in either storage order.
 HG_HOST_DEVICE inline float element_b(const Matmul& p, const float* b, int64_t k, int64_t n) {
   return p.transposed_b ? b[n * p.k + k] : b[k * p.n + n];
 }
 
-/// Adds the bias to a finished sum and rounds it.
+/// Returns a finished sum with its bias, rounded.
 HG_HOST_DEVICE inline float finish(const Matmul& p, float sum, const float* bias, int64_t n) {
   return round_to(p.dtype, bias == nullptr ? sum : sum + bias[n]);
 }
 
 constexpr int kTile = 32;  ///< a block computes kTile x kTile elements of c
 
-/// The elements of c that a block computes: the first element of its tile.
+/// The tile of c that a block computes, by its first element.
 struct MatmulTile {
   int64_t batch, row, column;
 
@@ -128,11 +128,11 @@ struct MatmulTile {
 constexpr int kRows = 8;       ///< rows of threads in a block
 constexpr int kPerThread = 4;  ///< elements of c per thread: kTile = kRows * kPerThread
 
-/// The textbook matmul through shared memory. Tiles past the edge are zeros.
+/// A matmul with tiles in shared memory. Elements of tiles past the edges of a and b are zeros.
 __global__ void __launch_bounds__(kTile* kRows)
     matmul_kernel(Matmul p, float* c, const float* a, const float* b, const float* bias) {
   __shared__ float tile_a[kTile][kTile];
-  __shared__ float tile_b[kTile][kTile + 1];  // + 1: a transposed b is written by columns
+  __shared__ float tile_b[kTile][kTile + 1];  // + 1: no bank conflicts if b is transposed
   const auto [batch, row0, col0] = MatmulTile::of(p, blockIdx.x);
   const int x = threadIdx.x, y = threadIdx.y;
   a += batch * p.m * p.k;
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(kTile* kRows)
     for (int i = y; i < kTile; i += kRows) {
       const int64_t row = row0 + i, k = k0 + x;
       tile_a[i][x] = row < p.m && k < p.k ? a[row * p.k + k] : 0.0F;
-      // Neighbouring threads read neighbouring addresses in either storage of b.
+      // Adjacent threads read adjacent addresses in either storage order of b.
       const int bk = p.transposed_b ? x : i, bn = p.transposed_b ? i : x;
       const bool inside = k0 + bk < p.k && col0 + bn < p.n;
       tile_b[bk][bn] = inside ? element_b(p, b, k0 + bk, col0 + bn) : 0.0F;
@@ -163,7 +163,8 @@ __global__ void __launch_bounds__(kTile* kRows)
 
 #else
 
-/// One row of c: row i of batch i / m. The inner loop runs along the rows of b's memory.
+/// Computes one row of c: row i % m of batch i / m. The inner loop runs along the rows of b's
+/// memory.
 struct MatmulRow {
   Matmul p;
   float* c;

@@ -1,4 +1,5 @@
-// The kernels of the reference: fp32 in and out, rounded to an element type on the way.
+// The kernels of the reference: operands and results are fp32, but results are rounded to an
+// element type.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,7 +12,7 @@
 
 namespace hirgen::reference {
 
-/// The offset in `view` of the element with row-major index i.
+/// Returns the offset in `view`, in elements, of the element with row-major index i.
 HG_HOST_DEVICE inline int64_t offset_of(const Strided& view, int64_t i) {
   int64_t offset = 0;
   for (int d = view.axes - 1; d >= 0; --d) {
@@ -27,23 +28,25 @@ inline int64_t elements_of(const Strided& view) {
   return product;
 }
 
-/// c[batch, m, n] = a[batch, m, k] b[batch, k, n] (+ bias[n]), sums in the order of k.
+/// The shape of c[batch, m, n] = a[batch, m, k] b[batch, k, n] (+ bias[n]), whose sums are in the
+/// order of k.
 struct Matmul {
   int64_t batch, m, n, k;
   bool shared_b;      ///< b has no batch axis
   bool transposed_b;  ///< b is stored [n, k]
-  DType dtype;        ///< c is rounded to it
+  DType dtype;        ///< the type to which c is rounded
 };
 
-/// `bias` may be null.
+/// Enqueues a matmul; `bias` may be null. Throws Error(kUsage) if it is too large for one grid.
 void matmul(const Matmul& shape, float* c, const float* a, const float* b, const float* bias,
             cudaStream_t stream);
 /// out[i] = fn(in[i]), n elements.
 void unary(UnaryFn fn, float* out, const float* in, int64_t n, DType dtype, cudaStream_t stream);
-/// out[i] = fn(a[..], b[..]); both views have out's extents, and stride 0 broadcasts.
+/// out[i] = fn(a, b) at index i; both views have out's extents, and stride 0 broadcasts.
 void binary(BinaryFn fn, float* out, const float* a, const Strided& a_view, const float* b,
             const Strided& b_view, DType dtype, cudaStream_t stream);
-/// out[i] = the dropout of x[i], an element in column[..] and row[..]; `row` may be null.
+/// The operands of dropout(): out[i] = the dropout of x[i]. `column` and `row` hold the coordinates
+/// of x[i] in the whole tensor; `row` may be null.
 struct DropoutOperands {
   const float* x = nullptr;
   int64_t seed = 0;
@@ -54,19 +57,20 @@ struct DropoutOperands {
 };
 void dropout(const Dropout& kind, float* out, const DropoutOperands& in, int64_t n, DType dtype,
              cudaStream_t stream);
-/// out[outer, inner] = fn over the middle axis of in[outer, count, inner].
+/// out[outer, inner] = the reduction by fn of in[outer, count, inner] along the middle axis.
 void reduce(ReduceFn fn, float* out, const float* in, int64_t outer, int64_t count, int64_t inner,
             DType dtype, cudaStream_t stream);
 /// out[i] = the element of `in` that in_view puts at out's row-major index i.
 void gather(float* out, const float* in, const Strided& in_view, cudaStream_t stream);
-/// out[block, number, inner] = row ids[number] - first[block] of in[block, count, inner], or 0 if
-/// there is no such row; n elements. `first` may be null.
+/// The operands of gather_rows(): out[block, number, inner] = row ids[number] - first[block] of
+/// in[block, count, inner], or 0 if there is no such row. out has n elements; `first` may be null.
 struct Rows {
   const float *ids = nullptr, *first = nullptr;
   int64_t count = 1, numbers = 1, inner = 1;
 };
 void gather_rows(float* out, const float* in, const Rows& rows, int64_t n, cudaStream_t stream);
-/// The inverse of gather: element i of `in` becomes the element of `out` that out_view puts there.
+/// The inverse of gather(): copies element i of `in` to the element of `out` at index i of
+/// out_view.
 void scatter(float* out, const Strided& out_view, const float* in, cudaStream_t stream);
 
 }  // namespace hirgen::reference

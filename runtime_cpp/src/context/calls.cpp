@@ -35,8 +35,9 @@ void Context::call_issued(cudaStream_t caller) {
   watchdog_->call_issued();
 }
 
-// Waits until `done` holds, at most until the deadline. `what` is the text of the error: the
-// condition that did not hold in time.
+// Waits until done() returns true. Throws the failure of a rank or of the device, or
+// Error(kTimeout) with the text `what` after the deadline, which restarts whenever a call
+// completes.
 template <typename Done>
 void Context::wait_until(Done done, const char* what) {
   const Clock::time_point start = Clock::now();

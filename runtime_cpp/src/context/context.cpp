@@ -47,7 +47,7 @@ int nccl_version() {
 }
 
 // Chooses and opens the device. A failure goes into the identity, so that every rank
-// learns at once that this one cannot run.
+// learns at once that this one cannot run; then returns -1.
 int open_rank_device(const ContextOptions& options, Identity* identity) {
   try {
     const int device = choose_device(options);
@@ -101,16 +101,16 @@ void Context::open_device_handles() {
   HG_CHECK(
       cudaDeviceGetStreamPriorityRange(&resources_->lowest_priority, &resources_->highest_priority),
       kStart);
-  // Make NCCL's communicator at the start, before any rank can have failed: NCCL cannot be called
-  // back here. Ranks that share a GPU make one only when needed, and then get an error.
+  // Make NCCL's communicator at the start, before any rank can have failed: the watchdog cannot end
+  // ncclCommInitRank. Ranks that share a GPU make it only when needed, and then get an error.
   if (!may_share_gpu()) world_comm(kStart);
   HG_CHECK(cublasLtCreate(&cublas_), kStart);
 }
 
 Context::~Context() { static_cast<void>(end()); }
 
-// After a failure, keeps all resources unless the process survives and all streams were released.
-// Peers are gone, so communicators never finish, and the device may never answer.
+// After a failure, keeps all resources unless the process survives and all streams have drained:
+// peers are gone, so communicators never finish, and the device may never answer.
 std::optional<Error> Context::end() {
   if (watchdog_ == nullptr) return std::nullopt;
   const bool unwinding = std::uncaught_exceptions() > resources_->exceptions;
@@ -154,8 +154,8 @@ void Context::free_all() {
   HG_CHECK(cublasLtDestroy(cublas_), kEnd);
 }
 
-// Aborted communicators are free already, and no work runs any more. Errors of a failed device are
-// ignored: there is no remedy.
+// Frees resources after a failure. Aborted communicators are free already, and no work runs. Errors
+// of a failed device are ignored: there is no remedy.
 void Context::free_remains() {
   Resources& own = *resources_;
   if (own.freeing) return;  // an earlier free stopped midway
@@ -170,7 +170,7 @@ void Context::free_remains() {
   for (cudaStream_t stream : own.team_streams) (void)cudaStreamDestroy(stream);
   for (void* buffer : own.buffers) (void)cudaFree(buffer);
   if (cublas_ != nullptr) (void)cublasLtDestroy(cublas_);
-  (void)cudaGetLastError();  // not for the host program, which goes on
+  (void)cudaGetLastError();  // the host program goes on, and must not see it
 }
 
 void Context::inherit(Remains remains) { resources_->remains.push_back(std::move(remains)); }

@@ -11,7 +11,8 @@ namespace hirgen {
 
 namespace {
 
-// The device is part of the machine, so failures here are not the program's fault.
+// Throws Error(kEnvironment), not kDevice: a device that cannot be opened is a fault of the
+// machine.
 void require(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   const std::string files = too_many_files();

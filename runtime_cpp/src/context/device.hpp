@@ -11,9 +11,9 @@ namespace hirgen {
 /// so a machine with a single GPU can check a program. NCCL does not allow it.
 bool may_share_gpu();
 
-/// The device ordinal of this rank: options.device, the only visible device, or the local rank's
-/// device. If ranks may share GPUs, local ranks get the devices round-robin. Throws
-/// Error(kEnvironment) if there is no such device.
+/// The device ordinal of this rank: options.device if it is set, else the only visible device, else
+/// the local rank. If ranks may share GPUs, the ordinal is taken modulo the number of devices.
+/// Throws Error(kEnvironment) if there is no such device.
 int choose_device(const ContextOptions& options);
 
 /// Makes `device` current and returns its PCI bus id. Throws Error(kEnvironment).
@@ -22,8 +22,8 @@ std::string open_device(int device);
 /// "NVIDIA H200".
 std::string device_name(int device);
 
-/// The number of bytes to allocate for `bytes` bytes: from 1 MB on, a multiple of 64 KB. With other
-/// sizes, peers access the memory at 0.56 to 0.77 of the rate of their links
+/// The number of bytes to allocate for `bytes` bytes: from 1 MiB on, a multiple of 64 KiB. With
+/// other sizes, peers access the memory at 0.56 to 0.77 of the rate of their links
 /// (docs/design/allocation-sizes.md).
 size_t allocation_bytes(size_t bytes);
 

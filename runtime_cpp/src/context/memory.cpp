@@ -1,4 +1,4 @@
-// The memory of a context.
+// Allocates and counts the device memory of a context.
 #include <iterator>
 
 #include "base/open_files.hpp"

@@ -1,4 +1,4 @@
-// Teams of ranks, streams and events, which the context makes and frees.
+// Makes teams of ranks, streams and events. The context frees them.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -57,7 +57,7 @@ Team& Context::bare_team(const std::vector<int>& ranks, const char* where) {
   return *own.teams.back();
 }
 
-// The communicator of all ranks. Every rank of the world calls this, the first time.
+// The communicator of all ranks. The first call, which makes it, is collective over the world.
 ncclComm_t Context::world_comm(const char* where) {
   ncclComm_t& world_comm = resources_->world;
   if (world_comm != nullptr) return world_comm;
@@ -67,15 +67,15 @@ ncclComm_t Context::world_comm(const char* where) {
       rendezvous_->broadcast(std::string(id.internal, sizeof(id.internal)), "NCCL unique id");
   std::memcpy(id.internal, bytes.data(), std::min(bytes.size(), sizeof(id.internal)));
   // Blocking, like all communicators here. Non-blocking ones use a thread per call, and only the
-  // thread that made them may query errors, but the monitor queries them. The watchdog ends a call
-  // that never returns.
+  // thread that made them may query errors, but here the monitor's thread queries them. If a call
+  // never returns, the watchdog ends the process.
   HG_CHECK(ncclCommInitRank(&world_comm, world(), id, rank()), where);
   resources_->monitor->watch(world_comm);
   return world_comm;
 }
 
-// The communicator of the team; null if this rank is in none. Teams of one split do not
-// overlap, so the lowest rank of a team tells it from the others.
+// The communicator of the team; null if `ranks` is empty. Teams of one split do not
+// overlap, so the lowest rank of a team is a unique color.
 ncclComm_t Context::split(const std::vector<int>& ranks, int position, const char* where) {
   const int color =
       ranks.empty() ? NCCL_SPLIT_NOCOLOR : *std::min_element(ranks.begin(), ranks.end());

@@ -12,7 +12,7 @@
 namespace hirgen {
 namespace {
 
-/// The index of `spelling` among `names`; `what` is for the message.
+/// The index of `spelling` among `names`. Throws Error(kInternal), with `what`, if it is missing.
 template <size_t N>
 int index_of(const std::array<const char*, N>& names, std::string_view spelling, const char* what) {
   for (size_t i = 0; i < N; ++i) {
@@ -22,8 +22,9 @@ int index_of(const std::array<const char*, N>& names, std::string_view spelling,
               std::string("there is no ") + what + " function " + std::string(spelling));
 }
 
-/// The constant of a function, in parentheses at the end of `text`. std::stof would reject
-/// subnormal numbers, which strtof rounds like other numbers.
+/// The constant of a function, from the text after "(", which ends with ")". Throws
+/// Error(kInternal) for other text. std::stof would reject subnormal numbers, which strtof rounds
+/// like other numbers.
 float constant_of(std::string_view text) {
   const std::string copy(text);
   char* end = nullptr;

@@ -12,7 +12,7 @@ namespace hirgen {
 
 namespace {
 
-// Names that an error lists.
+// The most names that an error lists.
 constexpr size_t kMostNames = 8;
 
 [[noreturn]] void fail(const std::string& where, const std::string& what) {
@@ -46,8 +46,8 @@ std::string some_of(const std::vector<std::string>& names) {
   return text.empty() ? "none" : text;
 }
 
-// The file of "FILE:TENSOR", and the tensor. Both may have colons: the file is the first that
-// exists.
+// Splits "FILE:TENSOR", both of which may have colons: at the first colon that follows the name of
+// an existing file. The tensor is "" if `text` itself is such a name, or if there is no such colon.
 std::pair<std::string, std::string> split_place(const std::string& text) {
   for (size_t at = text.find(':'); at != std::string::npos; at = text.find(':', at + 1)) {
     std::error_code ignored;

@@ -28,7 +28,7 @@ class Checkpoint {
   const SafetensorsFile& open(const std::string& path);
 
   std::string path_;
-  std::map<std::string, std::string> shards_;  ///< by tensor; empty for one file
+  std::map<std::string, std::string> shards_;  ///< files by tensor's name; empty for one file
   std::map<std::string, std::unique_ptr<SafetensorsFile>> files_;
 };
 
@@ -38,26 +38,28 @@ class Checkpoint {
 ///      "Wo": "self_attn.o_proj.weight",
 ///      "Wqkv": {"pack": ["self_attn.q_proj.weight", ...]}}}
 ///
-/// The path is relative to the map's folder, and the prefix is prepended to each name. In place of
-/// a name there may be {"transpose": TENSOR}, {"rows": [begin, end], "of": TENSOR} and {"stack":
-/// [TENSOR, ...]}, one matrix for each index of a first axis, in any depth. "pack" is outermost:
-/// the part of each rank has its part of each tensor.
+/// The path is relative to the map's folder, and the prefix, which may be missing, is prepended to
+/// each name. In place of a name there may be {"transpose": MATRIX}, {"rows": [begin, end], "of":
+/// TENSOR} and {"stack": [TENSOR, ...]}, which adds a first axis with an index for each tensor.
+/// They may be nested, but stacks may not be operands. "pack" is outermost: the part of each rank
+/// has its part of each tensor.
 class LoadPlan {
  public:
-  /// Throws Error(kEnvironment) if the map is malformed, and Error(kUsage) if --load and the map
-  /// both load a tensor.
+  /// Throws Error(kEnvironment) if the map cannot be read or is malformed, and Error(kUsage) if
+  /// --load and the map both load a tensor.
   explicit LoadPlan(const Options& options);
 
   /// The names of the program's tensors to load.
   std::vector<std::string> names() const;
 
-  /// The content of a tensor of names().
+  /// The content of a tensor of names(): several views for "pack", otherwise one. Throws
+  /// Error(kEnvironment) if the map describes it wrongly or a checkpoint lacks a tensor.
   std::vector<StoredView> views(const std::string& name);
 
  private:
   struct Source {
     std::string path;    ///< of the checkpoint
-    std::string prefix;  ///< of names
+    std::string prefix;  ///< of names in the checkpoint
     JsonValue tensor;
     std::string where;  ///< for errors
   };

@@ -25,8 +25,8 @@ namespace {
 
 constexpr const char* kDriver = "driver";
 
-// The offset of tensors in checked calls from a multiple of 256 bytes: callers need no larger
-// alignment. Timed calls use cudaMalloc's alignment.
+// The offset of tensors in checked calls from a multiple of 256 bytes, to check the smallest
+// alignment that callers may use. Timed calls use cudaMalloc's alignment.
 constexpr size_t kLeastAligned = HIRGEN_ALIGNMENT;
 
 size_t index_of(const std::vector<TensorDesc>& descs, const std::string& name, const char* option) {
@@ -95,7 +95,7 @@ Code Driver::run() {
   choose_algorithms();
   const bool is_checked = options_.check || !options_.dump.empty();
   if (is_checked) issue_checked_calls();
-  // Timed calls use tensors at other addresses, and so other flags.
+  // Timed calls use tensors at other addresses, and make further flags, which do not count.
   report_.memory = context_.memory().since(memory_before_);
   if (options_.check) report_.wrong = count_all_wrong();
   reference_.reset();  // whole tensors: other programs on this GPU may need the memory
@@ -112,7 +112,7 @@ Code Driver::run() {
     }
   }
   if (!options_.trace.empty()) trace_calls();
-  // No rank leaves while others still work, so that a rank that fails now is still heard.
+  // No rank ends while others still work, so that every rank learns of a failure.
   context_.rendezvous().barrier("end of the program");
   return report_.wrong.value_or(0) == 0 ? Code::kOk : Code::kWrong;
 }
@@ -166,8 +166,8 @@ void Driver::place_tensors(size_t offset) {
   }
 }
 
-// The host does not wait between the calls. So a call that starts too early reads or overwrites the
-// data of the previous or next call.
+// The host does not wait between the calls, so that the check finds a call that starts too early:
+// it reads or overwrites data of the previous call.
 void Driver::issue_checked_calls() {
   place_tensors(kLeastAligned);
   keep_saved_inputs();

@@ -1,4 +1,4 @@
-// The program over an emitted library, on one rank: inputs, checked calls, timed calls.
+// Runs an emitted program on one rank: makes its inputs, and checks, times and traces its calls.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,17 @@ namespace hirgen {
 class TraceRecorder;
 struct RankTrace;
 
-/// Throws Error(kUsage) unless all tensors of the options exist and only inputs are loaded. Every
-/// rank checks this before it joins the others.
+/// Throws Error(kUsage) unless all tensors of the options exist and only inputs are loaded, and
+/// Error(kEnvironment) if the file of --load-map is wrong. Every rank checks this before it joins
+/// the others.
 void check_tensor_names(const std::vector<TensorDesc>& descs, const Options& options);
 
 /// Throws Error(kUsage) if the program cannot have the trace that the options request. Every rank
 /// checks this before it joins the others.
 void check_trace(const ProgramInfo& info, const Options& options);
 
-/// The options with the calls of one launch of the program: 1 unless the program has a CUDA graph.
-/// Throws Error(kUsage) if a timed repeat is no whole number of launches.
+/// The options with calls_per_graph = 1 unless the program launches CUDA graphs. Throws
+/// Error(kUsage) if --iters is no multiple of calls_per_graph.
 Options with_launches(const ProgramInfo& info, Options options);
 
 class Driver {
@@ -53,8 +54,8 @@ class Driver {
   void say(const std::string& text) const;
   void allocate_tensors();
   void load_files();
-  /// Moves the tensors of calls to `offset` bytes after cudaMalloc's addresses, with the elements
-  /// of loaded ones.
+  /// Places the tensors of later calls `offset` bytes after the addresses that cudaMalloc returned,
+  /// and copies the loaded tensors there.
   void place_tensors(size_t offset);
   /// Whether the driver generates the values of a tensor: it is an input that no file provides.
   bool is_drawn(size_t tensor) const;
@@ -64,18 +65,19 @@ class Driver {
   /// Puts the generated inputs of one checked call on the device; call 0 is the first. Inputs from
   /// files are already there.
   void fill_inputs(int64_t call);
-  /// Puts the same inputs into the reference, as whole tensors.
+  /// Puts the same inputs into the reference, as whole tensors, and computes the saved ones there.
   void draw_whole_inputs(int64_t call);
-  /// Issues the checked calls back to back, and keeps each call's outputs.
+  /// Issues the checked calls back to back, and keeps each call's outputs if they are compared.
   void issue_checked_calls();
-  /// Compares the kept outputs with the reference. Returns the wrong elements of all ranks.
+  /// Compares the kept outputs of all checked calls with the reference. Returns the number of wrong
+  /// elements on all ranks.
   int64_t count_all_wrong();
   int64_t count_wrong_of_call(int64_t call);
   void evaluate_reference(int64_t call);
-  /// Puts the size of an output's bounds into the report.
+  /// Raises the report's tolerance to the norm of an output's bounds divided by the output's norm.
   void note_tolerance(const TensorDesc& output);
   void dump_tensor(const std::string& name, const std::string& path);
-  /// Fills inputs with normal values, so that the load of the device is realistic.
+  /// Fills generated inputs with normal values, so that the load of the device is realistic.
   void fill_normal_inputs();
   /// Chooses the algorithms of the GEMMs, by --plans and --tune.
   void choose_algorithms();
@@ -85,12 +87,13 @@ class Driver {
   void gather_times();
   /// The times of one round of warm-up calls and repeats.
   std::vector<double> time_round();
-  /// The times of the rounds that lines on rank 0's standard input request; at least one round.
+  /// The times of the rounds that lines on rank 0's standard input request. Throws Error(kUsage) if
+  /// there is no line.
   std::vector<double> time_paced_rounds();
   /// Waits for the next line; false, on every rank, at the end of the input.
   bool another_round();
-  /// Seconds of a call of one repeat, on the slowest rank. Records its calls unless `recorder` is
-  /// null.
+  /// Times one repeat. Returns the mean seconds of a call on the slowest rank. Records the calls
+  /// unless `recorder` is null.
   double time_repeat(TraceRecorder* recorder = nullptr);
   void issue_calls(TraceRecorder* recorder);
   /// Traces a repeat, measures the cost of tracing, and writes the file of --trace.
@@ -104,10 +107,10 @@ class Driver {
   const ProgramTable& table_;
   const Options options_;
   const std::vector<TensorDesc> descs_;
-  std::vector<char*> buffers_;                  ///< memory of the calls' tensors
+  std::vector<char*> buffers_;                  ///< memory of the tensors, as allocated
   std::vector<void*> tensors_;                  ///< of one call, as run() takes them
-  std::vector<std::vector<void*>> kept_;        ///< by checked call: its tensors; null for inputs
-  std::map<size_t, std::vector<char>> loaded_;  ///< the shards of loaded tensors
+  std::vector<std::vector<void*>> kept_;        ///< outputs by checked call and tensor; or null
+  std::map<size_t, std::vector<char>> loaded_;  ///< shards of loaded tensors, by index of tensor
   std::map<size_t, std::vector<void*>> saved_;  ///< inputs saved by a forward pass, by checked call
   cudaStream_t stream_ = nullptr;
   cudaEvent_t begin_ = nullptr, end_ = nullptr;  ///< of a timed repeat
@@ -115,7 +118,7 @@ class Driver {
   MemoryBytes memory_before_;  ///< before the program was made
   std::unique_ptr<Program> program_;
   std::unique_ptr<DeviceReference> reference_;
-  bool exact_ = true;                ///< sums of integers stay exact
+  bool exact_ = true;                ///< no output is rounded, so results of integers are exact
   std::vector<double> own_seconds_;  ///< time of a call in each repeat so far, on this rank
   Report report_;
 };

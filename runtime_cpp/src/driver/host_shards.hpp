@@ -1,4 +1,4 @@
-// A rank's shard of a whole tensor in host memory, without conversion of elements.
+// Copies shards into whole tensors in host memory, without conversion of elements.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// The inputs of checked calls, on this rank and of the reference.
+// Makes the inputs of checked calls, for the program on this rank and for the reference.
 #include "driver/driver.hpp"
 #include "hirgen/error.hpp"
 #include "hirgen/fill.hpp"
@@ -17,7 +17,8 @@ bool Driver::is_drawn(size_t tensor) const {
 
 uint64_t Driver::seed_of(int64_t call) const { return options_.seed + static_cast<uint64_t>(call); }
 
-// Evaluating the reference blocks the host, which is not allowed between the calls.
+// Computes the inputs of all calls in advance: evaluating the reference may block the host, which
+// must not wait between the calls.
 void Driver::keep_saved_inputs() {
   if (!reference_ || table_.saved == nullptr) return;
   for (int64_t call = 0; call < options_.checks; ++call) {

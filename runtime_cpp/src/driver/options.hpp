@@ -8,7 +8,7 @@
 
 namespace hirgen {
 
-/// NAME=FILE of --load and --dump, in the order of the command line.
+/// NAME and FILE (for --load FILE[:TENSOR]) of --load and --dump, in the order of the command line.
 using NamedFiles = std::vector<std::pair<std::string, std::string>>;
 
 /// The options of the driver, with the defaults of --help.
@@ -17,7 +17,7 @@ struct Options {
   int64_t warmup = 5;           ///< calls before the first repeat
   int64_t repeats = 7;          ///< timed repeats; the median is reported
   int64_t checks = 2;           ///< checked calls, back to back, each with new inputs
-  int64_t calls_per_graph = 1;  ///< calls of one launch, of a program with a CUDA graph
+  int64_t calls_per_graph = 1;  ///< calls in one CUDA graph, if the program launches graphs
   uint64_t seed = 1;            ///< of the inputs
   double timeout = 60;          ///< seconds, bound of every wait
   bool check = true;            ///< compare with the reference
@@ -26,17 +26,17 @@ struct Options {
   bool require_secret = false;  ///< several ranks do not start without a job secret
   bool running_time = false;    ///< limits count only the time that the process runs
   bool help = false;
-  std::string json;   ///< report file; "" for none
-  std::string plans;  ///< file of chosen algorithms; "" for none
-  std::string trace;  ///< file of a timeline; "" for none
-  std::string
-      calibrate;  ///< file of a machine's figures; then the program does nothing else; "" for none
+  std::string json;       ///< report file; "" for none
+  std::string plans;      ///< file of chosen algorithms; "" for none
+  std::string trace;      ///< file of a timeline; "" for none
+  std::string calibrate;  ///< file for figures of the machine; then the program does nothing else;
+                          ///< "" for none
   std::string transport;  ///< "auto", "ipc" or "nccl"; "": HIRGEN_TRANSPORT decides
   std::string load_map;   ///< file of a LoadPlan; "" for none
   NamedFiles load, dump;
 };
 
-/// Reads "--name value" and "--name=value"; throws Error(kUsage) with the wrong option.
+/// Reads "--name value", "--name=value" and switches; throws Error(kUsage) with the wrong option.
 Options parse_options(int argc, const char* const* argv);
 
 /// The text of --help.

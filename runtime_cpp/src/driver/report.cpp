@@ -32,14 +32,15 @@ Kind kind_of(const std::string& name) {
   return {};
 }
 
-// nccl-tests counts one rank's elements where ranks contribute or receive shards.
+// The number of elements that nccl-tests would report for the largest communication: those of one
+// rank if ranks contribute or receive shards.
 int64_t count(const Report& report) {
   const ProgramInfo& info = *report.info;
   const auto elements = info.bytes / static_cast<int64_t>(size_of(report.dtype));
   return kind_of(info.largest).sliced ? elements / info.team_size : elements;
 }
 
-// Rates of the median repeat.
+// Rates of the median repeat: TFLOP/s of a rank, and GB/s of the largest communication.
 struct Rates {
   double seconds, tflops, algbw, busbw;
 };

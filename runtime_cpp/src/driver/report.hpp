@@ -1,4 +1,4 @@
-// The results of a run, as columns in the style of nccl-tests and as JSON.
+// Prints the results of a run as columns in the style of nccl-tests, and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -33,20 +33,20 @@ struct Versions {
 /// A whole run.
 struct Report {
   const ProgramInfo* info = nullptr;
-  std::string transport;  ///< in use: "nccl", "ipc-get" or "ipc-put"
+  std::string transport;  ///< in use: "nccl", "ipc-get", ... (MadeProgram::transport)
   MemoryBytes memory;     ///< of this rank, without inputs and outputs
   Options options;
-  DType dtype = DType::kBf16;  ///< of the communicated tensor
+  DType dtype = DType::kBf16;  ///< of the first tensor; the counts of elements assume it
   Versions versions;
   std::vector<RankInfo> ranks;
   std::vector<PlanReport> plans;                  ///< rank 0's GEMMs and their algorithms
   std::vector<AttentionReport> attentions;        ///< rank 0's, and their implementations
   std::vector<double> repeat_seconds;             ///< one call's time in each repeat, slowest rank
-  std::vector<std::vector<double>> rank_seconds;  ///< the same on each rank
-  std::optional<int64_t> wrong;                   ///< elements, over all ranks and checked calls
-  double tolerance = 0;    ///< size of bounds over size of outputs, the largest; 0: exact
-  int64_t not_finite = 0;  ///< checked elements that must be NaN or infinite
-  int64_t unsure = 0;      ///< elements that rounding decides, which are not compared
+  std::vector<std::vector<double>> rank_seconds;  ///< the same by rank, then by repeat
+  std::optional<int64_t> wrong;  ///< elements, over all ranks and checked calls; unset: no check
+  double tolerance = 0;          ///< largest norm(bounds) / norm(output) of an output; 0: exact
+  int64_t not_finite = 0;        ///< checked elements that must be NaN or infinite
+  int64_t unsure = 0;  ///< elements that are not compared, since rounding or NaN decides them
 };
 
 /// The median of the values, the mean of the middle two for an even number; not empty.
@@ -56,7 +56,7 @@ double median(std::vector<double> values);
 double flops(const ProgramInfo& info);
 
 /// busbw divided by algbw, as nccl-tests defines it for a kind of communication on `ranks` ranks:
-/// the share of the tensor that crosses each link of an ideal machine.
+/// how many times the tensor's size crosses each link of an ideal machine.
 double bus_factor(const std::string& kind, int ranks);
 
 /// The communications of a program in one line. Equal ones appear once, with their number:
@@ -65,7 +65,7 @@ std::string communications(const ProgramInfo& info);
 
 /// The lines that precede a run: "#"-comments with program, ranks and versions.
 std::string header(const Report& report);
-/// Column names, one row of numbers, and the result of the check.
+/// Column names, one row of numbers, the memory of rank 0 and the result of the check.
 std::string columns(const Report& report);
 /// The whole report as one JSON object.
 std::string to_json(const Report& report);

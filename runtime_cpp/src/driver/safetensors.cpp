@@ -53,7 +53,8 @@ class HeaderReader {
     }
   }
 
-  // The tensors' bytes follow each other from the end of the header to the end of the file.
+  // Throws unless the tensors' bytes fill the file from the end of the header, without gaps or
+  // overlaps.
   void check_coverage(const std::vector<StoredTensor>& tensors) const {
     std::vector<const StoredTensor*> order;
     for (const StoredTensor& tensor : tensors) order.push_back(&tensor);
@@ -71,8 +72,8 @@ class HeaderReader {
     if (end != file_.data() + file_.size()) fail("bytes after " + before);
   }
 
-  // Throws unless the bytes of the tensor match its shape and type. Types that programs do not have
-  // only have to be somewhere in the file.
+  // Throws unless the number of the tensor's bytes matches its shape and type. Accepts any number
+  // for types that element_bytes() does not know.
   void check_size(const StoredTensor& tensor) const {
     size_t wanted = element_bytes(tensor.dtype);
     if (wanted == 0) return;
@@ -84,7 +85,7 @@ class HeaderReader {
                 shape_text(tensor.shape).c_str(), tensor.bytes));
   }
 
-  // A whole number that a double holds exactly.
+  // Returns a whole number from 0 to 2^53, which a double holds exactly; throws for other values.
   int64_t natural(const JsonValue& value, const std::string& name) const {
     constexpr double kMost = 9007199254740992.0;
     if (value.kind != JsonValue::Kind::kNumber || value.number < 0 || value.number > kMost ||

@@ -23,8 +23,8 @@ struct StoredTensor {
 };
 
 /// A file opened for reading. Its header must describe its content: each byte belongs to one
-/// tensor, and each tensor of a type that programs have has the bytes of its shape. Otherwise, or
-/// if the file cannot be read, throws Error(kEnvironment) with the path.
+/// tensor, and each tensor of a type that element_bytes() knows has the bytes of its shape.
+/// Otherwise, or if the file cannot be read, throws Error(kEnvironment) with the path.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::string& path);
@@ -37,13 +37,14 @@ class SafetensorsFile {
   std::vector<StoredTensor> tensors_;
 };
 
-/// The bytes of an element; 0 for a type that has parts of bytes or no whole ones, as F4 and F8_*.
+/// The bytes of an element of a type of 8, 16, 32 or 64 bits; 0 for other types, such as F4, and
+/// for F8_*.
 size_t element_bytes(const std::string& type);
 
 /// A view of a whole tensor of a file.
 StoredView whole_view(const StoredTensor& tensor);
 
-/// Writes one whole tensor under its name and logical shape, as write_file() does.
+/// Writes a file with one whole tensor, under its name and with its logical shape, by write_file().
 void write_safetensors(const std::string& path, const TensorDesc& desc,
                        const std::vector<char>& elements, double seconds = 60);
 

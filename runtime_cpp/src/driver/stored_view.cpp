@@ -13,8 +13,8 @@ namespace hirgen {
 
 namespace {
 
-// The distance of adjacent indices along an axis of the tensor in a view: in elements, and in
-// bases.
+// The distance in a view between adjacent indices along an axis of the tensor: in elements, and in
+// entries of StoredView::bases.
 struct Step {
   int64_t stride = 0, base = 0;
   bool operator==(const Step&) const = default;
@@ -35,7 +35,8 @@ bool is_row_major(const StoredView& view) {
 
 bool is_split(const Axis& axis) { return axis.mesh_extent > 1; }
 
-// An order of the tensor's axes. A split axis precedes the axis that it is a part of in the view.
+// The order of the tensor's axes in a view. An axis that is split over ranks may be moved: it then
+// precedes the axis with which the view merges it.
 class Order {
  public:
   // `before` has, for each split axis, the axis that it precedes.
@@ -50,7 +51,7 @@ class Order {
     }
   }
 
-  // The steps of the axes in a view whose axes merge axes of the tensor, or the reverse; nothing if
+  // The steps of the axes in a view whose axes merge axes of the tensor, or the reverse; nullopt if
   // the view does not fit.
   std::optional<Steps> steps_in(const StoredView& view) const {
     std::optional<Steps> steps = merged(view);
@@ -69,12 +70,12 @@ class Order {
     return axis;
   }
 
-  // Each axis of the view is a product of axes of the tensor.
+  // steps_in() if each axis of the view is a product of axes of the tensor; otherwise nullopt.
   std::optional<Steps> merged(const StoredView& view) const {
     Steps steps(order_.size());
     size_t end = order_.size();
     for (size_t f = view.extents.size(); f-- > 0;) {
-      int64_t inside = 1;  // elements of this axis after the next axis of the tensor
+      int64_t inside = 1;  // distance between indices of the tensor's next axis
       while (end > 0 && (inside < view.extents[f] || extents_[end - 1] == 1)) {
         --end;
         const bool is_stack = f == 0 && view.bases.size() > 1;
@@ -87,7 +88,8 @@ class Order {
     return end == 0 ? std::optional(steps) : std::nullopt;
   }
 
-  // Each axis of the tensor is a product of axes of the view, which is row-major.
+  // steps_in() if each axis of the tensor is a product of axes of the view, which is row-major;
+  // otherwise nullopt.
   std::optional<Steps> divided(const StoredView& view) const {
     Steps steps(order_.size());
     int64_t stride = 1;
@@ -118,7 +120,7 @@ class Order {
 }
 
 // Finds the steps of the axes in a view. If the axes fit in their order, they keep it. Otherwise
-// exactly one set of steps must fit with split axes in other places; else it throws.
+// exactly one set of steps must fit with split axes in other places. Throws if none or several do.
 Steps place(const StoredView& view, const TensorDesc& desc, const std::vector<Axis>& axes) {
   std::vector<size_t> splits, before;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -149,11 +151,11 @@ Steps place(const StoredView& view, const TensorDesc& desc, const std::vector<Ax
   return *found;
 }
 
-// The elements to copy along an axis, and the steps between them on both sides.
+// The elements to copy along an axis, and the steps between them in the view and in the result.
 struct Range {
   int64_t first = 0, count = 1;  // in the view
   Step from;
-  int64_t to = 0;  // bytes
+  int64_t to = 0;  // bytes between elements in the result
 };
 
 void copy(const StoredView& view, const std::vector<Range>& ranges, size_t axis, int64_t base,
@@ -178,7 +180,7 @@ void copy(const StoredView& view, const std::vector<Range>& ranges, size_t axis,
   }
 }
 
-// The axis along which several views are joined.
+// The axis along which several views are joined; axes.size() if there is none.
 size_t packed_axis(const std::vector<Axis>& axes) {
   for (size_t i = 0; i < axes.size(); ++i) {
     if (!is_split(axes[i]) && axes[i].extent > 1) return i;
@@ -203,7 +205,7 @@ std::vector<char> read_views(const std::vector<StoredView>& views, const TensorD
   if (!desc.present && !whole) bytes = 0;
   std::vector<char> elements(static_cast<size_t>(bytes));
   const size_t packed = packed_axis(desc.axes);
-  int64_t done = 0;  // along that axis
+  int64_t done = 0;  // elements along the packed axis that the previous views have
   for (const StoredView& view : views) {
     std::vector<Axis> axes = desc.axes;
     if (views.size() > 1 && packed < axes.size()) {

@@ -1,5 +1,5 @@
-// Views of a checkpoint's tensors as tensors of the program: with merged or split axes, with
-// columns split over ranks, transposed or stacked.
+// Reads tensors of a checkpoint as tensors of the program: with merged or split axes, with columns
+// split over ranks, transposed or stacked.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace hirgen {
 
-/// Elements of files, seen as one tensor.
+/// Elements of files, seen as one tensor. Strides are in elements.
 struct StoredView {
   std::string name;   ///< for errors
   std::string dtype;  ///< "BF16"
@@ -25,9 +25,10 @@ struct StoredView {
 /// the parts along the first axis that is not split and longer than 1.
 ///
 /// A view has the shape of the tensor, or adjacent axes of it are merged or split. An axis that is
-/// split over ranks may also be part of a later axis of the view: [4, 8] is [DIDx(2), 4, 4] by
-/// columns, as [8, 4] is by rows. Throws Error(kEnvironment) with both sides for other shapes and
-/// for other element types.
+/// split over ranks may also be part of a later axis of the view. For example, a tensor with axes
+/// [2, 4, 4], of which the first is split over two ranks, can be read from [8, 4], whose rows are
+/// split, or from [4, 8], whose columns are split. Throws Error(kEnvironment) with both sides for
+/// other element types, and for a shape that does not fit or fits in several ways.
 std::vector<char> read_views(const std::vector<StoredView>& views, const TensorDesc& desc,
                              bool whole);
 

@@ -1,4 +1,4 @@
-// Timing by the driver: the candidates of --tune, and the calls that it reports.
+// The part of the driver that times calls: for --tune, and for the report.
 #include <cstdio>
 #include <string>
 #include <utility>

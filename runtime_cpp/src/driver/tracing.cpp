@@ -1,4 +1,5 @@
-// --trace of the driver: repeats with and without tracing, and the file of the last traced one.
+// The part of the driver for --trace: times repeats with and without tracing, and writes a timeline
+// of one more.
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +20,7 @@ namespace {
 
 constexpr const char* kTrace = "trace";
 
-/// The earliest begin on any rank.
+/// The earliest begin of a call on any rank, or 0 if a rank has no calls. Collective.
 int64_t zero_of(const RankTrace& trace, Rendezvous& rendezvous) {
   const auto first = std::min_element(trace.begins.begin(), trace.begins.end());
   const auto mine = first == trace.begins.end() ? 0.0 : static_cast<double>(*first);

@@ -23,10 +23,11 @@ struct AlgorithmScope {
 /// The scope of a library's algorithms on a GPU model.
 AlgorithmScope scope_of(const std::string& gpu, const GemmLibrary& library);
 
-/// The scopes of all libraries on a device ordinal, the preferred library's first.
+/// The scopes of all libraries on the device with this ordinal, the preferred library's first.
 std::vector<AlgorithmScope> scopes_of(int device);
 
-/// "NVIDIA H200, cuBLASLt 130002", or one GPU with several libraries.
+/// "NVIDIA H200, cuBLASLt 130002". Several scopes share a GPU model: the text names the GPU once,
+/// then all libraries. "no GPU" without scopes.
 std::string scope_text(const AlgorithmScope& scope);
 std::string scope_text(const std::vector<AlgorithmScope>& scopes);
 
@@ -36,10 +37,11 @@ AlgorithmAttributes attributes_of(const GemmAlgorithm& algorithm);
 /// "id 66 tile 20 stages 35 split_k 1 ..."; attributes that are 0 are left out, except the first.
 std::string attributes_text(const AlgorithmAttributes& attributes);
 
-/// Adds an object "attributes".
+/// Adds an object "attributes" with a member for each attribute.
 void write_attributes(JsonWriter& json, const AlgorithmAttributes& attributes);
 
-/// Bytes as hexadecimal digits, two for each byte, and back; nothing for any other text.
+/// Bytes as hexadecimal digits, two for each byte, and back. parse_hex() returns nullopt for any
+/// other text.
 std::string hex_of(const std::string& bytes);
 std::optional<std::string> parse_hex(const std::string& hex);
 

@@ -18,8 +18,8 @@ class CublasltMethod final : public GemmMethod {
   CublasltMethod(cublasLtHandle_t cublas, const MatmulShape& shape, const char* where)
       : GemmMethod(kCublaslt), cublas_(cublas), shape_(shape), own_(shape, where) {}
 
-  // If rows are aligned and k is no multiple of 8 elements, cuBLASLt can use the algorithms of the
-  // next multiple. They are several times as fast, but its heuristic does not offer them.
+  // If 16-bit rows are aligned and k is no multiple of 8, cuBLASLt can use the algorithms of the
+  // next multiple. They are several times as fast, but its heuristic does not offer them for k.
   std::vector<MatmulCandidate> candidates(int limit, const char* where) const override {
     const bool aligned = operand_a(shape_).alignment(shape_.dtype) == 16 &&
                          operand_b(shape_).alignment(shape_.type_b()) == 16;
@@ -64,7 +64,7 @@ class CublasltMethod final : public GemmMethod {
   GemmCall call() const override { return own_.call; }
 
  private:
-  /// The heuristic's algorithms for `call`, of this shape or a slightly larger one.
+  /// The heuristic's algorithms for `call`, which has this shape, or this shape with k rounded up.
   std::vector<MatmulCandidate> offered(const GemmCall& call, int limit, const char* where) const {
     const CublasltPreference preference(shape_, where);
     std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<size_t>(limit));
@@ -89,13 +89,15 @@ class CublasltMethod final : public GemmMethod {
   CublasltObjects own_;
 };
 
-/// cuBLASLt counts batches, rows and columns in an int; the emitter rejects specs with larger ones.
+/// The reason to refuse a shape: cuBLASLt counts batches, rows and columns in an int. "" if all
+/// fit. The emitter rejects specs with larger ones.
 std::string cublaslt_refuses(const MatmulShape& s) {
   const bool counts = std::max({s.m, s.n, s.k, s.batch}) <= std::numeric_limits<int32_t>::max();
   return counts ? "" : "it has no GEMM of so many rows";
 }
 
-/// Numbers as cublasLtMatmulAlgoConfigAttributes_t enumerates them; without unknown ones.
+/// The configuration of an algorithm (cublasLtMatmulAlgoConfigAttributes_t), without the attributes
+/// that cuBLASLt does not know.
 AlgorithmAttributes cublaslt_attributes(const std::string& bytes) {
   cublasLtMatmulAlgo_t algorithm;
   if (bytes.size() != sizeof(algorithm)) return {};

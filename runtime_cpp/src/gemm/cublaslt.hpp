@@ -7,7 +7,7 @@ namespace hirgen {
 
 extern const GemmLibrary kCublaslt;
 
-/// Sets the bias of the next cublasLtMatmul with this descriptor.
+/// Sets the bias of all later calls of cublasLtMatmul with this descriptor.
 void set_cublaslt_bias(cublasLtMatmulDesc_t op, const void* bias, const char* where);
 
 }  // namespace hirgen

@@ -12,7 +12,7 @@
 
 namespace hirgen {
 
-/// cuBLASLt's name of an epilogue. Its gelu is the tanh form.
+/// cuBLASLt's epilogue for a shape: its function and its bias. cuBLASLt's gelu is the tanh form.
 inline cublasLtEpilogue_t epilogue_of(const MatmulShape& s) {
   switch (s.epilogue) {
 #define HG_CASE(enumerator, name, alone, with_bias) \
@@ -31,7 +31,7 @@ inline cudaDataType_t cuda_type(DType type) {
   if (type == DType::enumerator) return cuda;
   HG_FLOAT_TYPES(HG_CUDA)
 #undef HG_CUDA
-  return CUDA_R_32F;  // GEMMs have no integers
+  return CUDA_R_32F;  // not reached: GEMMs have no integers
 }
 
 template <typename T>
@@ -57,13 +57,13 @@ inline cublasLtMatrixLayout_t layout_of(const Matrix& matrix, DType type, const 
   return layout;
 }
 
-/// The limits of the heuristic's choice, destroyed with its scope.
+/// The limits within which the heuristic chooses algorithms. Owns the cuBLASLt object.
 class CublasltPreference {
  public:
   CublasltPreference(const MatmulShape& shape, const char* where) : where_(where) {
     HG_CHECK(cublasLtMatmulPreferenceCreate(&preference_), where);
     set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspaceBytes);
-    // Partial sums of a split k axis may only meet in fp32, or results would be rounded twice.
+    // Split-k may add partial sums only in fp32; otherwise results would be rounded twice.
     set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
         static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
     // cuBLASLt's A is our B: the operands are swapped.
@@ -89,10 +89,10 @@ class CublasltPreference {
   cublasLtMatmulPreference_t preference_ = nullptr;
 };
 
-/// The descriptor and layouts of a shape, destroyed with their scope.
+/// The descriptor and layouts of a shape. Owns the cuBLASLt objects.
 class CublasltObjects {
  public:
-  /// With `rounded`, extents are rounded up to packed_row().
+  /// With `rounded`, the layouts of A and B have k rounded up to packed_row(k).
   CublasltObjects(const MatmulShape& shape, const char* where, bool rounded = false)
       : CublasltObjects() {  // from here on, the destructor runs if this constructor throws
     cublasLtMatmulDesc_t& op = call.op.cublaslt;
@@ -101,7 +101,7 @@ class CublasltObjects {
                   where);
     set_attribute(op, CUBLASLT_MATMUL_DESC_TRANSB, shape.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
                   where);
-    // The bias runs along the rows of the column-major result: along n of the row-major one.
+    // cuBLASLt's bias has an element for each row of the column-major result: each column of C.
     set_attribute(op, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(shape), where);
     const Matrix left = operand_a(shape), right = operand_b(shape);
     call.a = layout_of(rounded ? left.rounded(!shape.transpose_a) : left, shape.dtype, where);

@@ -1,4 +1,4 @@
-// The matrices of a GEMM: the places of their rows in memory, as given and as packed.
+// The layouts of a GEMM's matrices in memory: as the caller passes them, and as packed copies.
 #pragma once
 
 #include <cstdint>
@@ -8,35 +8,36 @@
 
 namespace hirgen {
 
-/// A row-major matrix [rows, cols], `batch` times. The distance of rows is `apart` elements, or
-/// `cols` if `apart` is 0. Pointers to it are multiples of `align` bytes.
+/// `batch` row-major matrices [rows, cols]. There are `stride` elements between matrices (0: all
+/// batches share one), and `apart` elements between rows (0: `cols`). Pointers to the first matrix
+/// are multiples of `align` bytes.
 struct Matrix {
   int64_t rows, cols, batch, stride, align, apart = 0;
   bool packed = false;  ///< copied to the workspace so that every row is aligned
 
   int64_t leading() const { return apart == 0 ? cols : apart; }
 
-  /// The bytes, up to 16, that the start of every row is a multiple of, if the first row's start is
-  /// a multiple of 16.
+  /// The alignment of every row in bytes, at most 16, if the tensor that contains the matrix starts
+  /// at a multiple of 16 bytes.
   int64_t row_alignment(DType type) const {
     if (packed) return 16;
-    const int64_t row = std::gcd(cols, leading());  // a slice may start at columns of its size
+    const int64_t row = std::gcd(cols, leading());  // a slice starts at a multiple of cols
     const int64_t elements = batch == 1 ? row : std::gcd(row, stride);
     return std::gcd(elements * static_cast<int64_t>(size_of(type)), int64_t{16});
   }
-  /// The same for pointers with alignment `align`. The heuristic would otherwise assume 256 bytes.
+  /// row_alignment(), but at most `align`. Without it, cuBLASLt's heuristic assumes 256 bytes.
   uint32_t alignment(DType type) const {
     return static_cast<uint32_t>(std::gcd(row_alignment(type), align));
   }
 
-  /// The copy of a packing shape: dense matrices of aligned rows. A matrix that all batches
-  /// share stays one matrix.
+  /// The layout of the packed copy: rows of packed_row(cols) elements, and no gaps between
+  /// matrices. A matrix that all batches share stays one matrix.
   Matrix pack() const {
     const int64_t row = packed_row(cols);
     return {rows, cols, batch, stride == 0 ? 0 : rows * row, 16, row, true};
   }
 
-  /// The same memory with the number of its columns, or rows, rounded up.
+  /// The same memory with the number of columns (or of rows) rounded up to packed_row().
   Matrix rounded(bool columns) const {
     Matrix larger = *this;
     larger.apart = leading();
@@ -57,8 +58,8 @@ inline Matrix given_b(const MatmulShape& s) {
 
 inline Matrix given_c(const MatmulShape& s) { return {s.m, s.n, s.batch, s.stride_c, s.align_c}; }
 
-/// The operands of the GEMM as a library computes it. Columns of a packed C are rounded up; the
-/// added columns may have any content.
+/// The matrices of the GEMM that the library computes. If C is packed, n is rounded up to
+/// packed_row(n) in B and C; the added columns may have any content.
 inline Matrix operand_a(const MatmulShape& s) { return s.pack_a ? given_a(s).pack() : given_a(s); }
 
 inline Matrix operand_b(const MatmulShape& s) {

@@ -13,14 +13,14 @@ namespace {
 /// The bias as a matrix of one row.
 Matrix bias_row(const MatmulShape& s) { return {1, s.n, 1, 0, 16}; }
 
-/// The elements of a packed operand, in bytes, up to a multiple of 256.
+/// The size in bytes of a packed operand, rounded up to a multiple of 256.
 size_t bytes_of(const Matrix& packed, size_t element) {
   const int64_t batch = packed.stride == 0 ? 1 : packed.batch;
   const size_t bytes = static_cast<size_t>(batch * packed.rows * packed.leading()) * element;
   return (bytes + 255) / 256 * 256;
 }
 
-/// Copies the common part of two matrices.
+/// The copy of the rows and columns that both matrices have.
 RowCopy copy_of(const void* in, const Matrix& from, void* out, const Matrix& to, size_t element) {
   return {out,
           in,

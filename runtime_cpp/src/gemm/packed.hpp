@@ -1,5 +1,5 @@
-// GEMMs of operands whose rows are not aligned: copies to rows that are, in the workspace. Every
-// library multiplies the copies.
+// Copies GEMM operands whose rows are not aligned to aligned rows in the workspace, where any
+// library then multiplies them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,12 +17,12 @@ struct PackedOperands {
 };
 PackedOperands packed_operands(const MatmulShape& shape);
 
-/// Enqueues the copies of the operands that the shape packs, in one kernel. Returns the operands
-/// for the library, whose result is in the workspace if the shape packs C.
+/// Enqueues the copies of the operands that the shape packs, in one kernel; if it packs C, also of
+/// the bias and the addend. Returns the operands for the library. A packed C is in the workspace.
 GemmOperands copy_operands(const MatmulShape& shape, const GemmOperands& given, void* workspace,
                            cudaStream_t stream, const char* where);
 
-/// Enqueues the copy of the result `made` to `c`.
+/// Enqueues the copy of the packed result at `made` to `c`.
 void copy_result(const MatmulShape& shape, const void* made, void* c, cudaStream_t stream,
                  const char* where);
 

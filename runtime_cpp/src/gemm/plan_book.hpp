@@ -1,5 +1,5 @@
-// The GEMMs of a context: its plans, registered as programs make them, and the choices of
-// algorithm that a file gave.
+// The GEMMs of a context: the plans that its programs have made, and the algorithms that a file
+// chooses for them.
 #pragma once
 
 #include <optional>
@@ -14,23 +14,24 @@ namespace hirgen {
 /// The book of one context; only for the context's host thread.
 class PlanBook {
  public:
-  /// Plans that are made from now on take their algorithm from `file`, if it has one for their
-  /// shape and one of the scopes `own`. Throws Error(kEnvironment) if the file is malformed.
+  /// Reads `file`. Plans that are made later take their algorithm from it, if it has one for their
+  /// shape and one of the scopes `own`. Throws Error(kEnvironment) if the file cannot be read or is
+  /// malformed.
   void load(const std::string& file, const std::vector<AlgorithmScope>& own);
 
   /// Notes that the algorithms of plans will be tuned, so that they may need larger workspaces.
   void tune() { tunes_ = true; }
   bool tunes() const { return tunes_; }
 
-  /// The file's choice for a new plan. Nothing if there is none. Nothing and a line in notes() if
-  /// the choice is for another GPU model or version of a library, if HIRGEN_GEMM requests another
-  /// library, or if the library rejects the algorithm.
+  /// The file's choice for a new plan; nullopt if there is none. Also returns nullopt, and adds a
+  /// line to notes(), if the choice is for another GPU model, library or version, if HIRGEN_GEMM
+  /// requests another library, or if the library rejects the algorithm.
   std::optional<MatmulCandidate> choice(const MatmulPlan& plan);
 
   /// One line for each GEMM whose choice in the file was not taken, with the reason.
   const std::vector<std::string>& notes() const { return notes_; }
 
-  /// Called when a plan is made, is destroyed, or is swapped with a plan of any book.
+  /// Called when a plan is made, is destroyed, or is swapped with a plan that may be in no book.
   void add(MatmulPlan* plan) { plans_.push_back(plan); }
   void remove(const MatmulPlan* plan);
   void exchange(MatmulPlan* one, MatmulPlan* other);

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kPlansVersion = 3;
 constexpr double kMicroseconds = 1e6;
 
-// Reads values, and reports the place of a wrong one.
+// Reads members of JSON objects. Errors contain the file's name, the line and the column.
 class PlanReader {
  public:
   PlanReader(const std::string& name, const std::string& text) : name_(name), text_(text) {}

@@ -1,5 +1,5 @@
-// Files of chosen algorithms: --tune writes them and --plans reads them. The JSON can be read,
-// shipped and merged:
+// Files of chosen algorithms in JSON: --tune writes them (and keeps other choices of an existing
+// file), and --plans reads them:
 //
 //   { "hirgen_plans": 3,
 //     "choices": [
@@ -11,8 +11,8 @@
 //         "measured": { "program": "ag_matmul", "ranks": 8, "candidates": 24,
 //                       "default_us": 1702.3, "us": 1648.1 } } ] }
 //
-// The algorithm's bytes are valid only for the same version of the library on the same GPU model,
-// so all three belong to the key. "attributes" and "measured" are for readers.
+// The algorithm's bytes are valid only for this version of the library on this GPU model.
+// "workspace_bytes", "attributes" and "measured" are required, but only inform people.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct PlanMeasurement {
   std::string program;
   int64_t ranks = 0;
   int64_t candidates = 0;      ///< algorithms that were timed
-  double default_seconds = 0;  ///< a call with the heuristic's first, on the slowest rank
-  double seconds = 0;          ///< a call with the choice
+  double default_seconds = 0;  ///< a program call with the first candidate, on the slowest rank
+  double seconds = 0;          ///< a program call with the choice, on the slowest rank
 };
 
 /// The algorithm of one GEMM on one GPU model, of one version of a library.
@@ -41,8 +41,8 @@ struct PlanChoice {
   AlgorithmAttributes attributes;
   PlanMeasurement measured;
 
-  /// Whether a program could take either: both are for the same GEMM and GPU model, and not for two
-  /// versions of one library.
+  /// Whether a file may have only one of the two choices: both are for the same GEMM and GPU model,
+  /// and not for two versions of one library.
   bool rivals(const PlanChoice& other) const {
     return gemm == other.gemm && scope.gpu == other.scope.gpu &&
            (scope.library != other.scope.library || scope.version == other.scope.version);
@@ -53,13 +53,14 @@ struct PlanChoice {
 /// is wrong.
 std::vector<PlanChoice> read_plans(const std::string& path);
 
-/// Parses the choices in `text`; errors call it `name`.
+/// Parses the choices in `text`. Throws like read_plans(), with `name` as the file's name.
 std::vector<PlanChoice> parse_plans(const std::string& name, const std::string& text);
 
 /// The text of a file that read_plans() can read.
 std::string plans_text(const std::vector<PlanChoice>& choices);
 
-/// Replaces the rivals of each of `fresh`, or appends it if it has none.
+/// Adds each choice of `fresh` to `choices`: in the place of its rivals, or at the end if there are
+/// none.
 void merge_plans(std::vector<PlanChoice>* choices, const std::vector<PlanChoice>& fresh);
 
 }  // namespace hirgen

@@ -17,17 +17,17 @@ namespace hirgen {
 /// The algorithms of one program's GEMMs. Make it before the program.
 class ProgramPlans {
  public:
-  /// Reads --plans, so that the program uses its choices. With --tune, rank 0 only keeps them, to
-  /// write them again. Throws Error(kEnvironment) if the file is malformed. With --tune, the file
-  /// need not exist.
+  /// Reads the file of --plans, so that the program uses its choices. With --tune, only rank 0
+  /// reads the file, if there is one, to write its choices again. Throws Error(kEnvironment) if the
+  /// file cannot be read or is malformed.
   ProgramPlans(Context& context, const Options& options, const std::string& program);
 
-  /// Collective; call it after the program and its inputs are made. With --tune, searches and
-  /// writes the file; `call` issues one call on `stream`. With --plans alone, rank 0 reports the
-  /// ignored choices on standard error, with place and reason.
+  /// Collective; call it after the program and its inputs are made. With --tune, searches, and rank
+  /// 0 writes the file if a GEMM was tuned; `call` issues one call on `stream`. With --plans alone,
+  /// rank 0 reports each ignored choice on standard error, with file, reason and ranks.
   void choose(cudaStream_t stream, const std::function<void()>& call);
 
-  /// The GEMMs on this rank.
+  /// The GEMMs on this rank, with their algorithms.
   std::vector<PlanReport> report() const { return report_plans(context_.plans(), tuned_); }
 
  private:
@@ -38,7 +38,7 @@ class ProgramPlans {
   const bool tune_;
   const std::string program_;
   const std::string path_;         // "" without either option
-  std::vector<PlanChoice> known_;  // the file's content before --tune; rank 0 only
+  std::vector<PlanChoice> known_;  // the file's choices; rank 0 with --tune only
   std::vector<PlanChoice> tuned_;
 };
 

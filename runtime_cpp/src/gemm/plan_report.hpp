@@ -1,4 +1,4 @@
-// The algorithm of each GEMM, for readers and for the JSON report.
+// Reports the algorithm of each GEMM: as a table, and in the JSON report.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,11 @@ struct PlanReport {
 /// Every GEMM of the book; `tuned` has the choices of this run.
 std::vector<PlanReport> report_plans(const PlanBook& book, const std::vector<PlanChoice>& tuned);
 
-/// A "#"-comment for each GEMM, after a line of titles; "# No GEMMs.\n" if there are none.
+/// Lines that begin with "#": titles, one line for each GEMM, and an empty comment. "# No GEMMs.\n"
+/// if there are none.
 std::string plans_table(const std::vector<PlanReport>& plans);
 
-/// Adds an array "plans".
+/// Adds an array "plans" with an object for each GEMM.
 void write_plans(JsonWriter& json, const std::vector<PlanReport>& plans);
 
 }  // namespace hirgen

@@ -16,7 +16,7 @@ double upper_quartile(std::vector<double> values) {
   return values[values.size() * 3 / 4];
 }
 
-// The rounds of candidates that are still in the race.
+// Measures rounds of the remaining candidates, and keeps their times.
 class Race {
  public:
   Race(int count, const MeasureRound& measure)
@@ -33,7 +33,7 @@ class Race {
     }
   }
 
-  // Keeps the default and the `count` best others.
+  // Keeps the default and the `count` others with the lowest median ratios.
   void keep_best(size_t count) {
     std::sort(alive_.begin(), alive_.end(), [&](int a, int b) {
       if (a == 0 || b == 0) return a == 0 && b != 0;

@@ -1,4 +1,4 @@
-// The words for a GEMM's shape.
+// The text that describes a GEMM's shape.
 #include <string>
 
 #include "gemm/matrix.hpp"

@@ -17,10 +17,10 @@ namespace {
 
 constexpr const char* kTune = "tune";
 constexpr int kMostCandidates = 24;  // of a library
-// Long enough to show the cost of an algorithm on a GPU at its power limit.
+// A sample is long enough to show the cost of an algorithm on a GPU at its power limit.
 constexpr double kSampleSeconds = 0.04;
 constexpr double kWarmUpSeconds = 0.3;
-constexpr int kMostCalls = 200;  // of a sample; a whole round of them may be queued
+constexpr int kMostCalls = 200;  // of a sample; a whole round of samples may be queued
 // The first call after a change may capture a graph, the second one fills the pipeline.
 constexpr int kCallsBeforeSample = 2;
 
@@ -69,7 +69,7 @@ std::vector<PlanChoice> Tuner::run(const std::string& program) {
   return choices;
 }
 
-// Algorithms that a file could not restore are not offered.
+// Leaves out algorithms that check() rejects, since a plan file could not restore them.
 Offer Tuner::own_offer() {
   Offer offer{scopes_, {}};
   for (const PlanBook::Gemm& gemm : context_.plans().gemms()) {
@@ -83,7 +83,7 @@ Offer Tuner::own_offer() {
 }
 
 void Tuner::warm_up() {
-  issue(1);  // the first call exchanges handles and loads kernels
+  issue(1);  // the first call exchanges IPC handles and loads kernels
   context_.synchronize(stream_);
   HG_CHECK(cudaEventRecord(timer(0), stream_), kTune);
   issue(kCallsBeforeSample);

@@ -1,4 +1,4 @@
-// --tune: chooses algorithms inside the running program, on all ranks at the same time.
+// --tune: chooses algorithms by timing the whole program, on all ranks at the same time.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,10 +15,10 @@
 
 namespace hirgen {
 
-/// Searches the algorithms of every GEMM of a context's programs and takes the fastest. It times
-/// the whole program for each candidate: calls back to back, with the transfers and GEMMs of all
-/// ranks, on the slowest rank. The GPUs' queues do not run dry during a round of candidates, so
-/// clocks and power are as in sustained work.
+/// Chooses the fastest algorithm for every GEMM that all ranks have in their programs. For each
+/// candidate, the tuner times calls of the whole program back to back, with the transfers and GEMMs
+/// of all ranks, and takes the slowest rank's time. The GPUs' queues do not run dry during a round
+/// of candidates, so clocks and power are as in sustained work.
 class Tuner {
  public:
   /// `call` issues one call of the program on `stream`.
@@ -38,7 +38,7 @@ class Tuner {
   /// Issues calls until clocks have settled, and finds the number of calls in a sample.
   void warm_up();
   PlanChoice tune(const PlanBook::Gemm& gemm, const GemmOffer& offer);
-  /// Seconds of a call on the slowest rank, for each of the candidates in `order`.
+  /// Seconds of a program call on the slowest rank, for each of the candidates in `order`.
   std::vector<double> time_round(const PlanBook::Gemm& gemm,
                                  const std::vector<MatmulCandidate>& all,
                                  const std::vector<int>& order);

@@ -31,9 +31,9 @@ struct Offer {
 std::string encode(const Offer& offer);
 Offer decode_offer(const std::string& bytes);
 
-/// The GEMMs that every rank has, each with the algorithms that every rank offers, in the order of
-/// the first offer. Equal offers give equal results on every rank. None if the ranks differ in GPU
-/// model or libraries; `problem` is then the reason.
+/// The GEMMs for which all ranks offer a common algorithm, each with all common algorithms, in the
+/// order of the first offer. Depends only on `offers`, so all ranks get the same result. Empty if
+/// the ranks differ in GPU model, libraries or versions; `*problem` is then the reason.
 std::vector<GemmOffer> common_offers(const std::vector<Offer>& offers, std::string* problem);
 
 }  // namespace hirgen

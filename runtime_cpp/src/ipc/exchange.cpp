@@ -13,19 +13,19 @@ namespace hirgen {
 
 namespace {
 
-// A handle stands for a whole allocation, whatever pointer it was made from.
+// A handle stands for a whole allocation; `offset` is the position of a pointer in it, in bytes.
 struct MemoryHandle {
   cudaIpcMemHandle_t handle{};
   uint64_t offset = 0;
 };
 
-// Clears the error of the call, which must not appear in a later call.
+// Describes `status`. Clears CUDA's last error, which a later call would report otherwise.
 std::string refusal(cudaError_t status) {
   static_cast<void>(cudaGetLastError());
   return std::string(cudaGetErrorName(status)) + ": " + cudaGetErrorString(status);
 }
 
-// The reason why `memory` of `rank` cannot be exported; "" if it was.
+// Exports `memory` of `rank`. Returns the reason if that is not possible, and "" otherwise.
 std::string export_memory(void* memory, size_t bytes, const SharedShape& shape, int rank,
                           MemoryHandle* handle) {
   using Range = decltype(&::cuMemGetAddressRange);
@@ -81,7 +81,7 @@ void* make_flags(Context& context, int64_t count, const char* where) {
 
 std::vector<Mapped> exchange(Context& context, const std::vector<int>& ranks, const Exported& mine,
                              std::vector<void*>* opened) {
-  if (ranks.size() == 1) {  // any memory will do
+  if (ranks.size() == 1) {  // any memory will do, even if it cannot be exported
     std::vector<Mapped> alone(static_cast<size_t>(context.world()));
     alone[static_cast<size_t>(context.rank())] = {mine.buffer, mine.flags};
     return alone;

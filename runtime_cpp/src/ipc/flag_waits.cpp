@@ -50,7 +50,7 @@ void FlagWaits::release(cudaStream_t stream) {
   std::fill_n(flags.begin(), awaited, newest + kFarAhead);
   const std::lock_guard lock(reading_);
   if (flags_ == nullptr) return;
-  // If this fails, the streams have failed, and no longer wait.
+  // If this fails, the device has failed, so no stream waits for flags.
   if (cudaMemcpyAsync(flags_, flags.data(), awaited * sizeof(uint32_t), cudaMemcpyHostToDevice,
                       stream) == cudaSuccess) {
     (void)cudaStreamSynchronize(stream);
@@ -68,7 +68,7 @@ std::optional<uint32_t> FlagWaits::sequence(int64_t call,
 bool FlagWaits::missing(const Entry& entry, uint32_t sequence, uint32_t flag) const {
   const int64_t awaited = entry.awaited;
   if (awaited < 0 || entry.peer < 0) return false;
-  // The host may not have reached this wait yet.
+  // The host may not have issued this wait in the call yet.
   const bool issued =
       counted_by_device_ || static_cast<int32_t>(static_cast<uint32_t>(awaited) - sequence) >= 0;
   return issued && static_cast<int32_t>(flag - sequence) < 0;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kEndOfSharing = "end of shared memory";
 
-// The IPC peers with which a rank shares a buffer, including itself; empty if it does not share it.
+// The IPC peers with which this rank shares a buffer, including itself; empty if it shares none.
 std::vector<int> sharers(const Context& context, const SharedShape& shape) {
   if (shape.mesh == nullptr) return context.ipc_peers();
   std::vector<int> ranks = shape.mesh->team(context.rank(), shape.axis);
@@ -43,7 +43,7 @@ struct Peers::Entry {
   SharedShape shape;
   Shared shared;
 
-  // One buffer may serve two tensors, and be shared along two axes.
+  // Compares name and axis, too: one buffer may serve two tensors, and be shared along two axes.
   bool is(const void* buffer, const SharedShape& other) const {
     return own == buffer && shape.name == std::string_view(other.name) &&
            shape.mesh == other.mesh && shape.axis == other.axis;
@@ -84,7 +84,8 @@ Peers::~Peers() {
   }
 }
 
-// The context frees these after all waits have ended. Flags stay, since peers may still set them.
+// Leaves opened memory and the stream to the context, which frees them after all waits have ended.
+// Flags and exported buffers stay allocated, since peers may still access them.
 void Peers::abandon() {
   Remains remains{opened_, {}, copies_};
   for (const auto& entry : entries_) {

@@ -26,7 +26,7 @@ Mailbox::Mailbox(Context& context, const std::vector<int>& ranks, const char* wh
   HG_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), where);
 }
 
-// No message is in flight, except after a failure: then the process will end.
+// Frees nothing while an exception is in flight: messages may then be in flight, too.
 Mailbox::~Mailbox() {
   if (letters_ == nullptr || std::uncaught_exceptions() > 0) return;
   static_cast<void>(cudaStreamDestroy(stream_));

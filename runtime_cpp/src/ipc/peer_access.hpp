@@ -15,7 +15,7 @@ struct Location {
   std::string bus_id;  ///< of the GPU
 };
 
-/// The reason why the GPU `mine`, device `device` of this process, cannot access the memory of a
+/// The reason why this rank, at `mine` with device ordinal `device`, cannot access the memory of a
 /// rank at `theirs`; empty if it can.
 std::string obstacle(const Location& mine, int device, const Location& theirs);
 
@@ -34,11 +34,12 @@ std::string unreached(const Context& context, const std::vector<Location>& locat
 /// access the memory of its `peers`.
 void require_peer_access(Context& context, const std::vector<int>& peers, const char* where);
 
-/// Throws Error(kEnvironment) if any rank has a problem (not ""); `problems` has one entry per
-/// rank.
+/// Throws Error(kEnvironment) with all different problems if any rank has one. `problems` has an
+/// entry for each rank; "" is no problem.
 void agree(const std::vector<std::string>& problems, const char* where);
 
-/// A driver function by its name, in CUDA 12's version.
+/// A driver function by its name, with the interface of CUDA 12.0. Throws Error(kEnvironment) if
+/// the driver lacks it.
 void* driver_entry(const char* name, const char* where);
 template <typename Function>
 Function driver_call(const char* name, const char* where) {

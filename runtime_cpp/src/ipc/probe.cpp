@@ -16,15 +16,16 @@ namespace hirgen {
 
 namespace {
 
-// Clears the error of a rejected call, which must not appear in a later call.
+// Describes the error of a call. Clears CUDA's last error, which a later call would report
+// otherwise.
 std::string refused(const char* what, int rank, cudaError_t status) {
   static_cast<void>(cudaGetLastError());
   return format("rank %d cannot %s: %s (%s)", rank, what, cudaGetErrorName(status),
                 cudaGetErrorString(status));
 }
 
-// The common search of all ranks. If a rank of a node has a problem, the node is closed: its ranks
-// share no memory and try nothing more.
+// The steps of find_ipc_peers(), in which all ranks take part. If a rank of a node has a problem,
+// the node is closed: its ranks share no memory, and skip the remaining tests.
 class Search {
  public:
   Search(Context& context, const std::vector<int>& peers, const char* where)
@@ -54,8 +55,8 @@ class Search {
   }
   bool open() const { return !closed_.contains(mine().boot); }
 
-  // Collects the problems of all ranks; a rank without a problem sends "". Returns after all ranks
-  // have called it.
+  // Collects the problems of all ranks; a rank without a problem sends "". If `closes`, closes the
+  // nodes of ranks with a problem. Returns after all ranks have called it.
   void gather(const std::string& problem, bool closes = true) {
     const auto all = context_.rendezvous().allgather(problem, "problems with shared memory");
     for (size_t rank = 0; rank < all.size(); ++rank) {
@@ -79,7 +80,7 @@ class Search {
     return std::any_of(all.begin(), all.end(), [](const std::string& is) { return !is.empty(); });
   }
 
-  // Tries the steps of sharing a buffer with a small allocation.
+  // Exports, opens and closes a small allocation, as for a shared buffer.
   void try_to_share() {
     void* memory = nullptr;
     HG_CHECK(cudaMalloc(&memory, sizeof(uint32_t)), where_);

@@ -33,7 +33,8 @@ bool has(const ProgramTable& table, const std::string& transport) {
   return transport == (shares ? kIpc : kNccl) || (transport == kNccl && table.create_across_nodes);
 }
 
-// Ranks that decide differently would wait for each other until the deadline.
+// Throws Error(kUsage) unless all ranks request the same transport: with different variants they
+// would wait for each other until the deadline.
 void agree_on(Context& context, const std::string& transport) {
   const std::vector<std::string> all = context.rendezvous().allgather(transport, "transport");
   const auto other =

@@ -22,7 +22,8 @@ struct ReductionList {
   int64_t elements;
   SequenceNumber read, written;  // for the flags of sources, and of targets
   uint32_t* blocks;              // see TransferFlags; null without flags
-  // The first read_flags flags belong to sources. local: the index of this rank's source.
+  // The first read_flags flags belong to sources. count, copies: the numbers of sources and
+  // targets. local: the index of this rank's source.
   int flags, read_flags, count, local, copies;
   const void* sources[kMostRanks];  // in rank order
   void* targets[kMostRanks];        // of peers, in the order of store()

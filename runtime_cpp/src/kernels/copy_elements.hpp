@@ -24,7 +24,8 @@ HG_HOST_DEVICE void copy_elements(T* out, const T* in, size_t count, size_t me, 
   }
 }
 
-/// Copies the bytes before the first aligned T of `out`, then whole Ts, then the remaining bytes.
+/// Copies the whole, aligned Ts of `out`, then the bytes before and after them. `in` must have the
+/// same address modulo sizeof(T) as `out`.
 template <typename T>
 HG_HOST_DEVICE void copy_as(char* out, const char* in, size_t bytes, size_t me, size_t step) {
   const size_t ahead = (sizeof(T) - reinterpret_cast<size_t>(out) % sizeof(T)) % sizeof(T);

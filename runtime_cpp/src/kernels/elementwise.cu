@@ -1,5 +1,5 @@
-// Elementwise kernels. Each has one functor, which handles W elements per step: eight with 16-byte
-// accesses if every view allows it, else one.
+// Elementwise kernels. Most functors handle W adjacent elements per step: several if every view is
+// aligned and contiguous, and one otherwise.
 #include "hirgen/kernels.hpp"
 #include "hirgen/numerics.hpp"
 #include "hirgen/views.hpp"
@@ -26,8 +26,8 @@ struct UnaryKernel {
   }
 };
 
-/// For elements that a conversion to fp32 and back may change: large integers, and infinities of 8
-/// bits.
+/// Copies elements without conversion. A conversion to fp32 and back may change large integers, and
+/// infinities of fp8.
 template <typename T, int W>
 struct MoveKernel {
   T* out;
@@ -93,7 +93,8 @@ struct GatherKernel {
   }
 };
 
-/// Whether W adjacent elements of a row are adjacent and aligned in the result and the table.
+/// Whether any W adjacent elements of a row are adjacent and aligned in the result and the table,
+/// and have the same id.
 template <int W>
 bool gathers_packs(const Walk<4>& walk, int64_t step, const void* out, const void* table) {
   const int last = walk.axes - 1;

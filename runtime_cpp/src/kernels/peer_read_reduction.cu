@@ -91,7 +91,7 @@ void launch_sum(const ReductionList& list, DType type, cudaStream_t stream, cons
   throw Error(Code::kInternal, std::string(where) + ": a sum of integers");
 }
 
-/// Appends the flags of sources, or of targets, to the list.
+/// Appends the flags of sources, or of targets, to the list. Returns their sequence number.
 SequenceNumber add_flags(ReductionList& list, const std::vector<TransferFlags>& all) {
   for (const TransferFlags& flags : all) {
     list.ready[list.flags] = flags.ready;

@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kChunk = 16;                 // bytes that a thread copies in a step
 constexpr int64_t kSegment = 32 * 8 * kChunk;  // bytes of a row that a warp copies
 
-/// Copies in bytes. Segments count through the rows of all matrices.
+/// A RowCopy with all sizes in bytes. A row has per_row segments, numbered through all matrices.
 struct Rows {
   char* out;
   const char* in;
@@ -89,8 +89,8 @@ __device__ void copy_few(char* to, const char* from, int64_t size, int lane) {
   }
 }
 
-/// Copies a segment: first the elements before an aligned chunk of the result, then chunks, then
-/// the rest. A thread issues all reads of its chunks before it writes.
+/// Copies a segment: first the elements before the first aligned chunk of the result, then chunks,
+/// then the rest. A thread issues all reads of its chunks before it writes.
 __device__ void copy_segment(char* to, const char* from, int64_t size, int lane) {
   constexpr int kSteps = static_cast<int>(kSegment / (32 * kChunk));
   const int64_t first = -reinterpret_cast<uintptr_t>(to) % kChunk;

@@ -1,5 +1,5 @@
-// Kernels on flags and buffers that ranks share. On the CPU device, each is a wait, a copy and a
-// write on the stream, so that its scheduler sees all orders that a GPU's kernels allow.
+// Kernels on flags and buffers that ranks share. On the CPU device, a transfer is a wait, a copy
+// and a write on the stream, so that its scheduler sees all orders that a GPU's kernels allow.
 #include <algorithm>
 
 #include "hirgen/device_flags.hpp"
@@ -23,7 +23,7 @@ constexpr int kThreads = 512;
 // other SMs are for GEMMs.
 constexpr int kMostBlocks = 16;
 constexpr size_t kBytesPerBlock = size_t{16} << 10;
-// The most transfers of one launch; they share the blocks that fill the links.
+// The most transfers of one launch. They share kMostBlocks blocks, but each has at least one.
 constexpr size_t kMostTransfers = 48;
 constexpr size_t kMostFlags = 128;
 
@@ -49,7 +49,8 @@ __global__ void __launch_bounds__(kMostFlags) flag_kernel(const __grid_constant_
   }
 }
 
-/// Copies with the widest accesses for which both addresses have the same offset from alignment.
+/// Copies with accesses of 16, 4 or 1 bytes: the widest for which both addresses have the same
+/// offset from alignment.
 __device__ void copy_bytes(const Transfer& t, size_t me, size_t step) {
   char* out = static_cast<char*>(t.out);
   const char* in = static_cast<const char*>(t.in);

@@ -16,7 +16,7 @@ struct TransposeKernel {
   T* out;
   const T* in;
   int64_t out_row, in_row;  ///< elements between the rows of a square
-  Walk<2> squares;          ///< of the first elements of squares
+  Walk<2> squares;          ///< over the first elements of the squares
 
   HG_HOST_DEVICE void operator()(int64_t i) const {
     int64_t at[2];
@@ -34,9 +34,9 @@ struct TransposeKernel {
   }
 };
 
-/// The axis along which elements of the source are adjacent, or -1 if the copy cannot be made of
-/// squares. In squares, elements of the result are adjacent along the last axis. All squares are
-/// aligned to W elements.
+/// The axis along which elements of the source are adjacent, or -1 if the copy cannot be split into
+/// squares. Along the last axis, elements of the result are adjacent. All squares are aligned to W
+/// elements, if the pointers are.
 template <int W>
 int transposed_axis(const Walk<2>& walk) {
   const int last = walk.axes - 1;
@@ -54,7 +54,8 @@ int transposed_axis(const Walk<2>& walk) {
   return axis;
 }
 
-/// Copies a walk with a transposed_axis(). Returns false for other walks, and copies nothing.
+/// Copies a walk that has a transposed_axis(), if both pointers are aligned to 16 bytes. Otherwise
+/// copies nothing and returns false.
 ///
 /// A warp reads pieces of 4 squares along a row of the source, and writes pieces of 8 squares along
 /// a row of the result, where extents allow it. Both are whole sectors of memory then.

@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kClock = "trace clock";
 constexpr int kDeviceRounds = 200;
 constexpr int kNodeRounds = 50;
-// The resolution of event times, as CUDA documents it.
+// The resolution of event times in nanoseconds, as CUDA documents it.
 constexpr double kEventResolution = 500;
 
 // Identifies the time namespace: a container can have a separate steady clock.
@@ -42,7 +42,7 @@ void ClockBounds::narrow(double least, double most) {
   high = std::min(high, most);
 }
 
-// Rounded times can give bounds that cross.
+// Times are rounded, so the bounds can cross; hence the absolute value.
 double ClockBounds::error() const { return std::abs(high - low) / 2; }
 
 DeviceClock::DeviceClock(Context& context, cudaStream_t stream)
@@ -79,7 +79,7 @@ double DeviceClock::since_base(cudaEvent_t event) const {
   return static_cast<double>(milliseconds) * 1e6;
 }
 
-// Interpolates linearly between the first and the last alignment.
+// Interpolates (or extrapolates) linearly between the first and the last alignment.
 int64_t DeviceClock::time_of(cudaEvent_t event) const {
   const double device = since_base(event);
   const Alignment& first = alignments_.front();

@@ -1,10 +1,10 @@
 // One time axis for the traces of all ranks: nanoseconds of rank 0's steady clock.
 //
-// Processes of one node share that clock, unless containers separate it. Two differences must be
-// measured: between a GPU's timer and this clock, and between the clocks of other nodes and rank
-// 0's. The method is the same: an event there happens between two moments of the clock here, which
-// gives a lower and an upper bound. Many repetitions narrow the bounds. The error is half of the
-// interval that remains.
+// The processes of a node share one steady clock, unless containers separate it. Two differences
+// must be measured: between a GPU's timer and its node's clock, and between the clocks of other
+// nodes and rank 0's. The method is the same: an event on one clock happens between two moments of
+// the other, which gives a lower and an upper bound. Many repetitions narrow the bounds. The error
+// is half of the interval that remains.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,7 +16,7 @@
 
 namespace hirgen {
 
-/// The bounds of the difference between two clocks, in nanoseconds.
+/// The bounds of the difference between two clocks, in nanoseconds; infinite at first.
 struct ClockBounds {
   double low, high;
 
@@ -55,8 +55,8 @@ class DeviceClock {
   std::vector<Alignment> alignments_;
 };
 
-/// Rank 0's steady clock minus this host's; collective over all ranks. Exactly zero on rank 0's
-/// host.
+/// Rank 0's steady clock minus this rank's; collective over all ranks. Exactly zero if both ranks
+/// have the same clock.
 ClockBounds offset_to_rank_zero(Context& context);
 
 }  // namespace hirgen

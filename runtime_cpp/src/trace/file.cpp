@@ -40,7 +40,7 @@ const char* spelling(TraceKind kind) {
 
 std::string text_of(const char* label) { return std::string(split_label(label).text); }
 
-/// The title of a slice. GEMMs, transfers and kernels have the name of their statement only.
+/// The title of a slice: the statement, after the kind for flags and events.
 std::string title(const RecordedCall& call) {
   std::string text = text_of(call.where);
   if (!call.and_also.empty()) text += format(" and %zu more", call.and_also.size());
@@ -122,7 +122,7 @@ class RankEvents {
   const RankTrace& trace_;
   const int64_t zero_;
   std::string text_;
-  // The number of times that one call of the program issued a statement.
+  // How often a call of the program has used a function in a statement, by (call, where, name).
   std::map<std::tuple<int64_t, const char*, const char*>, int> counts_;
   std::map<size_t, size_t> before_;    // by track, the last call that is not an event record
   std::map<size_t, size_t> ended_by_;  // by event record, the call before it

@@ -89,7 +89,8 @@ size_t TraceRecorder::track_of(cudaStream_t stream) {
   return index;
 }
 
-// Device calls that HG_CHECK would count as statements of the program.
+// Records a timing event and returns its index. Does not use HG_CHECK, which would count the calls
+// as statements of the program; event() throws if one failed.
 size_t TraceRecorder::mark(cudaStream_t stream) {
   if (used_ == events_.size()) {
     cudaEvent_t event = nullptr;

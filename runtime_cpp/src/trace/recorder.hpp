@@ -23,15 +23,15 @@ namespace hirgen {
 /// One call as the host issued it.
 struct RecordedCall {
   TraceKind kind;
-  const char* name;                   ///< of the function; "kernel" for a kernel of the runtime
+  const char* name;                   ///< of the function; for kernels "kernel", "attention", ...
   const char* where;                  ///< label of the statement
   std::vector<const char*> and_also;  ///< labels of NCCL calls that start together with this
-  size_t track;
-  int64_t call;                  ///< of the program (Context::call)
-  int64_t issued;                ///< by the host, nanoseconds of its steady clock
-  size_t begin;                  ///< index of the timing event that precedes it,
-  size_t end;                    ///< and of the timing event after it
-  std::optional<size_t> record;  ///< of an event wait: index of the call that it waits for
+  size_t track;                       ///< index of the stream, in the order of first use
+  int64_t call;                       ///< of the program (Context::call)
+  int64_t issued;                     ///< by the host, nanoseconds of its steady clock
+  size_t begin;                       ///< index of the timing event that precedes it,
+  size_t end;                         ///< and of the timing event after it
+  std::optional<size_t> record;  ///< of an event wait: index of the call that records the event
 };
 
 /// Nanoseconds of this node's steady clock, which its processes share.
@@ -61,7 +61,7 @@ class TraceRecorder {
   friend class TracedCall;
   struct Track {
     cudaStream_t stream;
-    size_t last;                    // event recorded on it
+    size_t last;                    // index of the timing event recorded last on it
     std::optional<size_t> grouped;  // its call in the open group of NCCL calls
   };
   void begin(TraceKind kind, const char* name, const char* where, cudaStream_t stream,
@@ -78,7 +78,7 @@ class TraceRecorder {
   std::vector<RecordedCall> calls_;
   std::map<cudaEvent_t, size_t> records_;  // by event, the call that recorded it last
   int group_ = 0;                          // depth
-  cudaError_t failure_ = cudaSuccess;      // of an event
+  cudaError_t failure_ = cudaSuccess;      // of making or recording a timing event
 };
 
 /// Records this thread's calls during its lifetime; null records nothing.

@@ -13,7 +13,8 @@ enum Tag : uint32_t { kHeartbeat = 16, kFailure = 17, kVerdict = 18, kGoodbye = 
 
 constexpr size_t kMessageLimit = 64 << 10;
 
-// A peer that does not read for this long gets no more messages; the others notice its silence.
+// A peer that does not read for this long gets no more messages. If it was stopped, its heartbeats
+// stop, too.
 constexpr double kSendSeconds = 0.05;
 
 Progress read_progress(Reader& reader) {

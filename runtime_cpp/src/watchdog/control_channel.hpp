@@ -12,16 +12,16 @@
 
 namespace hirgen {
 
-/// One rank's end of the star. Except for linger() and wait(), a function waits for a peer for at
-/// most 50 ms, when it sends.
+/// One rank's end of the star. Except for linger() and wait(), functions wait only when they send,
+/// at most 50 ms for each peer.
 class ControlChannel {
  public:
   /// `sockets` comes from Rendezvous::take_control().
   ControlChannel(int rank, int world, std::vector<Socket> sockets);
 
   /// Reads the arrived messages and updates `ranks` (world entries; ranks other than 0 hear from
-  /// rank 0 only). A rank whose message came has been silent for 0 seconds. Appends failures, and
-  /// sets a verdict.
+  /// rank 0 only): progress, goodbyes and closed connections; silent_seconds becomes 0 if a message
+  /// came. Appends received failures, and sets `*verdict` if one was received.
   void receive(std::vector<RankView>* ranks, std::vector<Failure>* failures,
                std::optional<Verdict>* verdict);
 

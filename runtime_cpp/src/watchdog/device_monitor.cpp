@@ -10,8 +10,8 @@ namespace hirgen {
 
 namespace {
 
-// Often enough for deadlines of seconds, and seldom enough not to delay the host thread in the
-// driver.
+// The pauses between polls, with and without incomplete calls: short enough for deadlines of
+// seconds, and long enough not to delay the host thread in the CUDA driver.
 constexpr std::chrono::milliseconds kBusyPeriod(5);
 constexpr std::chrono::milliseconds kIdlePeriod(50);
 // A few times as long as a call without late events needs to end.
@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds kEndOfCall(20);
 
 constexpr const char* kWatchingFlags = "watching flags";
 
-// The events of the set that are not complete in `call`.
+// The events of the set that are not complete in `call`; `indices` is empty if all are complete.
 Incomplete late_events(const Events& set, int64_t call) {
   Incomplete incomplete{set.name(), set.where(), set.size(), {}, 0, UINT64_MAX};
   for (int64_t i = 0; i < set.size(); ++i) {
@@ -71,8 +71,8 @@ void DeviceMonitor::watch(ncclComm_t comm) {
 void DeviceMonitor::watch(std::shared_ptr<FlagWaits> waits) {
   cudaStream_t stream = flag_stream_;  // written only here
   if (stream == nullptr) {
-    // Streams of equal priority can share a hardware queue. This stream has a priority that no
-    // stream that may be stuck has.
+    // Streams of equal priority can share a hardware queue. Streams that may be stuck have the
+    // lowest or the highest priority, so this stream has one between them.
     int lowest = 0;
     int highest = 0;
     HG_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest), kWatchingFlags);
@@ -281,7 +281,8 @@ void DeviceMonitor::answer(Question question) {
   answered_.notify_all();
 }
 
-// A call whose events are all complete ends soon; then the next call is the oldest.
+// Waits a little if all events of the oldest call are complete: it ends soon, and then the next
+// call is the oldest.
 OldestCall DeviceMonitor::find_events() {
   const Clock::time_point until = Clock::now() + kEndOfCall;
   while (true) {

@@ -1,6 +1,6 @@
 // Watches the device from a separate thread: which calls and events are complete, and whether a
-// communicator failed. Only this thread, and a rescue, query the device, so a device call that
-// never returns blocks no other thread. Its results can be read without waiting for it.
+// communicator failed. The watchdog's thread reads the results or asks for them with a time limit.
+// It never queries the device itself, so a device call that never returns cannot block it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -30,7 +30,7 @@ struct Incomplete {
   int64_t count = 0;             ///< events of the statement
   std::vector<int64_t> indices;  ///< the incomplete ones, ascending; not empty
   int64_t first = 0;             ///< the incomplete event that the host used first
-  uint64_t use = 0;              ///< when the host used it (EventClock::uses)
+  uint64_t use = 0;              ///< when the host used `first` (EventClock::uses)
 };
 
 /// The oldest incomplete call, and its incomplete events.
@@ -39,8 +39,8 @@ struct OldestCall {
   std::vector<Incomplete> events;  ///< empty if all of its events are complete
 };
 
-/// The event that a call waits for: the incomplete event that comes first in the program. `events`
-/// must not be empty.
+/// The statement that a call waits for: the one whose incomplete event the host used first.
+/// `events` must not be empty.
 Incomplete first_incomplete(const std::vector<Incomplete>& events);
 
 class DeviceMonitor {
@@ -77,17 +77,18 @@ class DeviceMonitor {
   bool all_completed() const;
   /// The number of complete calls.
   int64_t completed() const;
-  /// For how many seconds the oldest incomplete call could run: since it was issued, or since the
-  /// call before it completed. 0 if all calls are complete.
+  /// For how many seconds the oldest incomplete call could run: since it was issued or since the
+  /// call before it completed, whichever is later. 0 if all calls are complete.
   double oldest_seconds() const;
-  /// The time at which the last call completed.
+  /// The time at which the last call completed; before that, the time when this was made.
   Clock::time_point last_completion() const;
   /// The failure of the device or a communicator; empty if there is none.
   std::string failure() const;
-  /// Notes a failure, unless there is one.
+  /// Notes a failure, unless one is known already.
   void set_failure(const std::string& text);
 
-  /// Queries the oldest incomplete call on the device. Waits for the answer for at most `seconds`.
+  /// Queries the oldest incomplete call on the device. Waits for the answer for at most `seconds`;
+  /// nullopt if there is none by then.
   std::optional<OldestCall> ask_oldest_call(double seconds);
   /// Queries the flags that `call`, which is incomplete, waits for and that peers have not set.
   /// Waits in the same way.
@@ -127,7 +128,8 @@ class DeviceMonitor {
   int64_t completed_ = 0;
   Clock::time_point last_completion_ = Clock::now();
   std::string failure_;
-  std::mutex comms_in_use_;  ///< held while communicators are queried; forget_all() waits for it
+  /// Held while communicators are queried; forget_all() and take_comms() wait for it.
+  std::mutex comms_in_use_;
   std::thread thread_;
 };
 

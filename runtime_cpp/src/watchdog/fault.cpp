@@ -17,8 +17,8 @@ std::atomic<bool> armed{false};
 namespace {
 
 Plan g_plan;
-// The counts of the thread that issues the call: threads with different handles issue calls at the
-// same time. Only `armed` is shared.
+// Each thread counts separately: threads with different handles issue calls at the same time. They
+// share the plan and `armed`.
 thread_local int64_t g_call = 0;
 thread_local int64_t g_statement = 0;
 

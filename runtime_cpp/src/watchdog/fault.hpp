@@ -2,9 +2,9 @@
 //
 //   HIRGEN_FAULT=kind:rank:call[:statement]
 //
-// The fault strikes rank `rank` in call `call` (the first call is 1), at the `statement`-th checked
-// statement (default 1, the first). Earlier calls are complete then, so the ranks that communicate
-// with this one have come as far. The process
+// The fault strikes rank `rank` in call `call` (the first call is 1), at its `statement`-th
+// statement (HG_CHECK; default 1, the first). Earlier calls are complete then, so the ranks that
+// communicate with this one have come as far. The process
 //
 //   kill    receives SIGKILL          segv   receives SIGSEGV
 //   stop    receives SIGSTOP          exit   ends with status 0, without a goodbye
@@ -34,7 +34,8 @@ Plan parse(const std::string& text);
 /// is not in the world.
 void arm_from_environment(int rank, int world);
 
-/// Notes that the host starts to issue call `call`. Returns whether the fault strikes in it.
+/// Notes that the host starts to issue call `call`. Returns whether the fault strikes this rank in
+/// that call.
 bool begin_call(int64_t call);
 
 extern std::atomic<bool> armed;
@@ -42,7 +43,7 @@ extern std::atomic<bool> armed;
 /// Counts a statement of an armed process; the fault strikes at the planned one.
 void count_statement();
 
-/// Notes a checked statement. Costs one relaxed load if no fault is armed.
+/// Counts a statement if a fault is armed for this rank. Otherwise costs one relaxed load.
 inline void statement() {
   if (armed.load(std::memory_order_relaxed)) count_statement();
 }

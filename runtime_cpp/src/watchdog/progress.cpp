@@ -14,7 +14,8 @@ bool is_own_fault(const Failure& failure) {
   return failure.code != Code::kPeer && failure.code != Code::kTimeout;
 }
 
-// Orders ranks by the progress of their hosts; calls count more than the statements in a call.
+// The key that orders ranks by the progress of their hosts: first by calls, then by the statements
+// in a call.
 auto host_order(const Progress& progress) {
   return std::tuple(progress.begun, progress.issued, progress.statements);
 }
@@ -107,7 +108,7 @@ Verdict judge(const std::vector<RankView>& ranks, const std::vector<Failure>& fa
   if (!verdict) verdict = find_suspected(failures);
   if (!verdict) verdict = find_last(ranks);
   if (!verdict) verdict = Verdict{-1, Code::kTimeout, "no rank is behind the others"};
-  // The failure that was noticed first, unless it is the verdict.
+  // Add the failure that was noticed first, unless it is the verdict.
   if (!failures.empty() && failures.front().text != verdict->text) {
     verdict->text += "; noticed first: " + failures.front().text;
   }

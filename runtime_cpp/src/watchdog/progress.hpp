@@ -12,16 +12,16 @@ namespace hirgen {
 /// The progress of a rank. Ranks send it with every heartbeat.
 struct Progress {
   int64_t begun = 0;        ///< calls that the host has started to issue
-  int64_t issued = 0;       ///< calls that it has issued completely
+  int64_t issued = 0;       ///< calls that the host has issued completely
   int64_t completed = 0;    ///< calls that the device has completed
-  uint64_t statements = 0;  ///< statements issued since the start, inside and outside of calls
-  std::string position;     ///< statement that the host is issuing
+  uint64_t statements = 0;  ///< begun in the current call or before call 1; 0 between calls
+  std::string position;     ///< statement that the host has begun last
 };
 
 /// The information that one rank has about a rank, itself included.
 struct RankView {
   Progress progress;
-  double silent_seconds = 0;  ///< since its last heartbeat
+  double silent_seconds = 0;  ///< since its last message
   bool left = false;          ///< said goodbye
   bool died = false;          ///< its connection closed without a goodbye
 };
@@ -34,7 +34,8 @@ struct Failure {
   std::string text;
 };
 
-/// The rank at fault. Rank 0 decides; every rank prints it.
+/// The rank at fault. Rank 0 decides and tells the others; they decide alone only if rank 0 is
+/// lost.
 struct Verdict {
   int culprit = -1;         ///< -1: no single rank
   Code code = Code::kPeer;  ///< the exit code of the culprit itself
@@ -45,12 +46,13 @@ struct Verdict {
 /// rank is named before calls that wait for it exceed the deadline.
 double silence_limit(double timeout_seconds);
 
-/// Finds the culprit. Evidence in this order: a rank that died, reported its own failure, is
-/// silent, is suspected by others, or is later than all others. Without evidence, no rank.
+/// Finds the culprit. Looks in this order for a rank that died, reported its own failure, is
+/// silent, is suspected by others, or is behind all others. If there is none, the culprit is -1.
 Verdict judge(const std::vector<RankView>& ranks, const std::vector<Failure>& failures,
               double timeout_seconds);
 
-/// The exit code of rank `rank`.
+/// The exit code of rank `rank`: the verdict's code if it is the culprit or there is none, else
+/// kPeer.
 Code exit_code(const Verdict& verdict, int rank);
 
 }  // namespace hirgen

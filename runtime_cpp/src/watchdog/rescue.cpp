@@ -31,7 +31,7 @@ bool Rescue::finish(double seconds) {
 
 void Rescue::use_device() const {
   (void)cudaSetDevice(device_);
-  // The host program may be capturing a stream.
+  // The host program may be capturing a stream, which CUDA calls of this thread must not break.
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
   (void)cudaThreadExchangeStreamCaptureMode(&mode);
 }
@@ -40,7 +40,8 @@ void Rescue::run() {
   use_device();
   const Deadline leaving = after(kLeaveSeconds);
   while (inside_->load() > 0 && Clock::now() < leaving) std::this_thread::sleep_for(kPause);
-  // Aborts all of them: a communicator whose kernel waits behind another's would never end alone.
+  // Abort all at the same time: a communicator whose kernel waits for another's kernel cannot end
+  // alone.
   for (ncclComm_t comm : monitor_.take_comms()) abort(comm);
   while (!stop_.load()) {
     monitor_.release_flags();

@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds kHeartbeatPeriod(100);
 constexpr double kGatherSeconds = 0.5;
 // A rank that reported a failure waits this long for rank 0's verdict before it acts alone.
 constexpr double kVerdictSeconds = 2;
-// Rank 0 leaves last, so that its verdict arrives.
+// The longest wait for the other ranks to close their connections, so that they get the verdict.
 constexpr double kLingerSeconds = 1;
 // fail() returns after this time in any case.
 constexpr double kFailSeconds = kVerdictSeconds + kLingerSeconds + 1;
@@ -178,7 +178,8 @@ void Watchdog::update_self() {
   progress.position = host_position.load(std::memory_order_relaxed);
 }
 
-// Looks for failures that this rank can see alone. A reported failure is not reported again.
+// Looks for failures that this rank can see alone, and reports the first one. Notes the time of the
+// first sign of any failure.
 void Watchdog::observe() {
   const bool reported =
       std::any_of(failures_.begin(), failures_.end(),
@@ -258,7 +259,8 @@ std::optional<Verdict> Watchdog::decide_alone() {
 }
 
 // The failure that the host thread itself reports when fail() returns: one that no other rank can
-// have caused, or any failure if this rank is the culprit.
+// have caused, or any failure if the verdict blames this rank for its own error. Null if there is
+// none.
 const Failure* Watchdog::own_fault() const {
   if (!failed_.load()) return nullptr;
   const bool culprit = verdict_->culprit == options_.rank && verdict_->code != Code::kPeer &&
@@ -288,7 +290,7 @@ void Watchdog::announce(const Error& error) const {
   static_cast<void>(done->get_future().wait_for(std::chrono::duration<double>(kCallbackSeconds)));
 }
 
-// The host may go on, and report the failure.
+// Lets the host thread return from fail() with this failure.
 void Watchdog::settle(const Error& error) {
   {
     const std::lock_guard lock(mutex_);
@@ -319,7 +321,8 @@ void Watchdog::end_process(const std::string& text) {
   _exit(static_cast<int>(exit_code(*verdict_, options_.rank)));
 }
 
-// Publish the failure before the streams are released.
+// Releases everything that the rank waits for. Publishes the failure first, so that calls fail
+// before streams drain.
 void Watchdog::give_up(const Error& error) {
   auto rescue = std::make_shared<Rescue>(options_.device, monitor_, inside_);
   {
@@ -334,7 +337,8 @@ void Watchdog::give_up(const Error& error) {
   settle(error);
 }
 
-// Keeps the connections until the other ranks know, and checks that the host leaves its calls.
+// Keeps the connections until the other ranks have the verdict. Then ends the process if the host
+// does not leave its calls in time.
 void Watchdog::await_host() {
   const Deadline limit = after(kRescueSeconds);
   channel_.linger(kLingerSeconds);

@@ -38,7 +38,8 @@ class Watchdog {
   /// `interrupt` is called from another thread to end the host's waits for other ranks.
   Watchdog(const ContextOptions& options, std::vector<Socket> control, DeviceMonitor& monitor,
            std::function<void()> interrupt);
-  /// Says goodbye, so that the other ranks do not report this rank as dead, and stops.
+  /// Stops the thread. If no rank has failed, it says goodbye, so that the other ranks do not
+  /// report this rank as dead.
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -76,8 +77,8 @@ class Watchdog {
     const std::atomic<bool>* const outer_;
   };
 
-  /// After a failure: waits for the device's work to end. Returns false if it does not end, or that
-  /// is unknown; then resources must not be freed.
+  /// After a failure: waits at most two seconds for the device's work to end. Returns false if it
+  /// does not end, or if the process does not survive; then resources must not be freed.
   bool let_go();
 
  private:
@@ -87,10 +88,11 @@ class Watchdog {
   void observe_host();
   void accuse(Code code, const std::string& text, int suspect = -1);
   void update_self();
-  /// Decides if there is a failure to decide on; true once there is a verdict.
+  /// Decides on the culprit if there is a sign of a failure. Returns whether there is a verdict.
   bool decide();
   std::optional<Verdict> decide_alone();
-  /// Prints and exits, or gives the verdict to the host thread that waits in fail().
+  /// Prints and exits, gives the failure to the host thread that waits in fail(), or, in a process
+  /// that survives, gives up the ranks.
   void conclude();
   void give_up(const Error& error);
   void await_host();
@@ -125,11 +127,11 @@ class Watchdog {
   std::optional<Verdict> verdict_;
   std::optional<Clock::time_point> first_sign_;  ///< time of the first sign of a failure
   Clock::time_point next_heartbeat_ = Clock::now();
-  double longest_gap_ = 0;  ///< seconds during which this thread did not run
+  double longest_gap_ = 0;  ///< longest time between two rounds of this thread, in seconds
   uint64_t host_key_ = 0;   ///< changes whenever the host makes progress
   Clock::time_point host_moved_ = Clock::now();
 
-  mutable std::mutex mutex_;  ///< guards all members below
+  mutable std::mutex mutex_;  ///< guards the members below, up to stop_
   std::condition_variable concluded_wake_;
   std::vector<Failure> host_failures_;  ///< from fail(), not yet read by the watchdog's thread
   std::optional<Error> failure_;

@@ -1,4 +1,4 @@
-// Stream capture: what belongs to it, what it refuses, and how it ends.
+// Stream capture: the work that it contains, the calls that it refuses, and its end.
 #include <cuda_runtime.h>
 
 #include <thread>
@@ -83,8 +83,8 @@ void captured_event_cannot_be_queried() {
   OK(cudaEventSynchronize(event));
 }
 
-/// Expects that a call of the capturing thread is allowed, or that it is refused and invalidates
-/// the capture.
+/// Expects that `call`, in the capturing thread, succeeds or, unless `allowed`, is refused and
+/// invalidates the capture.
 void beside_a_capture(cudaStreamCaptureMode mode, bool allowed,
                       const std::function<cudaError_t()>& call) {
   cudaStream_t stream = make_stream();
@@ -123,7 +123,8 @@ void unsafe_calls() {
   beside_a_capture(cudaStreamCaptureModeRelaxed, false, cudaDeviceSynchronize);
 }
 
-/// Work on other streams and queries of memory do not break the thread's capture.
+/// Work on other streams, the end of streams and events, and queries of memory do not break the
+/// thread's capture.
 void safe_calls() {
   cudaStream_t other = make_stream();
   cudaEvent_t event = make_event();

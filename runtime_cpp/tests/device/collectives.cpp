@@ -1,4 +1,5 @@
-// NCCL collectives: values, types, reductions, in place, and what completion means.
+// NCCL collectives: types, sizes, reductions, calls in place, completion and order, and refused
+// arguments.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -222,7 +223,8 @@ void issue_order_across_streams() {
   });
 }
 
-/// Buffers are written and read in stream order on every rank, many times, without the host.
+/// Buffers are written and read in stream order on every rank, many times, without a wait of the
+/// host.
 void stream_order(int size) {
   run_ranks(size, [](const Rank& rank) {
     Setup s(rank);

@@ -72,7 +72,7 @@ void non_blocking() {
   });
 }
 
-/// Rows and columns of a 2 x 2 mesh, by blocking and non-blocking splits of one parent.
+/// Rows and columns of a 2 x 2 mesh, by blocking or non-blocking splits of one parent.
 void split(bool blocking) {
   run_ranks(4, [=](const Rank& rank) {
     ncclUniqueId id = share_id(rank);

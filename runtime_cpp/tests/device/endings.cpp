@@ -17,7 +17,7 @@ int sum_over(ncclComm_t comm, int number) {
   return download(data, 1)[0];
 }
 
-/// A communicator and its parent do not need each other after the split.
+/// After a split, parent and child work without each other.
 void parent_and_child(bool parent_first) {
   run_ranks(2, [=](const Rank& rank) {
     ncclComm_t parent = make_comm(rank), child = nullptr;
@@ -99,7 +99,7 @@ void made_again_after_an_abort() {
   });
 }
 
-/// Calls on a null communicator.
+/// Calls that do not end a communicator refuse a null one.
 void no_communicator() {
   int number = 0;
   ncclResult_t status = ncclSuccess;

@@ -1,5 +1,5 @@
 // Memory that ranks share in the tests of transfers and sums: data for each other, and the flags
-// that order accesses to it.
+// that order accesses to the data.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ struct Exchange {
     rank.barrier();
     OK(cudaFree(own));
   }
-  /// The first sequence number: a few calls before they wrap around.
+  /// The sequence number before the first call. Numbers wrap around to 0 in the eighth call.
   static constexpr uint32_t start = 0xFFFFFFF8;
   static constexpr size_t kFlagBytes = 4096;
   size_t slots() const { return static_cast<size_t>(rank.size); }
@@ -49,8 +49,8 @@ struct Exchange {
     for (size_t i = 0; i < slots(); ++i) flags[2 * slots() + i] = flags[5 * slots() + i] = 0;
     OK(cudaMemcpy(own, flags.data(), flags.size() * sizeof(uint32_t), cudaMemcpyHostToDevice));
   }
-  /// A flag of a rank for its transfers with `peer`: 0 ready, 1 done, 2 the block count; 3 to 5 the
-  /// same of the second transfer.
+  /// The address of a flag of rank `of` for its transfers with `peer`. `which` is 0 (ready), 1
+  /// (done) or 2 (block count) of the first transfer, or 3 to 5 of the second one.
   CUdeviceptr flag(int of, int which, int peer) const {
     return address(reinterpret_cast<uint32_t*>(bases[static_cast<size_t>(of)]) +
                    static_cast<size_t>(which) * slots() + static_cast<size_t>(peer));
@@ -71,8 +71,8 @@ struct Exchange {
   std::vector<char*> bases;
 };
 
-/// Writes or awaits flag `which` of the transfers with all peers, in their memory or in this
-/// rank's.
+/// Writes or awaits flag `which` of the transfers with all peers, as `group` does: in the peers'
+/// memory if `of_peer`, else in this rank's.
 template <class Group>
 void flags_with_all(Group group, const Exchange& x, bool of_peer, int which,
                     hirgen::SequenceNumber sequence, cudaStream_t stream) {

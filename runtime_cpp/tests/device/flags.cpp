@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kWhere = "device/flags.cpp";
 
-/// The flags of a group: more than one operation can hold.
+/// The number of flags of a group: more than one driver call accepts (255).
 constexpr size_t kFlags = 300;
 
 /// Waits for the flags of a group. The wait must end when the last flag is set, and not earlier.
@@ -29,7 +29,8 @@ void await_all(Group waits, uint32_t number) {
   }
   OK(cudaStreamSynchronize(writer));
   EXPECT(is_blocked(waiter));
-  OK(driver().cuStreamWriteValue32(writer, address(flags + 7), number + 3, 0));  // more is enough
+  // A number beyond the awaited one ends the wait, too.
+  OK(driver().cuStreamWriteValue32(writer, address(flags + 7), number + 3, 0));
   OK(cudaStreamSynchronize(waiter));
   EXPECT(download(after, 1)[0] == 0x01010101);
 }

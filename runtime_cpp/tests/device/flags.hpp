@@ -9,7 +9,7 @@
 
 namespace device_test {
 
-/// The driver's stream memory operations.
+/// The driver's stream memory operations on 32-bit words.
 inline const hirgen::StreamMemory& driver() {
   static const hirgen::StreamMemory memory = [] {
     hirgen::StreamMemory found;

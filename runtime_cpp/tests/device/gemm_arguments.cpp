@@ -158,7 +158,7 @@ void missing_arguments() {
   problem.check();
 }
 
-/// Objects can be destroyed in any order.
+/// Layouts and descriptions can be destroyed after the handle.
 void made_and_unmade() {
   cublasLtHandle_t handle = nullptr;
   cublasLtMatmulDesc_t description = nullptr;

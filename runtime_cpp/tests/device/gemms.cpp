@@ -1,4 +1,5 @@
-// cuBLASLt GEMMs against a naive loop, on small integers, so that every result is exact.
+// cuBLASLt GEMMs against a naive loop, on small integers, so that every result is exact, except
+// after GELU.
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 #include <unistd.h>
@@ -89,7 +90,8 @@ int32_t id_of(const cublasLtMatmulAlgo_t& algo) {
   return id;
 }
 
-/// A tuner relies on this: there are several algorithms, all correct, which can be stored as bytes.
+/// The heuristic gives several algorithms. All are correct, and they can be stored as bytes, on
+/// which a tuner relies.
 void algorithms() {
   Problem<__nv_bfloat16> problem({.m = 264, .n = 136, .k = 520});
   cublasLtMatmulHeuristicResult_t results[8];
@@ -110,7 +112,7 @@ void algorithms() {
   EXPECT(problem.verdict(results[0].algo, &results[1]) != CUBLAS_STATUS_SUCCESS);
 }
 
-/// Two GEMMs on two streams, each with its workspace, many times.
+/// Two GEMMs on two streams, each with its own workspace, many times.
 void concurrent() {
   Problem<__nv_bfloat16> first({.m = 128, .n = 128, .k = 128}),
       second({.m = 128, .n = 64, .k = 256});

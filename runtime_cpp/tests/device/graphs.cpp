@@ -43,7 +43,7 @@ void linear() {
   OK(cudaGraphExecDestroy(exec));
 }
 
-/// Work forked to another stream by an event and joined by another one.
+/// Work that one event forks to another stream, and a second event joins.
 void fork_and_join() {
   cudaStream_t main = make_stream(), side = make_stream();
   cudaEvent_t fork = make_event(), join = make_event();
@@ -93,7 +93,7 @@ void launches_in_order() {
   EXPECT(download(b, 1)[0] == 0x05050505);
 }
 
-/// An all-reduce on a forked stream, between two fills, launched several times.
+/// An all-reduce on a forked stream, between a fill and a copy, launched several times.
 void collective_in_a_graph(int size) {
   run_ranks(size, [](const Rank& rank) {
     ncclComm_t comm = make_comm(rank);

@@ -57,7 +57,7 @@ void refused_call() {
     EXPECT_STATUS(ncclInvalidArgument, ncclGroupEnd());
     OK(cudaStreamSynchronize(s.stream));
     EXPECT(download(data, 2)[1] == 0);
-    // The next group is a new one.
+    // The refused call does not affect the next group.
     OK(ncclGroupStart());
     OK(ncclAllReduce(data, data + 1, 1, ncclInt32, ncclSum, s.comm, s.stream));
     OK(ncclGroupEnd());

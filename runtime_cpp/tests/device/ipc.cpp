@@ -48,7 +48,7 @@ char* open_handle(const Rank& rank, int peer) {
   return static_cast<char*>(mapped);
 }
 
-/// A handle refers to the base of the allocation, for any pointer into it.
+/// An opened handle maps the whole allocation, from its base on.
 void base_and_offset() {
   run_ranks(2, [](const Rank& rank) {
     char* memory = nullptr;
@@ -67,8 +67,8 @@ void base_and_offset() {
   });
 }
 
-/// Opening a handle again returns the same address, which stays mapped until it is closed as many
-/// times.
+/// Opening a handle again returns the same address, which stays mapped until the memory is closed
+/// as often as it was opened.
 void opening_counts() {
   run_ranks(2, [](const Rank& rank) {
     char* memory = nullptr;
@@ -100,7 +100,8 @@ void own_handle_is_refused() {
   static_cast<void>(cudaGetLastError());
 }
 
-/// One allocation of every rank: two semaphores at its start, then data.
+/// One allocation of every rank, which the ranks before and after it in the ring have open: two
+/// semaphores at its start, then data.
 struct Exchange {
   explicit Exchange(const Rank& rank) : rank(rank), next((rank.rank + 1) % rank.size) {
     OK(cudaMalloc(&own, kBytes));
@@ -157,12 +158,12 @@ void put(int size) {
     Exchange x(rank);
     for (int round = 0; round < kRounds; ++round) {
       auto number = static_cast<uint32_t>(round + 1);
-      signal(x.stream, Exchange::semaphore(x.previous, 0), number);  // my buffer is free
+      signal(x.stream, Exchange::semaphore(x.previous, 0), number);  // this rank's buffer is free
       x.fill_source(round);
       wait_geq(x.stream, Exchange::semaphore(x.own, 0), number);
       OK(cudaMemcpyAsync(Exchange::data(x.following), x.source, kCount * sizeof(int),
                          cudaMemcpyDeviceToDevice, x.stream));
-      signal(x.stream, Exchange::semaphore(x.following, 1), number);  // your data has arrived
+      signal(x.stream, Exchange::semaphore(x.following, 1), number);  // the data has arrived there
       wait_geq(x.stream, Exchange::semaphore(x.own, 1), number);
       x.keep(round, Exchange::data(x.own));
     }
@@ -176,7 +177,8 @@ void get(int size) {
     Exchange x(rank);
     for (int round = 0; round < kRounds; ++round) {
       auto number = static_cast<uint32_t>(round + 1);
-      wait_geq(x.stream, Exchange::semaphore(x.own, 1), number - 1);  // the last round was read
+      // Until the next rank has read the data of the previous round.
+      wait_geq(x.stream, Exchange::semaphore(x.own, 1), number - 1);
       OK(cudaMemsetAsync(Exchange::data(x.own), rank.rank * kRounds + round, kCount * sizeof(int),
                          x.stream));
       signal(x.stream, Exchange::semaphore(x.following, 0), number);  // ready
@@ -219,7 +221,7 @@ void shared_again() {
       char* peer = open_handle(rank, 1 - rank.rank);
       EXPECT(download(peer + (1 << 20), 1)[0] == 10 * (1 - rank.rank) + round);
       OK(cudaIpcCloseMemHandle(peer));
-      // Closed for the last time, it can be opened once more.
+      // After the last close, the memory can be opened again.
       peer = open_handle(rank, 1 - rank.rank);
       EXPECT(download(peer, 1)[0] == 10 * (1 - rank.rank) + round);
       OK(cudaIpcCloseMemHandle(peer));
@@ -251,7 +253,7 @@ void written_by_the_peer() {
   });
 }
 
-/// Memory that has no handle, and invalid handles.
+/// Memory that has no IPC handle is refused, and so is a close of memory that was not opened.
 void refused_handles() {
   cudaIpcMemHandle_t handle{};
   int on_stack = 0;

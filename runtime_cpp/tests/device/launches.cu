@@ -22,7 +22,8 @@ enum class How { kPlain, kEarly, kClusters };
 
 #ifdef __CUDACC__
 
-/// to[i] = from[the mirror of i] + 1: every block reads what another one wrote.
+/// to[i] = from[kCount - 1 - i] + 1: every block reads what another block of the previous kernel
+/// wrote.
 __global__ void mirror_kernel(uint32_t* to, const uint32_t* from) {
   await_earlier_kernels();
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -124,7 +125,7 @@ void all(How how) {
 
 #ifdef __CUDACC__
 
-/// Sums its threads' numbers through all of the shared memory that it was given.
+/// Writes 1 to each of `words` words of dynamic shared memory, and stores their sum.
 __global__ void shared_kernel(uint32_t* sum, unsigned words) {
   extern __shared__ uint32_t room[];
   for (unsigned i = threadIdx.x; i < words; i += blockDim.x) room[i] = 1;
@@ -135,7 +136,8 @@ __global__ void shared_kernel(uint32_t* sum, unsigned words) {
   *sum = total;
 }
 
-/// More than 48 KB of shared memory must be asked for. The CPU device has no such kernels.
+/// A kernel with more than 48 KB of shared memory needs cudaFuncSetAttribute. The CPU device has no
+/// kernels with shared memory.
 void shared_memory() {
   constexpr size_t kBytes = 96 << 10;
   uint32_t* sum = upload(std::vector<uint32_t>{0});

@@ -42,7 +42,7 @@ struct Count {
   }
 };
 
-enum class Writer { kKernel, kCopy, kTransfer };  ///< a transfer sets its flag itself
+enum class Writer { kKernel, kCopy, kTransfer };  ///< a transfer also sets the done flag
 enum class By { kKernel, kStream };
 
 struct Form {

@@ -95,12 +95,13 @@ void wide_words() {
   OK(write64(writer, address(word), big - 1, 0u));
   OK(cudaStreamSynchronize(writer));
   EXPECT(is_blocked(waiter));
-  OK(write64(writer, address(word), big + (uint64_t{1} << 41), 0u));  // the low half is too small
+  // Differs from the awaited value in the high half alone.
+  OK(write64(writer, address(word), big + (uint64_t{1} << 41), 0u));
   OK(cudaStreamSynchronize(waiter));
   EXPECT(download(word, 1)[0] == big + (uint64_t{1} << 41));
 }
 
-/// A word that an ordinary copy writes wakes waiters too.
+/// A wait also ends if an ordinary copy writes the word.
 void written_by_a_copy() {
   cudaStream_t waiter = make_stream(), writer = make_stream();
   auto* words = upload(std::vector<uint32_t>{0, 9});
@@ -142,7 +143,7 @@ void batches() {
   EXPECT(download(words, 4)[3] == 6);
 }
 
-/// Two streams pass a counter to and fro.
+/// Two streams wait for each other 100 times.
 void ping_pong() {
   cudaStream_t a = make_stream(), b = make_stream();
   auto* words = upload(std::vector<uint32_t>{0, 0});

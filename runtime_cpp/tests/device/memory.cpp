@@ -60,7 +60,8 @@ void copies() {
   OK(cudaFree(b));
 }
 
-/// A pageable source may be reused as soon as the call returns; a pageable destination is there.
+/// A pageable source may be reused as soon as the call returns, and a pageable destination is
+/// complete then.
 void pageable_memory() {
   constexpr size_t kCount = 1 << 16;
   std::vector<int> values = counting(kCount), back(kCount);
@@ -118,7 +119,7 @@ void refused_copies() {
   static_cast<void>(cudaGetLastError());
 }
 
-/// The attributes of a pointer: the type, and the address on the device.
+/// The attributes of a pointer: the type, the device, and the address on the device or host.
 void pointer_attributes() {
   char *data = nullptr, *pinned = nullptr;
   OK(cudaMalloc(&data, 1000));
@@ -136,7 +137,7 @@ void pointer_attributes() {
   EXPECT(found.type == cudaMemoryTypeUnregistered);
   OK(cudaPointerGetAttributes(&found, nullptr));
   EXPECT(found.type == cudaMemoryTypeUnregistered);
-  // The query is not stream work: a capture continues.
+  // The query is not work on a stream, so it does not break a capture.
   cudaStream_t stream = make_stream();
   cudaGraph_t graph = nullptr;
   OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
@@ -209,7 +210,8 @@ void copies_in_a_row() {
 }
 
 #ifdef HIRGEN_CPU_DEVICE
-/// A GPU performs these silently; the CPU device refuses them and reports the error.
+/// Copies and fills beyond an allocation, copies of the wrong kind, and a second free. A GPU may
+/// perform some of them silently; the CPU device refuses all of them.
 void out_of_bounds() {
   std::vector<int> host(64);
   int* data = nullptr;

@@ -19,7 +19,7 @@ struct Side {
   cudaStream_t stream;
 };
 
-/// Every rank must fail with a message that has this text.
+/// Makes `call` on two ranks, and expects that both fail with a message that contains `expected`.
 void mismatch(const char* expected, const std::function<void(const Side&, float*)>& call) {
   run_ranks(2, [&](const Rank& rank) {
     Side s{rank, make_comm(rank), make_stream()};
@@ -70,8 +70,8 @@ void mismatched_message() {
   });
 }
 
-/// Another thread may ask a blocking communicator for errors. Asking a non-blocking one is part of
-/// its calls.
+/// Another thread may ask a blocking communicator for errors. Only the thread that made it may ask
+/// a non-blocking one, because the query ends its last call.
 void asked_by_two_threads() {
   for (bool blocking : {true, false}) {
     run_ranks(2, [=](const Rank& rank) {

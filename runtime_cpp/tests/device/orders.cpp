@@ -20,16 +20,15 @@ using namespace device_test;
 namespace {
 
 #if !defined(HIRGEN_CPU_DEVICE)
-constexpr int kSeeds = 3;  // of no effect on a GPU
+constexpr int kSeeds = 3;  // a GPU ignores seeds
 #elif defined(__SANITIZE_THREAD__)
-constexpr int kSeeds = 15;  // starting a process takes long, and the sanitizer needs no luck
+constexpr int kSeeds = 15;  // processes start slowly, and the sanitizer needs few orders
 #else
 constexpr int kSeeds = 100;
 #endif
 constexpr size_t kBytes = 64;
 
-/// A program of two streams, which leaves out one wait unless `synchronised`. Returns whether its
-/// result is right.
+/// A program that leaves out one wait unless `synchronised`. Returns whether its result is right.
 using Program = bool (*)(bool synchronised);
 
 char* zeros(size_t count) { return upload(std::vector<char>(count)); }
@@ -112,7 +111,8 @@ bool pageable_upload(bool synchronised) {
   return download(copy, kBytes) == host;
 }
 
-/// Runs `body` with a seed in a new process, because the seed is read once. Returns its exit code.
+/// Runs `body` with a seed in a new process, because a process reads the seed once. Returns the
+/// exit code; 255 if a signal ended the process.
 int run_with_seed(int seed, const std::function<int()>& body) {
   fflush(nullptr);
   pid_t child = fork();
@@ -204,7 +204,7 @@ void seeds_repeat() {
   EXPECT(orders.size() > 15);
 }
 
-/// Delayed work runs although the host never waits through the API.
+/// Work that is held back runs even if the host never waits through the API.
 void held_back_work_runs() {
   for (int seed = 1; seed <= 5; ++seed) {
     EXPECT(run_with_seed(seed, [] {

@@ -1,5 +1,5 @@
 // Reductions of partial sums in peer memory, as emitted programs launch them, also with copies of
-// the result to peers: for all sizes and types, in rank order, in consecutive calls, and in graphs.
+// the result to peers: several sizes, all types, rank order, consecutive calls, and graphs.
 #include <cstdint>
 #include <vector>
 
@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* kWhere = "device/peer_read_reductions.cpp";
 
-/// The element at an index, for one call and rank. Neighbours differ, and fp32 sums depend on the
-/// order.
+/// The element at an index, for one call and rank. Adjacent elements differ, and fp32 sums depend
+/// on the order.
 float value_of(int rank, uint32_t call, size_t i) {
   const auto mixed = static_cast<uint32_t>(i * 2654435761U) ^ (call * 97 + 31);
   return static_cast<float>(static_cast<int>(mixed % 1021) - 510) *
@@ -52,14 +52,14 @@ bool same(const std::vector<T>& a, const std::vector<T>& b) {
 struct Shape {
   int ranks, local;
   size_t count;
-  size_t shift = 0;   // of sources and targets: elements after a multiple of 16 bytes
-  size_t chunks = 1;  // that sources and targets come in
+  size_t shift = 0;   // elements of sources and targets after a multiple of 16 bytes
+  size_t chunks = 1;  // in which sources and targets are added
   int targets = 0;    // peers that the sum is also written to
 };
 
-/// One rank, with the sources and targets of all ranks on one device. The sum waits for every ready
-/// flag, adds in rank order for any order of add(), writes nothing around the result and the
-/// targets, and sets every done flag.
+/// The kernel of one rank, with the sources and targets of all ranks on one device. The sum waits
+/// for every ready flag, adds in rank order for any order of add(), writes nothing around the
+/// result and the targets, and sets every done flag.
 template <class T>
 void check_sum(DType type, const Shape& shape) {
   constexpr size_t kMargin = 16;
@@ -137,7 +137,7 @@ void sums_of_all_sizes(DType type) {
                    {.ranks = 4, .local = 0, .count = 1003, .shift = shift, .targets = targets});
     }
     check_sum<T>(type, {.ranks = 4, .local = 2, .count = 4000, .chunks = 4, .targets = targets});
-    // More flags than a kernel takes.
+    // More flags than one kernel accepts.
     check_sum<T>(type, {.ranks = 4, .local = 2, .count = 6400, .chunks = 100, .targets = targets});
   }
   for (int ranks : {1, 2, 5, 9}) {

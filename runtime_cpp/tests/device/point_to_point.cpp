@@ -12,7 +12,8 @@ using namespace device_test;
 
 namespace {
 
-/// Both directions in one group, ring of any size, several rounds.
+/// Each rank sends to the next and receives from the previous one in one group; after `size`
+/// rounds, its data is back.
 void ring(int size) {
   run_ranks(size, [](const Rank& rank) {
     ncclComm_t comm = make_comm(rank);

@@ -44,7 +44,7 @@ inline float value(float element) { return element; }
 inline float value(__half element) { return __half2float(element); }
 inline float value(__nv_bfloat16 element) { return __bfloat162float(element); }
 
-/// A column-major GEMM, as cuBLASLt sees it.
+/// A GEMM as cuBLASLt describes it. With `order` row, all matrices are row-major.
 struct Shape {
   int64_t m, n, k;
   bool transpose_a = false, transpose_b = false;
@@ -52,11 +52,11 @@ struct Shape {
   float alpha = 1, beta = 0;
   bool apart = false;  ///< D is another matrix than C
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  int64_t padding = 0;  ///< leading dimensions are this much longer than the columns
+  int64_t padding = 0;  ///< elements between the end of a line and the next line
   cublasLtOrder_t order = CUBLASLT_ORDER_COL;
 };
 
-/// One operand: rows x columns per batch, filled with -2 to 2.
+/// One matrix, rows x columns per batch, filled with integers from -2 to 2.
 template <class T>
 struct Operand {
   Operand(int64_t rows, int64_t columns, const Shape& shape, uint32_t seed)

@@ -188,7 +188,7 @@ void dead_handles() {
   EXPECT_STATUS(cudaErrorInvalidResourceHandle, cudaStreamDestroy(stream));
 }
 
-/// A fault of queued work ends the device: later calls return it, and nothing hangs.
+/// A fault of queued work is sticky: later calls return it, and nothing hangs.
 void faults_are_sticky() {
   cudaStream_t stream = make_stream(), other = make_stream();
   cudaEvent_t event = make_event();

@@ -12,7 +12,8 @@
 #include <mutex>
 
 #if defined(__SANITIZE_THREAD__)
-/// Cases end many processes; the sanitizer's second of grace at each exit is not needed.
+/// By default, ThreadSanitizer sleeps for a second at the exit of a process, and the cases end many
+/// processes.
 extern "C" const char* __tsan_default_options() { return "atexit_sleep_ms=0"; }
 #endif
 
@@ -31,7 +32,8 @@ int wait_for(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// Runs a body in a child process and returns its exit code.
+/// Runs a body in a child process, which SIGALRM ends after `seconds`. Returns its exit code, as
+/// wait_for() does.
 int run_child(unsigned seconds, const std::function<void()>& body) {
   fflush(nullptr);
   pid_t child = fork();

@@ -1,5 +1,6 @@
-// Common parts of the conformance suite. Each device_*.cpp is a program of cases that use only the
-// CUDA, NCCL and cuBLASLt APIs: it runs on the CPU device and on GPUs, and both must pass.
+// Common parts of the conformance suite. Each source file except test.cpp is a program of cases,
+// which call CUDA, NCCL and cuBLASLt directly or through the runtime's kernels. The programs run on
+// the CPU device and on GPUs, and both must pass.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,7 +13,7 @@
 
 namespace device_test {
 
-/// Counts a failure of the running case and says where.
+/// Counts a failure of the running case. Prints the first ten, with their places.
 void fail(const char* file, int line, const std::string& what);
 
 #define EXPECT(condition)                                                              \
@@ -20,12 +21,12 @@ void fail(const char* file, int line, const std::string& what);
     if (!(condition)) ::device_test::fail(__FILE__, __LINE__, "expected " #condition); \
   } while (false)
 
-/// The call must return this status.
+/// Expects that the call returns this status. The case goes on if it does not.
 #define EXPECT_STATUS(status, call)                                                 \
   ::device_test::expect_status(__FILE__, __LINE__, #call, static_cast<int>(status), \
                                static_cast<int>(call))
 
-/// The call must succeed; the case goes on.
+/// Expects that the call succeeds, as EXPECT_STATUS does.
 #define OK(call) EXPECT_STATUS(0, call)
 
 void expect_status(const char* file, int line, const char* call, int expected, int got);
@@ -38,7 +39,7 @@ struct Case {
 
 /// main() of a test program. Runs all cases, or those named in argv, each in a separate process, so
 /// that a sticky fault or a hang of one does not affect the next. Returns 1 if any fails, 77 if
-/// none could run here.
+/// none could run here, else 0.
 int run_cases(int argc, char** argv, const std::vector<Case>& cases);
 
 /// Ends the running case as not applicable to this device or machine.
@@ -54,7 +55,7 @@ void need_own_gpus();
 struct Rank {
   int rank, size;
   void* memory;  ///< memory that all ranks of the case see, kSharedBytes, initially zero
-  /// Waits until all ranks are here; fails the case after a while.
+  /// Waits until all ranks have called this; fails the case after about 30 seconds.
   void barrier() const;
 };
 constexpr size_t kSharedBytes = 1 << 16;
@@ -90,7 +91,7 @@ cudaStream_t make_stream();
 /// An event without timing.
 cudaEvent_t make_event();
 
-/// Keeps a stream busy until it is opened: a host function that waits for a flag.
+/// Keeps streams busy until open(), by a host function that waits for a flag.
 class Gate {
  public:
   Gate();

@@ -59,11 +59,11 @@ void copies_of_all_sizes_and_alignments() {
   }
 }
 
-/// The form of the steps of an exchange.
+/// A variant of an exchange.
 struct Form {
   bool put;       ///< the sender copies
-  bool kernels;   ///< flags by kernels, or by batches of memory operations
-  bool together;  ///< one kernel for all transfers, or one each
+  bool kernels;   ///< flags by kernels, else by batches of memory operations
+  bool together;  ///< one kernel for all transfers, else one kernel each
 };
 
 void flags_with_all(const Form& form, FlagUse use, const Exchange& x, int which,
@@ -74,7 +74,8 @@ void flags_with_all(const Form& form, FlagUse use, const Exchange& x, int which,
 }
 
 /// One call: every rank passes a shard to every other one. The owner sets the ready flag on
-/// `caller`, the copier copies on `copies`, and both come back to `caller`.
+/// `caller`, the copier copies on `copies`, and `caller` waits for the done flags and for the
+/// copies.
 void all_to_all(const Form& form, const Exchange& x, SequenceNumber call, cudaStream_t caller,
                 cudaStream_t copies, cudaEvent_t ready, cudaEvent_t done) {
   flags_with_all(form, FlagUse::kWrite, x, 0, call, caller);
@@ -140,7 +141,7 @@ void calls_in_a_row(int size, size_t shard, const Form& form) {
   });
 }
 
-/// The same as launches of one graph.
+/// calls_in_a_row() with a launch of one graph for each call.
 void calls_of_a_graph(int size, size_t shard, const Form& form) {
   run_ranks(size, [&](const Rank& rank) {
     Exchange x(rank, shard);

@@ -1,4 +1,4 @@
-// Misuse of the C ABI, on one rank: a refused call leaves the handle unchanged, and nothing
+// Use and misuse of the C ABI on one rank: a refused call leaves the handle unchanged, and nothing
 // crashes.
 #include "hirgen/abi.hpp"
 
@@ -18,7 +18,7 @@ constexpr int64_t kElements = 1000;
 constexpr size_t kBytes = kElements * sizeof(float);
 constexpr const char* kWhere = "copy.yaml:1:1 C = A";
 
-/// C = A through a buffer of the program, so concurrent calls would race.
+/// C = A through a buffer of the program, for which concurrent calls would race.
 class Copy final : public Program {
  public:
   explicit Copy(Context& context)
@@ -58,7 +58,7 @@ ProgramTable copy_table() {
   return table;
 }
 
-/// A handle with buffers and a stream of the caller's.
+/// A handle, and the tensors and the stream of its caller.
 struct Host {
   explicit Host(int device = 0) {
     hirgen_options options{};
@@ -80,7 +80,7 @@ struct Host {
     return abi_run(handle, on, with.data(), with.size());
   }
   int run() const { return run(stream, {tensors[0], tensors[1]}); }
-  /// Makes a call with new inputs, and expects the right result.
+  /// Makes a call with inputs of `value`, and expects the right result.
   void expect_right(float value) const {
     const std::vector<float> in(kElements, value);
     std::vector<float> out(kElements);
@@ -104,7 +104,7 @@ HG_TEST(memory_of_the_host_is_refused_with_the_tensors_name) {
   HG_EXPECT_CONTAINS(abi_last_error(host.handle), "the pointer of tensor A, 0x");
   HG_EXPECT_CONTAINS(abi_last_error(host.handle), "is memory of the host");
   host.expect_right(1);
-  // Also after a correct call.
+  // The next calls must be refused even after a correct call.
   HG_EXPECT_EQ(host.run(host.stream, {host.tensors[0], pageable.data()}), HIRGEN_USAGE);
   HG_EXPECT_CONTAINS(abi_last_error(host.handle), "the pointer of tensor C, 0x");
   void* pinned = nullptr;
@@ -120,7 +120,7 @@ HG_TEST(an_unaligned_pointer_is_refused_with_the_tensors_name_and_the_rest) {
   const auto at = [&](int tensor, size_t bytes) {
     return static_cast<void*>(static_cast<char*>(host.tensors[tensor]) + bytes);
   };
-  host.expect_right(1);  // also after correct calls
+  host.expect_right(1);  // the calls below must be refused even after a correct call
   for (const size_t rest : {4U, 8U, 12U}) {
     HG_EXPECT_EQ(host.run(host.stream, {at(0, rest), host.tensors[1]}), HIRGEN_USAGE);
     HG_EXPECT_CONTAINS(abi_last_error(host.handle), "the pointer of tensor A, 0x");
@@ -150,7 +150,7 @@ HG_TEST(a_stream_that_is_captured_is_refused_and_the_capture_goes_on) {
   host.expect_right(2);
 }
 
-/// Calls every function on an invalid handle.
+/// Expects that run, tensor, transport and tensor_count refuse an invalid handle.
 void expect_refused(hirgen_handle* handle, const char* text) {
   std::vector<void*> tensors(2);
   hirgen_tensor tensor;
@@ -227,7 +227,7 @@ HG_TEST(destroy_waits_for_the_calls_of_other_threads) {
   }
 }
 
-/// C = A many times, on the caller's stream: a program without memory or streams.
+/// C = A eight times on the caller's stream: a program without memory or streams of its own.
 class Repeat final : public Program {
  public:
   static constexpr size_t kElements = 16 << 20;

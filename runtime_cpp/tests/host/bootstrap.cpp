@@ -24,7 +24,8 @@ using test::Thrown;
 
 const std::string kSecret = "a secret of this job";
 
-// A deadline that no start may reach, and the longest time of a start on a loaded machine.
+// In seconds: a deadline that no start may reach, and the longest time of a start on a loaded
+// machine.
 constexpr double kFar = 20;
 constexpr double kPatience = 10;
 
@@ -65,7 +66,8 @@ void expect_start_after(const std::function<void(int port)>& strangers) {
   HG_EXPECT(one.seconds < kPatience);
 }
 
-/// A world of two whose rank 1 never comes, with these strangers: rank 0 fails at its deadline.
+/// Starts a world of two whose rank 1 never comes, while the strangers connect; rank 0 must fail at
+/// its deadline.
 void expect_deadline_with(
     const std::function<void(int port, const std::atomic<bool>&)>& strangers) {
   const ReservedPort port;
@@ -209,7 +211,8 @@ HG_TEST(rank_zero_says_that_it_refused_somebody) {
   HG_EXPECT_CONTAINS(message, "127.0.0.1");
 }
 
-/// Passes bytes between two connections until either ends, and records the bytes sent to `there`.
+/// Passes bytes from `here` to `there` until either connection ends, and appends them to `noted`,
+/// unless it is null.
 void relay(const Socket& here, const Socket& there, std::string* noted) {
   char bytes[4096];
   while (true) {
@@ -222,7 +225,7 @@ void relay(const Socket& here, const Socket& there, std::string* noted) {
 }
 
 /// Starts a job of two whose rank 1 connects through an eavesdropper. Returns the bytes that rank 1
-/// sent on each of its connections.
+/// sent on each of its two connections.
 std::vector<std::string> eavesdrop(const std::string& secret) {
   const ReservedPort inner;
   const ReservedPort outer;
@@ -246,8 +249,7 @@ std::vector<std::string> eavesdrop(const std::string& secret) {
   return sent;
 }
 
-/// Expects that a replay of an earlier job's bytes is no hello of the next job, even with the same
-/// secret.
+/// Expects that rank 0 refuses a replay of the bytes of an earlier job, even with the same secret.
 void expect_replay_refused(const std::string& secret) {
   const std::vector<std::string> sent = eavesdrop(secret);
   HG_EXPECT(sent[0].find("test") != std::string::npos);
@@ -305,7 +307,7 @@ HG_TEST(a_false_rank_zero_is_not_believed) {
       uint32_t tag = 0;
       std::string hello;
       receive_message(socket, kHandshakeLimit, &tag, &hello, after(1));
-      // The only proof that it has is the rank's own.
+      // The only proof that the false rank 0 can send is the one that it received from rank 1.
       const std::string proof = hello.size() < 64 ? "" : hello.substr(32, 32);
       send_message(socket, answer, proof, after(1));
     };

@@ -42,7 +42,7 @@ TensorDesc tensor(const char* name, std::vector<Axis> axes) {
   return desc;
 }
 
-/// 0, 1, 2, ... as [rows, columns] and so on.
+/// The numbers 0, 1, 2, ..., elements - 1.
 Floats counted(int64_t elements) {
   Floats values(static_cast<size_t>(elements));
   std::iota(values.begin(), values.end(), 0.0F);
@@ -60,7 +60,8 @@ Floats floats(const std::vector<char>& bytes) {
   return values;
 }
 
-/// A safetensors file with one tensor for each name, all of one type and size.
+/// The bytes of a safetensors file with a tensor of shape [2] for each name, all of one type and
+/// size.
 std::string file_of(const std::vector<std::string>& names, const char* type, size_t bytes) {
   std::string header, content;
   for (const std::string& name : names) {
@@ -128,7 +129,7 @@ HG_TEST(a_rank_reads_its_part_alone) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void* const memory =
       mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  mprotect(memory, page, PROT_NONE);  // of ranks 0, 2 and 3
+  mprotect(memory, page, PROT_NONE);  // the parts of ranks 0, 2 and 3
   mprotect(static_cast<char*>(memory) + 2 * page, 2 * page, PROT_NONE);
   const auto rows = static_cast<int64_t>(page / sizeof(float));
   StoredView view = whole_view({"W", "F32", {4 * rows, 1}, static_cast<const char*>(memory), 0});
@@ -239,7 +240,7 @@ uint32_t element(const std::string& model, const std::string& name, int64_t row,
   return bits;
 }
 
-/// The part that rank 1 of 2 loads, in the type of the checkpoint.
+/// The bits of the elements that rank 1 of 2 loads, in the type of the checkpoint (BF16 or F32).
 std::vector<uint32_t> loaded(const std::string& map, TensorDesc desc) {
   LoadPlan plan(options_of({}, testdata(map)));
   const std::vector<StoredView> views = plan.views(desc.name);

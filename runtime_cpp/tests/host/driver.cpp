@@ -39,7 +39,7 @@ std::vector<std::string> with(std::vector<std::string> more) {
   return more;
 }
 
-// A timeout that no wait may reach, even on a loaded machine.
+// A timeout in seconds that no wait may reach, even on a loaded machine.
 constexpr double kPatience = 20;
 
 std::vector<std::string> patient(std::vector<std::string> more = {}) {
@@ -66,7 +66,8 @@ HG_TEST(a_correct_program_is_checked_and_timed) {
   HG_EXPECT_EQ(ended[0].err + ended[1].err + ended[2].err, "");
   const JsonValue json = parse_json(read_file(json_path));
   HG_EXPECT_EQ(json.find("wrong")->number, 0.0);
-  HG_EXPECT_EQ(json.find("options")->find("calls_per_graph")->number, 1.0);  // it has no graph
+  // Without a graph, --calls-per-graph has no effect.
+  HG_EXPECT_EQ(json.find("options")->find("calls_per_graph")->number, 1.0);
   HG_EXPECT_EQ(json.find("ranks")->items.size(), 3U);
   const JsonValue& times = *json.find("time_us");
   HG_EXPECT_EQ(times.find("repeats")->items.size(), 3U);
@@ -133,7 +134,8 @@ HG_TEST(wrong_elements_are_counted_exactly) {
   HG_EXPECT_CONTAINS(ended[1].err, "2 of 576 elements of C are wrong; the first is element 0");
 }
 
-/// Writes a file with the sample's input under this name. Returns its tensor and elements.
+/// Writes a safetensors file with values for the sample's input A under `name`. Returns the whole
+/// tensor and its bytes.
 std::pair<TensorDesc, std::vector<char>> write_input(const std::string& path, const char* name) {
   TensorDesc whole = test::sample_table().tensors(0)[0];
   for (Axis& axis : whole.axes) axis.mesh_extent = 1;
@@ -251,8 +253,8 @@ HG_TEST(a_failure_of_one_rank_is_told_to_all) {
   HG_EXPECT_CONTAINS(ended[2].err, "rank 0 failed: it broke");
 }
 
-/// Expects that every rank except the culprit ends with kPeer in time, and names the culprit and
-/// its own wait.
+/// Expects that the culprit ends with `code`, and that every other rank ends with kPeer within
+/// `within` seconds, and names the culprit and what it waits for.
 void expect_blamed(const std::vector<Ended>& ended, int culprit, int code, double within,
                    const char* waits) {
   for (int rank = 0; rank < kWorld; ++rank) {
@@ -269,8 +271,8 @@ void expect_blamed(const std::vector<Ended>& ended, int culprit, int code, doubl
   }
 }
 
-// Call 1 is checked, and complete, before call 2 starts; after statement 11 of call 2 comes
-// the gather of its second slice.
+// Call 1 is checked, and complete, before call 2 starts; statement 11 of call 2, at which a fault
+// strikes, is the gather of its second slice.
 const std::vector<std::string> kOneCheck = with({"--checks", "1"});
 
 HG_TEST(a_rank_that_dies_is_named_at_once) {
@@ -404,7 +406,7 @@ int main(int argc, char** argv) {
   const char* folder = std::getenv("SAMPLE_FOLDER");
   if (folder != nullptr && chdir(folder) != 0) return 98;
   if (argc > 2 && std::string(argv[2]) == "--embedded") {
-    // An expectation that fails shows on stderr, which the parent compares.
+    // A failed expectation prints to standard error, which the parent compares.
     return hirgen::run_embedded();
   }
   return hirgen::run_main(argc - 1, argv + 1, hirgen::test::sample_table());

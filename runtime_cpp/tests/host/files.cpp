@@ -1,4 +1,5 @@
-// Options, JSON, safetensors, shards on the host, the report.
+// Parts of the driver without a device: options, faults, JSON, safetensors, shards and meshes, the
+// report.
 #include <unistd.h>
 
 #include <cmath>
@@ -30,7 +31,7 @@ std::string usage_error(const std::vector<const char*>& arguments) {
   return thrown.message;
 }
 
-/// A path that is removed at the end of the test.
+/// A path of a file, which is removed at the end of the test.
 class TemporaryPath {
  public:
   TemporaryPath() : path_("/tmp/hirgen_test_" + std::to_string(getpid()) + ".safetensors") {}
@@ -237,7 +238,7 @@ HG_TEST(slices_make_up_the_whole) {
   }
 }
 
-// A rank outside a tensor's mesh adds nothing to the whole, wherever its coordinates are.
+// A rank outside a tensor's mesh adds nothing to the whole, whatever its coordinates are.
 HG_TEST(a_rank_outside_the_mesh_has_no_shard) {
   TensorDesc desc = tensor("A", DType::kBf16, {{4, 2, 0}, {3, 1, 0}});
   desc.present = false;
@@ -285,7 +286,7 @@ HG_TEST(rates_follow_from_the_median) {
   info.name = "ag_matmul";
   info.largest = "allgather";
   info.mesh_size = 8;
-  info.team_size = 4;  // along one axis of a grid
+  info.team_size = 4;  // ranks of the communicator, along one axis of the mesh
   info.bytes = 8'000'000;
   info.gemms = {{1000, 1000, 1000, 2}};
   info.parameters = {{"M", 1000}};

@@ -16,8 +16,8 @@ namespace {
 constexpr const char* kWhere = "a.yaml:1:1 sharing A with the other ranks";
 constexpr double kSeconds = 5;
 
-/// A buffer of 3 transfers. In transfer 1 rank 4 copies from this rank, which copies from rank 5;
-/// in transfer 2 these are ranks 6 and 7; transfer 0 has no peers.
+/// A buffer of 3 transfers. In transfer 1, rank 4 copies from this rank, and this rank copies from
+/// rank 5. In transfer 2, the peers are ranks 6 and 7. Transfer 0 has no peers.
 class Buffer {
  public:
   Buffer() {
@@ -35,7 +35,7 @@ class Buffer {
     static_cast<void>(cudaFree(flags_));
   }
 
-  /// The host waits for all flags of sequence number `sequence`.
+  /// Notes that the host has issued the waits of transfers 1 and 2 for `sequence`.
   void await(int64_t sequence) {
     for (const size_t i : {1, 2}) {
       waits->ready[i].awaited = sequence;
@@ -49,7 +49,7 @@ class Buffer {
     HG_CHECK(cudaDeviceSynchronize(), kWhere);  // the copy may run after the call returns
   }
 
-  /// The missing flags of a call: "ready 5 7, done 4".
+  /// The missing flags of a call, with the ranks that write them: "ready 5 7, done 4".
   std::string missing(int64_t call) {
     const auto found = monitor.ask_missing_flags(call, kSeconds);
     if (!found) return "no answer";
@@ -98,7 +98,8 @@ HG_TEST(flags_that_nobody_waits_for_yet_are_not_missing) {
   HG_EXPECT_EQ(buffer.missing(2), "done 4");
 }
 
-// The oldest call counts, however far ahead the host is; the buffer may be that of other calls.
+// Flags are compared with the call that is asked for, however far ahead the host is. A call that
+// does not use the buffer misses no flag.
 HG_TEST(the_flags_of_the_call_that_is_asked_for_count) {
   Buffer buffer;
   buffer.waits->begin_call(7, 1);

@@ -24,7 +24,7 @@ void expect_plans(const std::vector<JsonValue>& plans, const char* source, const
   }
 }
 
-/// The choices of a search with only the naive library. It runs once, because it is slow.
+/// The choices of a search with only the naive library. The search runs once, because it is slow.
 const std::vector<PlanChoice>& naive_choices() {
   static const std::vector<PlanChoice> choices = [] {
     const Paths paths;

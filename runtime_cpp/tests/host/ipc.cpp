@@ -23,8 +23,9 @@ constexpr int64_t kColumns = 96;
 constexpr const char* kWhere = "gather.yaml:1:1 transfer";
 constexpr const char* kSharing = "gather.yaml:1:1 sharing A with the other ranks";
 
-/// C = allgather(A), step s at distance s, through a buffer of the program that peers read (get of
-/// A) or write (put into it); over NCCL with a peer that is no IPC peer.
+/// C = allgather(A) in steps; in step s, ranks at distance s exchange A. A rank copies its peer's A
+/// into its own buffer all_ (get), or its own A into the peer's all_ (put). Ranks that are not IPC
+/// peers exchange A over NCCL.
 class Gather final : public Program {
  public:
   explicit Gather(Context& context) : context_(context) {
@@ -45,8 +46,8 @@ class Gather final : public Program {
     for (int step = 1; step < kWorld; ++step) {
       const int to = (me + kWorld - step) % kWorld;
       const int from = (me + step) % kWorld;
-      // The owner sets the ready flag; the other rank copies on the copy stream and sets the done
-      // flag.
+      // The owner of the shared memory sets the ready flag. The copier copies on the copy stream,
+      // and sets the done flag.
       const int copier = put_ ? from : to;
       const int owner = put_ ? to : from;
       if (peers_.is_ipc_peer(copier)) signal(shared.ready_at(copier, step), shared, caller);
@@ -63,7 +64,7 @@ class Gather final : public Program {
  private:
   static constexpr size_t kBytes = kColumns * sizeof(float);
 
-  /// The caller's data in one of two alternating buffers, as some callers have it.
+  /// Copies A to one of two alternating buffers, like a caller whose pointers change between calls.
   const float* copy_of(const float* a, cudaStream_t caller) {
     float*& turn = copies_[calls_++ % 2];
     if (turn == nullptr) turn = context_.allocate<float>(kColumns, "A");
@@ -83,7 +84,7 @@ class Gather final : public Program {
     signal(shared.done_at(owner, step), shared, peers_.copies());
     HG_CHECK(cudaEventRecord(done_[step], peers_.copies()), kWhere);
   }
-  /// Exchanges data over NCCL with each of the two peers that is no IPC peer.
+  /// Exchanges data over NCCL with those of the two peers that are not IPC peers.
   void pass_over_nccl(const float* a, int to, int from, cudaStream_t caller) {
     ncclComm_t comm = world_.comm;
     float* into = all_ + from * kColumns;
@@ -119,7 +120,7 @@ class Gather final : public Program {
   int64_t calls_ = 0;
 };
 
-/// The same over NCCL.
+/// C = allgather(A) over NCCL alone.
 class GatherOverNccl final : public Program {
  public:
   explicit GatherOverNccl(Context& context) : context_(context) {}
@@ -237,8 +238,8 @@ HG_TEST(memory_that_can_be_shared_is) {
   HG_EXPECT_EQ(said_over("ipc-put", {{"GATHER_PUT", "1"}}), "");
 }
 
-// Each obstacle affects one rank only; the other ranks of its node must not share memory without
-// it.
+// All obstacles but the last one affect one rank only. Even then, no ranks of its node may share
+// memory.
 HG_TEST(an_obstacle_of_one_rank_takes_its_host_to_nccl) {
   const std::string hidden = said_over("nccl", {{"HIRGEN_CPU_DEVICES@0", "1"}});
   HG_EXPECT_CONTAINS(hidden, "hirgen: gather runs over NCCL, not ipc-get: ranks 0 and 1");
@@ -299,7 +300,8 @@ HG_TEST(ranks_that_are_asked_for_different_transports_are_told) {
   }
 }
 
-// No rank may choose another variant: the ranks would be stuck. The watchdog must end them.
+// If one rank runs another variant of the program, all ranks are stuck, and the watchdog must end
+// them.
 HG_TEST(a_rank_that_takes_another_transport_ends_all) {
   for (const Ended& rank : run_ranks({"--timeout", "2"}, {{"GATHER_STRAYS@1", "1"}})) {
     HG_EXPECT(rank.code != 0 && rank.code < 128);

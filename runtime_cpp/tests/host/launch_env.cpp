@@ -1,4 +1,4 @@
-// Launchers' variables: every family, and every way to get them wrong.
+// The environment variables of every family of launchers, and mistakes in them.
 #include "bootstrap/launch_env.hpp"
 
 #include <map>

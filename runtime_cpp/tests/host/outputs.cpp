@@ -34,7 +34,7 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   std::string operator/(const char* name) const { return std::string(path_) + "/" + name; }
-  /// The number of its files.
+  /// The number of entries of the folder.
   int64_t count() const { return std::distance(std::filesystem::directory_iterator(path_), {}); }
 
  private:

@@ -95,7 +95,8 @@ HG_TEST(attributes_are_told_in_few_words) {
 
 Offer offer(std::vector<GemmOffer> gemms) { return {{{"X", "cuBLASLt", 1}}, std::move(gemms)}; }
 
-/// The last bytes of the common algorithms, by GEMM.
+/// The last byte of each common algorithm, by GEMM ("P 01 03;Q 04;"), then the problem, if there is
+/// one.
 std::string common(const std::vector<Offer>& offers) {
   std::vector<Offer> sent;
   for (const Offer& own : offers) sent.push_back(decode_offer(encode(own)));
@@ -133,8 +134,9 @@ HG_TEST(an_algorithm_is_offered_once) {
   HG_EXPECT_EQ(mine.algorithms.size(), 2U);
 }
 
-/// Candidates with these times, seen through a clock that slows down by `drift` with each
-/// sample and scatters by up to `scatter`, the same way in every run.
+/// Candidates that take `seconds`. The measured time of sample n, counted from 0, is the true time
+/// times (1 + drift * n) times (1 + noise). Noise is pseudorandom, between -scatter and scatter,
+/// and the same in every run.
 struct Bench {
   std::vector<double> seconds;
   double drift = 0, scatter = 0;
@@ -182,8 +184,8 @@ HG_TEST(a_gain_within_the_noise_is_none) {
   HG_EXPECT_EQ(alone.search().best_seconds, 1.0);
 }
 
-// Each sample takes 0.3 % longer than the one before: measured one after the other, the
-// first candidates would win.
+// With each sample, times grow by 0.3 % of the true time. If all samples of one candidate came
+// before those of the next, the first candidates would win.
 HG_TEST(a_clock_that_drifts_does_not_choose) {
   Bench bench{std::vector<double>(8, 1.0)};
   bench.drift = 0.003;

@@ -1,5 +1,5 @@
-// Effects of the system on processes: names that resolve late, forks, full outputs, few open files,
-// and ranks that are stopped and continued.
+// Effects of the system on processes: forms of addresses, names that resolve late, forks, full
+// outputs, few open files, and ranks that are stopped and continued.
 #include <dlfcn.h>
 #include <netdb.h>
 #include <sys/resource.h>
@@ -22,13 +22,13 @@
 
 namespace {
 
-// How many more times the resolver fails, and with which status.
+// How many more times the resolver fails, the status with which it fails, and its calls so far.
 std::atomic<int> g_failures{0};
 std::atomic<int> g_status{0};
 
 }  // namespace
 
-// Replaces the function of the C library.
+// Replaces the function of the C library, and calls it when no failure is due.
 extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints,
                            addrinfo** found) {
   using Resolver = int (*)(const char*, const char*, const addrinfo*, addrinfo**);
@@ -116,7 +116,8 @@ ProgramTable nothing_table() {
   return table;
 }
 
-/// Calls every function in a forked process. Returns 0 if all behave as documented.
+/// Calls the C ABI in a forked process. Returns 0 if all calls are refused as documented, otherwise
+/// the number of the first check that fails.
 int calls_of_a_fork(hirgen_handle* handle) {
   void* tensors[1] = {};
   hirgen_tensor tensor;

@@ -15,7 +15,8 @@ using test::options_of;
 using Body = std::function<void(Rendezvous&, int rank)>;
 using Change = std::function<void(ContextOptions&, Identity&)>;
 
-/// Runs `ranks` of a world as threads. Returns the error of each.
+/// Runs `ranks` of a world as threads: each joins the rendezvous with options that `change` may
+/// alter, and runs `body`. Returns the error of each.
 std::vector<test::Thrown> run_ranks(const std::vector<int>& ranks, int world, const Body& body,
                                     const Change& change) {
   const test::ReservedPort port;
@@ -41,7 +42,7 @@ std::vector<test::Thrown> run_ranks(const std::vector<int>& ranks, int world, co
 void nothing(Rendezvous& /*rendezvous*/, int /*rank*/) {}
 void unchanged(ContextOptions& /*options*/, Identity& /*identity*/) {}
 
-/// Every rank must fail with the same words.
+/// Every rank must fail with a message that contains `part`.
 void expect_all_say(const std::vector<test::Thrown>& thrown, const std::string& part) {
   for (const test::Thrown& one : thrown) HG_EXPECT_CONTAINS(one.message, part);
 }

@@ -12,7 +12,7 @@ std::string hex(const Digest& digest) {
   return text;
 }
 
-// FIPS 180-4's examples.
+// NIST's examples for FIPS 180-4, and the digest of the empty text.
 HG_TEST(sha256_gives_the_published_digests) {
   HG_EXPECT_EQ(hex(sha256("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   HG_EXPECT_EQ(hex(sha256("abc")),
@@ -23,7 +23,8 @@ HG_TEST(sha256_gives_the_published_digests) {
                "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-// Every length around the ends of a block is padded to whole blocks.
+// Lengths around the end of a block of 64 bytes: the padding fits after 55 bytes, but not after 56
+// or 64.
 HG_TEST(sha256_pads_every_length) {
   HG_EXPECT_EQ(hex(sha256(std::string(55, 'a'))),
                "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318");

@@ -29,7 +29,8 @@ int rank_of_process() {
   return static_cast<int>(std::strtol(std::getenv("HIRGEN_RANK"), nullptr, 10));
 }
 
-/// Creates the sample, after steps that fail on one rank.
+/// Creates the sample. An allocation fails first on rank 1, when the other ranks may be in a step
+/// that needs all ranks.
 std::unique_ptr<Program> create_flawed(Context& context) {
   if (context.rank() == 1) context.allocate(size_t{1} << 50, "the buffer of sum");
   if (chosen("OTHERS_SPLIT")) context.team({context.rank()}, kWhere);
@@ -69,7 +70,7 @@ int create(const ProgramTable& table, hirgen_handle** handle) {
   return abi_create(table, &options, handle);
 }
 
-/// A handle on the whole sample works, from create to destroy.
+/// Creates the sample, makes three calls and destroys it, and prints the results.
 void go_on() {
   hirgen_handle* handle = nullptr;
   say("again", create(test::sample_table(), &handle));
@@ -132,7 +133,8 @@ void run_rank(const std::string& scenario) {
   if (scenario == "gone") peer_is_gone();
 }
 
-/// Runs a scenario on all ranks, and expects that they succeed in time.
+/// Runs a scenario on all ranks. Expects that the processes end with 0, in time and without
+/// messages on standard error.
 std::vector<Ended> run(const char* scenario, const test::Environment& environment = {}) {
   std::vector<Ended> ranks = run_ranks({scenario}, environment);
   for (const Ended& rank : ranks) {

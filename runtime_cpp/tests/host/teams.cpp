@@ -63,7 +63,8 @@ class Pair final : public Program {
              kWhere);
   }
 
-  /// The caller's data in one of three alternating buffers, as some callers have it.
+  /// Copies A to one of three alternating buffers, like a caller whose pointers change between
+  /// calls.
   const float* copy_of(const float* a, cudaStream_t caller) {
     float*& turn = copies_[calls_++ % 3];
     if (turn == nullptr) turn = context_.allocate<float>(kColumns, "A");

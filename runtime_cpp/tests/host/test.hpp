@@ -11,18 +11,19 @@
 
 namespace hirgen::test {
 
-/// Registers a block; HG_TEST does.
+/// Registers a block. HG_TEST defines one Registration for each block.
 struct Registration {
   Registration(const char* name, void (*body)());
 };
 
-/// Counts a failure at file:line unless `holds`.
+/// Counts a failure at file:line, and prints `what`, unless `holds`.
 void expect(bool holds, const std::string& what, const char* file, int line);
 
-/// Runs every block, or those whose name contains argv[1]. Returns the exit code.
+/// Runs every block, or those whose name contains argv[1]. Returns the exit code, 0 or 1.
 int run_all(int argc, char** argv);
 
-/// The code and message of the Error that `body` throws; kOk and "" if it throws none.
+/// The code, message and suspect (a rank; -1: none) of the Error that the body of thrown_by()
+/// throws; these values if it throws none.
 struct Thrown {
   Code code = Code::kOk;
   std::string message;
@@ -39,8 +40,8 @@ std::string show(T value) {
   return std::to_string(+value);
 }
 
-/// Counts a failure at file:line unless the two are equal, and shows both. Never inlined, as
-/// building the text is more than everything else in a test.
+/// Counts a failure at file:line unless the two are equal, and shows both. Never inlined, because
+/// the code that builds the text would be most of the code of a test.
 template <typename Got, typename Wanted>
 [[gnu::noinline]] void expect_equal(const Got& got, const Wanted& wanted, const char* what,
                                     const char* file, int line) {

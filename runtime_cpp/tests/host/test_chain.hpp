@@ -11,7 +11,7 @@
 
 namespace hirgen::test {
 
-constexpr int64_t kRows = 16;  // of a rank
+constexpr int64_t kRows = 16;  // of A on each rank
 constexpr int64_t kDepth = 64, kMiddle = 48, kWidth = 32;
 
 constexpr MatmulShape kFirst = {
@@ -23,15 +23,15 @@ constexpr MatmulShape kSecond = {
 /// sources of its plans' algorithms on standard error.
 ProgramTable chain_table();
 
-/// A file of choices and a report of this test, which are removed when it ends.
+/// The paths of a file of choices and of a report. The destructor removes the files.
 struct Paths {
   std::string plans = scratch(9, "plans"), json = scratch(9, "json");
   ~Paths();
   void write_plans(const std::string& text) const;
 };
 
-/// Runs all ranks, expects that they succeed, and returns the "plans" of the report. `err` receives
-/// rank 0's standard error.
+/// Runs all ranks, expects that they succeed, and returns the two "plans" of the report. `err`
+/// receives rank 0's standard error.
 std::vector<JsonValue> run_well(const Paths& paths, std::vector<std::string> arguments,
                                 const Environment& environment, std::string* err = nullptr);
 

@@ -77,7 +77,8 @@ pid_t start_rank(int rank, int port, const std::vector<std::string>& arguments,
   _exit(99);
 }
 
-/// Waits for all. The last remaining rank may be stopped, so it is continued and can end, too.
+/// Stops and continues all ranks as `pause` says, and waits for their ends. The last remaining rank
+/// may have stopped itself, so it gets SIGCONT until it ends.
 void wait_all(const std::vector<pid_t>& pids, Pause pause, std::vector<Ended>* ended) {
   const auto start = Clock::now();
   if (pause.seconds > 0) {

@@ -13,34 +13,36 @@ namespace hirgen::test {
 
 constexpr int kWorld = 3;
 
-/// C = allgather(A), A [2, DIDx(kWorld), 96] of fp32, a slice at a time on two worker streams.
-/// SAMPLE_FLAW=rank:flaw makes one rank wrong: "create" throws from create, "run" from the
-/// second call, "value" writes two wrong elements. SAMPLE_DIGEST is the program's digest.
+/// C = allgather(A), A [2, DIDx(kWorld), 96] of fp32, a slice at a time on two compute streams.
+/// SAMPLE_FLAW=rank:flaw changes one rank: "create" throws from create, "run" throws from the
+/// second call, "value" writes two wrong elements in each call, and "places" prints the addresses
+/// of A and C modulo 256 in each call. SAMPLE_DIGEST is the program's digest.
 ProgramTable sample_table();
 
 /// The end of a rank.
 struct Ended {
-  int code = 0;  ///< exit code, or 128 + signal
-  double seconds = 0;
+  int code = 0;        ///< exit code, or 128 + signal
+  double seconds = 0;  ///< from the start of all ranks
   std::string out, err;
 };
 
 /// Variables of the ranks; "NAME@2" is for rank 2 alone.
 using Environment = std::map<std::string, std::string>;
 
-/// When all ranks are stopped, in seconds after their start, and for how long.
+/// When all ranks are stopped, in seconds after their start, and for how many seconds; 0: not at
+/// all.
 struct Pause {
   double after = 0, seconds = 0;
 };
 
-/// Starts this test program again as kWorld ranks, "--rank" before the arguments, and waits for
-/// all. Returns the ends by rank. A stopped rank is continued after a while, so that it can end,
-/// too.
+/// Starts this test program again as kWorld ranks, with "--rank" before the arguments, and waits
+/// for all. Returns the ends by rank. The last remaining rank is continued, so that a rank that has
+/// stopped itself can end, too.
 std::vector<Ended> run_ranks(const std::vector<std::string>& arguments,
                              const Environment& environment = {}, Pause pause = {});
 
-/// Starts the ranks with several seeds of the CPU device, and expects no wrong elements and no
-/// messages.
+/// Runs the ranks with several seeds of the CPU device. Expects that all end with 0, which excludes
+/// wrong elements, and that they print no messages.
 void expect_right(Environment environment);
 
 /// Whether a test has set a variable, which tells its program what to do.

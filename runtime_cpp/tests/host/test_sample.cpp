@@ -19,7 +19,7 @@ bool flawed(int rank, const char* flaw) {
   return text != nullptr && text == std::to_string(rank) + ":" + flaw;
 }
 
-/// C = allgather(A), a slice at a time on two worker streams, as emit would write it.
+/// C = allgather(A), a slice at a time on two compute streams, as emit would write it.
 class Sample final : public Program {
  public:
   explicit Sample(Context& context)

@@ -1,4 +1,4 @@
-// Ranks of a rendezvous as threads of one process, for tests of it.
+// Options for ranks of a rendezvous that are threads of one process.
 #pragma once
 
 #include <string>

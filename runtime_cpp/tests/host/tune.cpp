@@ -80,7 +80,7 @@ HG_TEST(ranks_without_a_common_candidate_keep_their_own) {
   HG_EXPECT_EQ(test::read_file(paths.plans), "");
 }
 
-/// The choices of a run that had only algorithm 1. It runs once, because it is slow.
+/// The choices of a run that had only algorithm 1. The run is made once, because it is slow.
 const std::vector<PlanChoice>& choices_of_one() {
   static const std::vector<PlanChoice> choices = [] {
     const Paths paths;
@@ -143,7 +143,8 @@ HG_TEST(a_corrupt_file_ends_every_rank) {
   HG_EXPECT_CONTAINS(ended[1].err, paths.plans + ":2:14: no value");
 }
 
-/// A host program that makes a handle with CHAIN_PLANS as its file.
+/// Creates and destroys a handle like a host program, with the file CHAIN_PLANS as the option
+/// `plans`. Returns the code.
 int run_embedded() {
   hirgen_options options{};
   options.version = HIRGEN_ABI_VERSION;

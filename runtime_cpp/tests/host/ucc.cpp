@@ -78,7 +78,7 @@ ProgramTable pair_table() {
   return table;
 }
 
-/// Whether some rank prints `text`. All ranks end with an error.
+/// Expects that all ranks end with an error. Returns whether a rank prints `text`.
 bool some_rank_says(const test::Environment& environment, const std::string& text) {
   bool said = false;
   for (const Ended& rank : run_ranks({"--timeout", "5"}, environment)) {

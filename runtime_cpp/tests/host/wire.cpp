@@ -57,7 +57,7 @@ HG_TEST(a_long_message_comes_whole) {
   HG_EXPECT(io == Io::kDone && tag == 7 && payload == sent);
 }
 
-/// Rank 0's view of rank 1 after these bytes.
+/// Rank 0's view of rank 1 after it has received these bytes from rank 1.
 RankView after_bytes(const std::string& bytes) {
   Pair pair;
   std::vector<Socket> sockets(2);

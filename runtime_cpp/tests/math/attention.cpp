@@ -143,7 +143,8 @@ void test_unaligned_operands() {
   }
 }
 
-/// Head sizes and rows that fill tiles or do not; all heads with one key.
+/// Head sizes and numbers of rows that fill tiles or do not. First, both query heads share one head
+/// of keys; then each has its own, down to a single key.
 void test_sizes() {
   for (const int64_t size : {1, 8, 40, 64, 96, 128, 256}) {
     AttentionShape s = shape_of(1, 2, 1, 70, 70, size);
@@ -160,8 +161,8 @@ void test_sizes() {
   }
 }
 
-/// Windows within a tile and over several; parts of a sequence, the first and the last; queries
-/// whose positions come after the last key, so that some see no key.
+/// Windows within a tile and over several tiles, and none; query rows at the start, within and near
+/// the end of the sequence; and query rows after the last key, of which some see no key.
 void test_masks() {
   AttentionShape s = shape_of(1, 4, 2, 96, 160, 16);
   s.dtype = DType::kBf16;

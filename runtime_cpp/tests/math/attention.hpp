@@ -18,7 +18,7 @@ using hirgen::AttentionShape;
 using hirgen::AttentionStride;
 using Numbers = std::vector<double>;
 
-/// A dense tensor of heads on the host, and its strides on the device.
+/// A dense tensor [batch, heads, rows, size] on the host, and its strides on the device.
 struct Heads {
   int64_t heads, rows, size;
   AttentionStride stride;
@@ -27,7 +27,8 @@ struct Heads {
   double& at(int64_t batch, int64_t head, int64_t row, int64_t d) {
     return values[static_cast<size_t>(((batch * heads + head) * rows + row) * size + d)];
   }
-  /// Copies between the host and a buffer that may also contain other tensors.
+  /// Calls element(host element, buffer element) for each element. In the buffer, which may contain
+  /// other tensors, this one begins at `first` and has the strides of `stride`.
   template <typename Element>
   void visit(int64_t batches, std::vector<float>& buffer, int64_t first, Element element) {
     for (int64_t b = 0; b < batches; ++b) {
@@ -43,12 +44,13 @@ struct Heads {
   }
 };
 
-/// All operands of one attention, and its gradients. Q, K and V are adjacent in one row of a
-/// buffer, as one GEMM computes them, or separate; so are their gradients.
+/// All operands of one attention, and its gradients. If `packed`, Q, K and V are adjacent in each
+/// row of a buffer, as one GEMM computes them; otherwise they follow one another. So do their
+/// gradients.
 struct Problem {
   AttentionShape shape;
   bool packed;
-  int64_t first;  ///< elements of buffers in front of the operands
+  int64_t first;  ///< elements of each buffer before the first operand
   Heads q, k, v, o, grad_o, grad_q, grad_k, grad_v;
   Numbers lse;
 
@@ -76,7 +78,8 @@ struct Problem {
     all.align_lse = aligned(sizeof(float));
     return all;
   }
-  /// The elements of the buffer of Q, K and V, and the starts of these tensors.
+  /// The elements of a packed row; the starts of K and V in the buffer; and the elements of the
+  /// buffer.
   int64_t row() const { return (shape.query_heads + 2 * shape.key_heads) * shape.head_size; }
   int64_t start_k() const {
     return packed ? shape.query_heads * shape.head_size : static_cast<int64_t>(q.values.size());
@@ -105,7 +108,7 @@ inline bool sees(const AttentionShape& s, int64_t query, int64_t key) {
   return !s.causal || (key <= position && (s.window == 0 || key > position - s.window));
 }
 
-/// The probabilities of one query, and its log-sum-exp.
+/// The probabilities of one query, and its log-sum-exp, which is -inf if the query sees no key.
 inline Numbers probabilities(Problem& p, int64_t b, int64_t h, int64_t row, double& log_sum) {
   const AttentionShape& s = p.shape;
   Numbers scores(static_cast<size_t>(s.key_rows), -INFINITY);

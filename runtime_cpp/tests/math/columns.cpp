@@ -14,7 +14,8 @@ using namespace math_test;
 namespace fn = hirgen::fn;
 using bf16 = __nv_bfloat16;
 
-/// The gradient of a norm's weight: elements, a value for each row, one for each column.
+/// The gradient of a norm's weight. Its operands are elements (dY, X), a value for each row (rstd)
+/// and a value for each column (scale).
 struct WeightGrad {
   const bf16* dY;
   const float* X;
@@ -35,7 +36,7 @@ struct Product {
   }
 };
 
-/// Sums and products of small integers are exact, in any order.
+/// Sums of products of small integers, which are exact in any order.
 void test_sums(int64_t rows, int64_t columns, int64_t offset) {
   const auto count = static_cast<size_t>(rows * columns);
   const std::vector<float> dy = integers(count, 1), x = integers(count, 2);
@@ -67,8 +68,8 @@ void test_all_sums() {
   }
 }
 
-/// Maxima of products of rows `step` elements apart, of a tensor and the transpose of another;
-/// rows are counted in 64 bits if `is_wide`.
+/// out[2 * c] = the maximum over r of A[r, c] * B[c, r], for rows of A that are `step` elements
+/// apart. Rows are counted in 64 bits if `is_wide`.
 void test_scattered(int64_t rows, int64_t columns, int64_t step, bool is_wide) {
   const std::vector<float> a = integers(static_cast<size_t>(rows * step), 5);
   const std::vector<float> b = integers(static_cast<size_t>(rows * columns), 6);

@@ -1,5 +1,5 @@
-// The index arithmetic of fused kernels around 2^31 and 2^32, without the memory for so many
-// elements: single blocks, on sparse memory.
+// The index arithmetic of fused kernels around 2^31 and 2^32. The tests run single blocks on sparse
+// memory, since dense memory for so many elements would be too large.
 #include "extents.hpp"
 
 #include "hirgen/columns.hpp"
@@ -13,7 +13,7 @@ using namespace math_test;
 namespace fn = hirgen::fn;
 using bf16 = __nv_bfloat16;
 
-/// Records the indices of a row.
+/// A body that records the place of its row.
 template <int A>
 struct Note {
   hirgen::RowPlace<A>* place;
@@ -23,7 +23,8 @@ struct Note {
   }
 };
 
-/// The rows of kernels that count them in an Index: RowBlock of block_kernel, Rows::find.
+/// RowBlock, which block_kernel runs, and Rows::find, for kernels that count rows in the type
+/// Index.
 template <typename Index>
 void test_rows(const std::vector<int64_t>& extents) {
   constexpr int64_t kColumns = 6;
@@ -58,7 +59,7 @@ void test_rows_of_any_extent() {
   }
 }
 
-/// A kernel that counts rows in 32 bits refuses more.
+/// A kernel that counts rows in 32 bits refuses 2^32 rows, and a grid refuses 2^31 blocks.
 void test_refusal() {
   for (const int64_t rows : edges()) {
     bool threw = false;
@@ -78,7 +79,7 @@ void test_refusal() {
   }
 }
 
-/// Runs of rows: RunBlock of block_kernel.
+/// RunBlock, which block_kernel runs: runs of up to 4 rows.
 void test_runs() {
   for (const int64_t extent : long_numbers(3)) {
     constexpr int64_t kLength = 4;
@@ -99,7 +100,7 @@ void test_runs() {
   }
 }
 
-/// TileBlock of block_kernel.
+/// TileBlock, which block_kernel runs.
 void test_tiles() {
   hirgen::RowPlace<0> place{};
   using Tile = hirgen::TileBlock<Note<0>, 8, 4, 1>;
@@ -112,7 +113,7 @@ void test_tiles() {
   }
 }
 
-/// Parts of the blocks of a grid: BlocksFrom.
+/// in_parts() and BlocksFrom: launches in several grids.
 void test_parts() {
   for (const int64_t blocks : {int64_t{5}, int64_t{6}, int64_t{7}, int64_t{13}}) {
     std::vector<int64_t> called;
@@ -145,7 +146,7 @@ struct Neg {
   }
 };
 
-/// A kernel that reads and writes: rows of two of three columns.
+/// A kernel that reads and writes: rows of the last two of three columns of X.
 template <typename Row>
 void test_scattered() {
   const int64_t rows = int64_t{1} << 34;
@@ -166,7 +167,7 @@ struct Columns {
   }
 };
 
-/// ColumnFold, by slices and by columns.
+/// ColumnFold with many rows, for single slices, and with many columns, for whole columns.
 void test_columns() {
   const int64_t count = int64_t{1} << 34;
   const Sparse<bf16> in(2 * count);
@@ -187,7 +188,7 @@ void test_columns() {
   }
 }
 
-/// The rows that a block of exchange_kernel sends.
+/// rows_of(): the rows that the last block of exchange_kernel sends.
 void test_exchanged_rows() {
   constexpr int64_t kPerBlock = 4;
   constexpr size_t kBytes = 6;

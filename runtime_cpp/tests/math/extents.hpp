@@ -40,13 +40,13 @@ class Sparse {
   void* data_;
 };
 
-/// The limits of signed and unsigned 32-bit arithmetic, and their neighbours.
+/// 2^31 and 2^32, where signed and unsigned 32-bit arithmetic end, and the numbers next to them.
 inline std::vector<int64_t> edges() {
   constexpr int64_t kSigned = int64_t{1} << 31, kUnsigned = int64_t{1} << 32;
   return {kSigned - 1, kSigned, kSigned + 1, kUnsigned - 1, kUnsigned, kUnsigned + 1};
 }
 
-/// The edges, and numbers near them or anywhere below 2^33 that a seed picks.
+/// The edges, and `count` random numbers: half of them within 2048 of an edge, half below 2^33.
 inline std::vector<int64_t> long_numbers(unsigned seed, int count = 60) {
   std::mt19937_64 random(seed);
   std::vector<int64_t> numbers = edges();

@@ -1,5 +1,5 @@
-// The index arithmetic of attention around 2^31 and 2^32, as extents_kernels.cpp tests other
-// kernels: many rows of one element.
+// The index arithmetic of attention around 2^31 and 2^32, with many rows of one element.
+// extents_kernels.cpp tests other kernels in the same way.
 #include "attention/method.hpp"
 #include "attention/products.hpp"
 #include "attention/shape.hpp"
@@ -32,7 +32,8 @@ using namespace math_test;
 namespace reference = copy::hirgen::reference;
 constexpr int64_t kLong = int64_t{1} << 33;
 
-/// BlockIndex of tiles_kernel; the keys that a query row sees, and the queries that see a key row.
+/// BlockIndex, with which tiles_kernel counts; keys_of(), the keys that a query sees; and
+/// queries_of(), the queries that see a key.
 void test_blocks() {
   using hirgen::tiles::BlockIndex;
   constexpr int64_t kRows = hirgen::tiles::kBlockRows;
@@ -61,7 +62,7 @@ void test_blocks() {
   }
 }
 
-/// A softmax over one key is 1: O is V, and the gradient of V that of O.
+/// A softmax over one key is 1, so O is V, and the gradient of V is the gradient of O.
 void test_rows() {
   const Sparse<float> v(kLong), o(kLong), grad_o(kLong), grad_v(kLong), others(kLong);
   const reference::Attention shape{.batch = kLong, .dtype = DType::kFp32};
@@ -105,7 +106,7 @@ void test_rows() {
     expect_element(name_of("reference, attention", i), v[i], o[i], 3.0F, [&] { forward(i); });
     expect_element(name_of("reference, gradient of V", i), grad_o[i], grad_v[i], 3.0F,
                    [&] { backward(i); });
-    grad_o[i] = 2;  // times V, times K
+    grad_o[i] = 2;  // times V = 3, times K = 3
     expect_element(name_of("reference, gradient of Q", i), v[i], o[i], 18.0F, [&] { queries(i); });
     expect_element(name_of("gradient of Q", i), v[i], o[i], 18.0F, [&] { of_queries(i, shared); });
     grad_o[i] = 0;
@@ -115,7 +116,7 @@ void test_rows() {
   }
 }
 
-/// Zeros after the keys that queries see.
+/// Zeros, which clears the gradients of keys that no query sees.
 void test_zeros() {
   const Sparse<uint16_t> data(3 * kLong);
   const copy::hirgen::Zeros zeros{data.get(), {3, 3, 3}, 1, 1, 2};

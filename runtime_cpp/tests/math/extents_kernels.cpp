@@ -1,6 +1,6 @@
 // The index arithmetic of the runtime's kernels around 2^31 and 2^32, as extents.cpp tests fused
-// ones. It calls their functors for single elements. The functors are those of the sources,
-// compiled into a namespace of this test.
+// kernels. It calls their functors for single elements. The sources of the functors are compiled
+// into a namespace of this test.
 #include "attention/method.hpp"
 #include "attention/products.hpp"
 #include "attention/shape.hpp"
@@ -51,9 +51,9 @@ namespace kernels = copy::hirgen;
 namespace reference = copy::hirgen::reference;
 constexpr int64_t kLong = int64_t{1} << 34;
 
-/// The walk over views: Walk, of which UnaryKernel, MoveKernel, BinaryKernel, TransposeKernel,
-/// Folding and Placement have one, and offset_of, of BinaryElement, DropoutElement, GatherElement
-/// and ScatterElement.
+/// Two ways to walk over views: Walk, which UnaryKernel, MoveKernel, BinaryKernel, GatherKernel,
+/// TransposeKernel, Folding and Placement use, and offset_of, which BinaryElement, DropoutElement,
+/// GatherElement and ScatterElement use.
 void test_walks() {
   for (const int64_t extent : long_numbers(11)) {
     if (extent < 1) continue;
@@ -77,7 +77,8 @@ void test_walks() {
   }
 }
 
-/// UnaryKernel, BinaryKernel, MoveKernel, TransposeKernel, PositionsKernel: parts of rows.
+/// UnaryKernel, BinaryKernel, MoveKernel and TransposeKernel on the first two of three columns, and
+/// PositionsKernel.
 void test_elementwise() {
   const Sparse<bf16> in(3 * kLong), out(2 * kLong);
   const Sparse<int64_t> from(3 * kLong), to(2 * kLong);
@@ -128,8 +129,8 @@ void test_gathers() {
   }
 }
 
-/// Folding and FoldingAlong, by FoldAlone: few slices of many results, and many slices. fold_kernel
-/// has the same fold, from first_of_block() on.
+/// Folding and FoldingAlong: many results of 8 slices by FoldAlone, and single slices of 8 results.
+/// fold_kernel folds in the same way, from result first_of_block() on.
 void test_folds() {
   const Sparse<bf16> in(8 * kLong), out(kLong);
   constexpr DType kType = DType::kBf16;
@@ -299,8 +300,9 @@ void test_matmul() {
   }
 }
 
-/// thread_of_grid, by which parallel_for_kernel, peer_read_reduction_kernel and transfer_kernel
-/// count; add_strided and copy_as, which these two call.
+/// thread_of_grid, with which parallel_for_kernel, peer_read_reduction_kernel and transfer_kernel
+/// count; add_strided, which peer_read_reduction_kernel calls; and copy_as, which transfer_kernel
+/// calls.
 void test_threads() {
   const Sparse<float> in(kLong), out(kLong);
   for (const int64_t i : long_numbers(17)) {
@@ -323,7 +325,7 @@ void test_threads() {
   }
 }
 
-/// Rows::find, by which row_copies_kernel counts segments: in many rows, and in long ones.
+/// Rows::find, with which row_copies_kernel finds a segment: in many rows, and in long rows.
 void test_row_copies() {
   char from[1], to[1];
   for (const int64_t i : long_numbers(18)) {

@@ -1,4 +1,4 @@
-// Filling, slicing and checking.
+// Filling inputs, converting between shards and whole tensors, and checking results.
 #include <cmath>
 #include <limits>
 
@@ -82,7 +82,8 @@ void test_integer_inputs() {
   }
 }
 
-/// The rule itself, which the model's evaluator shares: both have to change together.
+/// The values themselves. model/eval (FillIntegers) generates the same values, so both must change
+/// together.
 void test_the_rule_is_the_models() {
   TensorDesc desc = sharded(DType::kFp32, 0);
   desc.axes = {Axis{12, 1, 0}};
@@ -135,7 +136,7 @@ void test_normal_values_are_normal() {
   expect(std::fabs(fourth / n - 3) < 0.15, "fourth moment 3");
 }
 
-/// The shard and the whole tensor agree, and have the values that the description asks for.
+/// A shard and the whole tensor agree, and have the values that TensorDesc::fill asks for.
 void test_masks_and_positive_values() {
   for (const hirgen::Fill fill : {hirgen::Fill::kMask, hirgen::Fill::kPositive}) {
     TensorDesc desc = sharded(DType::kFp32, 0);
@@ -172,7 +173,8 @@ void test_slices_move_both_ways() {
   }
 }
 
-/// Without a bound, the comparison is exact.
+/// Compares `local` with its shard of `whole`, with one bound for all elements. A negative bound
+/// stands for an exact comparison.
 hirgen::Wrong compare(const TensorDesc& desc, const std::vector<float>& local,
                       const std::vector<float>& whole, float bound = -1) {
   const Elements got(desc.dtype, local), reference(DType::kFp32, whole);

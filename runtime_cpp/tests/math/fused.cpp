@@ -25,7 +25,8 @@ struct SiluMul {
   }
 };
 
-/// A norm followed by a softmax: it uses all operations on rows, and keeps values.
+/// A norm followed by a softmax: operands of all kinds (rows, one row for all, one value for each
+/// row), folds along a row, and a value that is kept.
 struct NormSoftmax {
   bf16* Y;
   const float* X;
@@ -75,7 +76,7 @@ void expect_near(const std::vector<float>& got, const std::vector<double>& want,
   }
 }
 
-/// Numbers of elements that fill tiles or do not, aligned or not.
+/// Numbers of elements that are multiples of a tile or not, in aligned and unaligned operands.
 void test_elements() {
   for (const int64_t count : {1, 61, 64, 4104}) {
     for (const int64_t offset : {0, 1}) {
@@ -130,7 +131,7 @@ void test_rows(int64_t offset) {
   expect_near(sums.read(), want_logs, 1e-5, "logarithm of the sum" + of);
 }
 
-/// out[r, c] = X[c, r] by[c] + rows[r].
+/// out[r, c] = X[c, r] * by[c] + rows[r].
 void test_scattered() {
   constexpr int64_t kRows = 5, kColumns = 7;
   const std::vector<float> x = numbers(kRows * kColumns), b = numbers(kColumns), v = numbers(kRows);
@@ -155,8 +156,8 @@ void test_scattered() {
   expect_near(out.read(), want, 1e-6, "transposed, rows counted in 64 bits");
 }
 
-/// A rotary embedding: it rotates the two halves of a row by the row index times the column index,
-/// and also sums each row.
+/// A rotary embedding: it rotates each pair (first[c], second[c]) by the row index times c, and
+/// also sums each row.
 struct Turned {
   hirgen::Scattered<bf16, 2> low, high;
   hirgen::Scattered<float, 2> sums;
@@ -175,7 +176,7 @@ struct Turned {
   }
 };
 
-/// X[r, h, 2 Half] to Y[h, r, 2 Half], and the sums [r, h].
+/// Rotates the halves of X[r, h, 2 * Half] into Y[h, r, 2 * Half], and checks the sums [r, h].
 template <int64_t Half>
 void test_turned(int64_t offset) {
   constexpr int64_t kRows = 5, kHeads = 3, kWide = 2 * Half;
@@ -235,8 +236,8 @@ struct Dropped {
   }
 };
 
-/// A dropout by the definition: element by element, independent of the groups of four elements of a
-/// thread.
+/// Compares a dropout with its definition, which decides for each element alone. The kernel decides
+/// for the elements of an access together, if it can.
 template <int64_t Columns>
 void test_dropout(int64_t width, int64_t offset) {
   constexpr int64_t kRows = 37;
@@ -266,19 +267,19 @@ void test_dropout(int64_t width, int64_t offset) {
 }
 
 void test_dropouts() {
-  // The known-answer test of the generator's authors.
+  // A known-answer test of the authors of Philox (Random123).
   const hirgen::Words words =
       hirgen::philox({{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}, 0xa4093822, 0x299f31d0);
   expect(words.value[0] == 0xd16cfe09 && words.value[1] == 0x94fdcceb &&
              words.value[2] == 0x5001e420 && words.value[3] == 0x24126ea1,
          "philox");
   test_dropout<64>(64, 0);
-  test_dropout<64>(67, 0);  // rows start within a group of four
+  test_dropout<64>(67, 0);  // accesses cross groups of eight
   test_dropout<10>(10, 0);
   test_dropout<64>(128, 1);
 }
 
-/// Rows in registers, rows that are no multiple of an access, and rows that do not fit in
+/// Rows in registers, rows whose length is not a multiple of an access, and rows that do not fit in
 /// registers.
 void test_all_rows() {
   for (const int64_t offset : {0, 1}) {

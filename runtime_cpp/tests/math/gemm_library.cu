@@ -19,7 +19,7 @@ using hirgen::MatmulShape;
 
 constexpr const char* kWhere = "spec.yaml:9:5 C = matmul(A, B)";
 
-/// HIRGEN_GEMM, while in scope.
+/// Sets HIRGEN_GEMM while in scope.
 struct Requested {
   explicit Requested(const char* library) { setenv("HIRGEN_GEMM", library, 1); }
   ~Requested() { unsetenv("HIRGEN_GEMM"); }
@@ -117,7 +117,8 @@ void expect_error(const MatmulShape& shape, Code code, const std::string& messag
   }
 }
 
-/// The variable chooses the library, for all properties of a shape.
+/// HIRGEN_GEMM chooses the library, for all combinations of transposes, bias, addend and ReLU, in
+/// fp32 and bf16.
 void test_requested_library_computes_every_form() {
   const Requested requested("naive");
   for (int form = 0; form < 64; ++form) {
@@ -135,7 +136,7 @@ void test_requested_library_computes_every_form() {
   }
 }
 
-/// A library multiplies the copies of a shape that packs.
+/// If a shape packs operands, the library multiplies the packed copies.
 void test_packed_operands() {
   const Requested requested("naive");
   for (int packs = 1; packs < 8; ++packs) {
@@ -153,7 +154,8 @@ void test_packed_operands() {
   }
 }
 
-/// Without the variable cuBLASLt computes, and a tuner may change to any candidate and back.
+/// Without HIRGEN_GEMM, cuBLASLt computes. A tuner may change to any candidate of both libraries
+/// and back.
 void test_candidates_of_both_libraries() {
   const Problem problem(small());
   MatmulPlan plan(cublas(), problem.shape, kWhere);

@@ -15,7 +15,7 @@ using hirgen::ReduceFn;
 using hirgen::Strided;
 using hirgen::UnaryFn;
 
-/// Whether |got - expected| is at most `tolerance` relative to 1 or to the value.
+/// Expects for each element that |got - expected| <= tolerance * max(1, |expected|).
 void expect_near(const std::vector<float>& got, const std::vector<double>& expected,
                  double tolerance, const std::string& what) {
   for (size_t i = 0; i < got.size(); ++i) {
@@ -76,7 +76,8 @@ const NamedUnary kUnary[] = {
     {"shift(-1.5e+0)", [](double x) { return x - 1.5; }},
 };
 
-/// Rounding to 8 or 11 bits, or a few units in the last place of fp32.
+/// The error of rounding to 8 bits (bf16) or 11 bits (fp16), or a few units in the last place
+/// (fp32).
 double tolerance_of(DType type) {
   return type == DType::kFp32 ? 1e-6 : type == DType::kFp16 ? 0x1p-11 : 0x1p-8;
 }
@@ -102,7 +103,7 @@ void test_unary_functions() {
   }
 }
 
-/// Copies keep each code of 8 bits: infinities, too, which conversions do not give.
+/// Copies keep all 256 codes of the 8-bit types, also infinities, which conversions do not produce.
 void test_moves_of_8_bits() {
   for (const int64_t count : {256, 253}) {
     for (const DType type : {DType::kFp8E4m3, DType::kFp8E5m2}) {
@@ -156,8 +157,8 @@ void test_casts_round_to_nearest_even() {
          "1 + 3 * 2^-8 is a tie, and 1 + 2^-6 is even");
 }
 
-/// A transpose, and a strided slice: the views that permute and Select make.
-/// Transposed matrices of all sizes of elements: of squares, in groups and without, and others.
+/// Transposed matrices with elements of 1, 2 and 4 bytes: some that TransposeKernel splits into
+/// squares, with or without groups of squares, and others.
 void test_transposes() {
   for (const DType type : {DType::kBf16, DType::kFp32, DType::kFp8E4m3}) {
     for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{64, 128},
@@ -187,6 +188,7 @@ void test_transposes() {
   }
 }
 
+/// A transpose, and a strided slice: the views that permute and Select make.
 void test_copies_of_strided_views() {
   const std::vector<float> values = integers(6 * 16, 1);
   for (const DType type : kTypes) {
@@ -246,8 +248,8 @@ float apply(BinaryFn fn, float a, float b) {
   return 0;
 }
 
-/// [5, n] with [5, n], [1, n], [5, 1] and a scalar; n = 16 is vectorised, 9 is not, and an
-/// offset of one element forbids it.
+/// [5, n] with [5, n], [1, n], [5, 1] and [1, 1]. For n = 16, accesses are vectorised, unless an
+/// offset of one element forbids it; for n = 9 they are not.
 void test_binary_functions_broadcast() {
   for (const DType type : kTypes) {
     for (const int64_t n : {16, 9}) {
@@ -305,7 +307,7 @@ std::vector<float> reduced(ReduceFn fn, const std::vector<float>& values,
   return result;
 }
 
-/// Every axis, for counts around the number of reads that the kernel keeps in flight.
+/// Every axis, for numbers of slices around the number that a thread reads at once.
 void test_reductions() {
   for (const DType type : kTypes) {
     for (const int64_t count : {1, 3, 4, 8, 13}) {
@@ -359,7 +361,8 @@ void test_reductions_into_few_results() {
   }
 }
 
-/// Slices that do not start at a 16-byte boundary, so reads cannot be vectorised.
+/// Slices that start off 16-byte boundaries, so that reads cannot be vectorised: by a stride of 12
+/// elements of 16 bits, or by an offset of one element.
 void test_reductions_of_unaligned_slices() {
   const std::vector<float> values = integers(4 * 12, 5);
   std::vector<float> expected;

@@ -1,4 +1,5 @@
-// GEMMs by plan against loops on the host, exactly: the operands are small integers.
+// GEMMs by plan against loops on the host. The operands are small integers, so results are exact,
+// except after gelu_tanh.
 #include "hirgen/matmul.hpp"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ void multiply(MatmulPlan& plan, const void* a, const void* b, void* c,
            kWhere);
 }
 
-/// The same for a shape that packs.
+/// Issues the GEMM of a shape that packs operands, with a workspace of its own.
 void multiply_packed(MatmulPlan& plan, const void* a, const void* b, void* c, const void* addend) {
   const Buffer memory(plan.scratch_bytes());
   packed_gemm(cublas(), plan, a, b, addend, c, memory.get(), stream(), kWhere);
@@ -90,7 +91,8 @@ void check(MatmulShape s) {
   expect_equal(out.read(), rounded(s.result(), gemm(s, a, b, bias, addend)), describe(s));
 }
 
-/// All types, storages and epilogues; 48 x 80 x 112 is aligned and 5 x 7 x 11 is not.
+/// All combinations of types, transposes, bias, batches, addend, fp32 results and ReLU. 48 x 80 x
+/// 112 is aligned, and 5 x 7 x 11 is not.
 void test_every_form() {
   for (const DType type : kTypes) {
     for (int form = 0; form < 128; ++form) {
@@ -115,7 +117,8 @@ void test_every_form() {
   }
 }
 
-/// Operands of 16 bits that are copied to aligned rows first, each alone where it may be.
+/// 16-bit operands that are first copied to aligned rows: A, B, both (with one B for all batches),
+/// or all of A, B and C.
 void test_packed_operands() {
   for (int form = 0; form < 512; ++form) {
     MatmulShape shape{.m = 37, .n = 43, .k = 29};
@@ -136,7 +139,7 @@ void test_packed_operands() {
   }
 }
 
-/// Operands of 8 bits with each type of result; packed where the result's rows are unaligned.
+/// 8-bit operands with each type of result; B and C are packed if rows of the result are unaligned.
 void test_short_operands() {
   for (const DType a : {DType::kFp8E4m3, DType::kFp8E5m2}) {
     for (const DType b : {DType::kFp8E4m3, DType::kFp8E5m2}) {
@@ -159,8 +162,8 @@ void test_short_operands() {
   }
 }
 
-/// Copies of rows of several lengths, up to some segments, with any alignment; bytes around the
-/// rows do not change.
+/// Copies of rows of several lengths, up to three segments (row_copies.cu), with several
+/// alignments. The elements around the rows do not change.
 void test_row_copies() {
   for (const int64_t columns : {1, 7, 8, 9, 100, 2047, 2048, 2049, 5000}) {
     for (const int64_t shift : {0, 1, 2, 4}) {
@@ -196,7 +199,8 @@ void test_row_copies() {
   }
 }
 
-/// gelu_tanh of exact sums, with and without a bias: cuBLASLt may take a faster tanh.
+/// gelu_tanh of exact sums, with and without a bias. The tolerance allows a faster, less exact
+/// tanh.
 void test_gelu() {
   for (const DType type : kTypes) {
     for (const bool bias : {false, true}) {
@@ -244,7 +248,7 @@ void test_slices_at_odd_rows() {
   expect_equal(out.read(), rounded(shape.dtype, gemm(whole, a, b, {})), "three slices");
 }
 
-/// Column slices of B, whose rows have the stride of the whole B.
+/// Slices of columns of B, whose rows are as far apart as those of the whole B.
 void test_columns_of_b() {
   for (const bool transposed : {false, true}) {
     MatmulShape whole{.m = 1, .n = 14, .k = 11, .transpose_b = transposed, .dtype = DType::kFp16};
@@ -323,7 +327,7 @@ void test_descriptions() {
   expect(describe(shape) == "C[4, 8] = A[4, 9] B[8, 9]^T + bias[8], bf16", describe(shape));
 }
 
-/// Operands one element after a multiple of 16 bytes, one at a time and all together.
+/// Operands one element after a multiple of 16 bytes: each nonempty subset of A, B and C.
 void test_unaligned_operands() {
   const std::vector<float> a = integers(16 * 32, 1), b = integers(32 * 24, 2);
   for (const DType type : kTypes) {

@@ -1,5 +1,5 @@
-// A row divided by its value: the correctly rounded quotients, as one division for each element
-// gives them.
+// A row divided by one value for the whole row. The quotients must be correctly rounded, like those
+// of one division for each element.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -38,7 +38,8 @@ float of_bits(uint32_t bits) {
   return x;
 }
 
-/// Divides X[r, c] by divisors[r] on the device, and compares bits with the host's quotients.
+/// Divides X[r, c] by divisors[r] on the device, and compares bits with the host's quotients. NaN
+/// equals NaN.
 void expect_quotients(const std::vector<float>& x, const std::vector<float>& divisors,
                       const std::string& what) {
   const auto rows = static_cast<int64_t>(divisors.size());
@@ -57,7 +58,8 @@ void expect_quotients(const std::vector<float>& x, const std::vector<float>& div
   }
 }
 
-/// Random numbers of all exponents, and of exponents near 0, where no quotient is special.
+/// Random numbers of all exponents, and random numbers with exponents from -1 to 2, whose quotients
+/// are all normal.
 void test_random() {
   constexpr size_t kRows = 625'000;
   std::mt19937 random(1);

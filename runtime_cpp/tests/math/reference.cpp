@@ -1,4 +1,4 @@
-// The oracle itself, operation by operation, against loops on the host.
+// The reference with which programs are checked, operation by operation, against loops on the host.
 #include <cmath>
 #include <vector>
 
@@ -58,7 +58,8 @@ class Fixture {
   unsigned salt_ = 1;
 };
 
-/// rows x k times k x n (or n x k when transposed).
+/// a[rows, k] times b[k, n], or times the transpose of b[n, k] if `transposed`; plus bias[n],
+/// unless it is null.
 std::vector<float> matmul_of(const float* a, const float* b, int64_t rows, int64_t n, int64_t k,
                              bool transposed, const float* bias) {
   std::vector<float> c;
@@ -72,7 +73,7 @@ std::vector<float> matmul_of(const float* a, const float* b, int64_t rows, int64
   return c;
 }
 
-/// Extents that are no multiples of the kernel's tiles.
+/// Extents that are not multiples of the kernel's tiles, in fp32 and rounded to bf16.
 void test_matmul() {
   Fixture f;
   const auto a = f.input("A", {3, 23, 70});
@@ -95,7 +96,7 @@ void test_batched_matmul() {
   f.expect_tensor("C", {2, 33, 64}, expected);
 }
 
-/// Batch axes stretch: [2, 1, m, k] by [3, k, n] is [2, 3, m, n].
+/// Batch axes are broadcast: [2, 1, m, k] times the transpose of [3, n, k] is [2, 3, m, n].
 void test_batches_stretch() {
   Fixture f;
   const auto a = f.input("A", {2, 1, 5, 7});
@@ -194,7 +195,7 @@ void test_names_can_be_defined_again() {
   f.expect_tensor("N", {8, 8}, again);
 }
 
-/// The whole tensor has the same values as the ranks' shards.
+/// The reference generates the values with which a rank fills its tensor.
 void test_generated_inputs() {
   TensorDesc desc;
   desc.name = "A";
@@ -211,7 +212,7 @@ void test_generated_inputs() {
   f.expect_tensor("A", {2, 8, 16}, local.read());
 }
 
-/// A normal input of two heads with four rows.
+/// Generates an input [2 heads, 4 rows, 8] of normal values.
 void normal(Fixture& f, const char* name, int index) {
   TensorDesc desc;
   desc.name = name;
@@ -219,7 +220,8 @@ void normal(Fixture& f, const char* name, int index) {
   f.reference.generate_normal(desc, index, 5);
 }
 
-/// Defines O<window>, dQ<window> and so on, for queries that see `window` keys.
+/// Defines O<window>, dQ<window> and so on ("O3", "dQ3") for queries that see at most `window`
+/// keys.
 void attend(Fixture& f, int64_t window) {
   const auto name = [&](const char* tensor) { return tensor + std::to_string(window); };
   const std::string o = name("O"), l = name("L"), q = name("dQ"), k = name("dK"), v = name("dV");
@@ -257,7 +259,8 @@ void test_terms_that_cancel() {
   expect(f.reference.bounds("Q", DType::kFp32) == nullptr, "no rounding shows in an input");
 }
 
-/// The bounds detect a missing key of the last rows in every fp32 result.
+/// If a key is missing for the last query of a head, all elements of O, L, dQ, dK and dV that
+/// depend on that query are off by more than their bounds.
 void test_a_missing_key_is_found() {
   Fixture f(1);
   attention_inputs(f);
@@ -275,7 +278,7 @@ void test_a_missing_key_is_found() {
   }
 }
 
-/// The bound of one bf16 rounding is 0.5 to 1.01 times 1/64 of the element, also after a copy;
+/// The bound of one bf16 rounding is 0.5 to 1.01 times 1/64 of the element, also after a concat;
 /// without rounding it is 0. After sums it is 0.01 to 0.5 of the element.
 void test_bounds_of_operations() {
   const Shape shape = {4, 16};
@@ -311,8 +314,8 @@ void test_bounds_of_operations() {
   }
 }
 
-/// A value that may overflow has an infinite bound, and so have all results computed from it, also
-/// NaN.
+/// A value that may overflow has an infinite bound, and so have all results computed from it, even
+/// if they are NaN.
 void test_bounds_of_overflow() {
   Fixture f(2);
   normal(f, "A", 0);
@@ -334,7 +337,8 @@ void test_bounds_of_overflow() {
   }
 }
 
-/// Ranks may drop NaN from a max, which decides what its readers compute.
+/// Several ranks may drop NaN from a max, so its bound is infinite, and a comparison with it may
+/// give either result.
 void test_bounds_of_dropped_nan() {
   for (const int ranks : {1, 2}) {
     Fixture f(ranks);

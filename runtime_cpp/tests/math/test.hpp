@@ -1,5 +1,5 @@
 // Common parts of the tests of arithmetic: expectations and tensors on the device. Each test is a
-// program that runs on either device and exits with the number of failures.
+// program that runs on either device, and exits with 1 if an expectation failed.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,14 +22,15 @@ constexpr DType kTypes[] = {DType::kFp32, DType::kFp16, DType::kBf16};
 
 inline int failures = 0;
 
-/// Counts a failure and says what was expected.
+/// Counts a failure and prints `what`, unless `holds`.
 inline void expect(bool holds, const std::string& what) {
   if (holds) return;
   ++failures;
   std::fprintf(stderr, "FAIL %s\n", what.c_str());
 }
 
-/// Expects that two lists are equal, element by element, and reports the first difference.
+/// Expects that two lists are equal, element by element, and prints the first difference. NaN
+/// equals NaN.
 inline void expect_equal(const std::vector<float>& got, const std::vector<float>& expected,
                          const std::string& what) {
   if (got.size() != expected.size()) return expect(false, what + ": sizes differ");
@@ -50,7 +51,7 @@ inline cudaStream_t stream() {
   return stream;
 }
 
-/// Device memory, freed with its scope.
+/// Device memory, freed at the end of its scope, after the work on stream().
 class Buffer {
  public:
   explicit Buffer(size_t bytes) { HG_CHECK(cudaMalloc(&data_, bytes), "test"); }
@@ -66,8 +67,8 @@ class Buffer {
   void* data_ = nullptr;
 };
 
-/// Elements of one type on the device, read and written as fp32. `offset` elements precede the
-/// first one, to move it off a 16-byte boundary.
+/// Elements of one type on the device, read and written as fp32. Without values, they are poisoned.
+/// `offset` elements precede the first one, to move it off a 16-byte boundary.
 class Elements {
  public:
   Elements(DType type, int64_t count, int64_t offset = 0)
@@ -106,12 +107,12 @@ class Elements {
   Buffer buffer_;
 };
 
-/// The values as `type` holds them.
+/// The values, rounded to `type`.
 inline std::vector<float> rounded(DType type, const std::vector<float>& values) {
   return Elements(type, values).read();
 }
 
-/// Small integers without a regular pattern, which could hide a wrong index.
+/// Pseudorandom integers from -3 to 4: a regular pattern could hide a wrong index.
 inline std::vector<float> integers(size_t count, unsigned salt) {
   std::vector<float> values(count);
   unsigned state = salt * 2654435761U + 12345U;
@@ -135,7 +136,7 @@ inline hirgen::Strided row_major(const std::vector<int64_t>& extents) {
   return view;
 }
 
-/// Runs the tests of one program, prints one line of summary, and returns the exit code.
+/// Runs the cases of one program, prints one line of summary, and returns the exit code.
 inline int run(const char* test, const std::vector<void (*)()>& cases) {
   for (const auto& one : cases) {
     try {

@@ -1,4 +1,4 @@
-// UCC's collectives, implemented by calls of NCCL on the stream of an execution engine.
+// The CPU device: UCC's collectives, as calls of NCCL on the stream of an execution engine.
 #include <algorithm>
 #include <cstddef>
 
@@ -91,7 +91,7 @@ class Call {
     return ncclRecv(into, count, type_.nccl, peer, team_.comm, stream_);
   }
 
-  /// Messages from or to the root. In place, the root keeps its own slice.
+  /// Sends `count` elements between the root and each rank, including the root unless in place.
   ncclResult_t exchange(uint64_t sends, uint64_t receives, bool to_root) const {
     const int root = static_cast<int>(args_.root);
     const uint64_t count = std::max(sends, receives);

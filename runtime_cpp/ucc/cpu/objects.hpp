@@ -1,4 +1,4 @@
-// The objects that handles of UCC point to.
+// The CPU device: the objects that UCC's handles point to.
 #pragma once
 
 #include <nccl.h>
@@ -12,7 +12,7 @@
 
 namespace hirgen_cpu {
 
-/// A collective. Its stream sets `ended`.
+/// A collective. Its stream sets `ended` after its work.
 struct UccRequest : ucc_coll_req {
   UccRequest(const ucc_coll_args_t& args, ucc_team_h team)
       : ucc_coll_req{UCC_OPERATION_INITIALIZED}, args(args), team(team) {}
@@ -45,5 +45,5 @@ struct ucc_team {
 struct ucc_ee {
   ucc_team_h team;
   cudaStream_t stream;
-  std::queue<ucc_ev_t> events;  ///< that ucc_ee_get_event has not returned yet
+  std::queue<ucc_ev_t> events;  ///< not yet returned by ucc_ee_get_event()
 };

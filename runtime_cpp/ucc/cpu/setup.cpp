@@ -1,4 +1,4 @@
-// UCC's library, contexts and teams. A team is a communicator of NCCL.
+// The CPU device: UCC's library, contexts and teams. A team is a communicator of NCCL.
 #include <memory>
 
 #include "objects.hpp"
@@ -105,7 +105,7 @@ ucc_status_t ucc_context_destroy(ucc_context_h context) {
   return UCC_OK;
 }
 
-// The communicator of a team has the id of its first rank.
+// Begins the allgather of NCCL's ids. The communicator of the team has the id of its first rank.
 ucc_status_t ucc_team_create_post(ucc_context_h* contexts, uint32_t num_contexts,
                                   const ucc_team_params_t* team_params, ucc_team_h* new_team) {
   const uint64_t needed = UCC_TEAM_PARAM_FIELD_EP | UCC_TEAM_PARAM_FIELD_OOB;

@@ -1,5 +1,5 @@
-// The allgather that UCC calls before it has connections. It is among the ranks of a team, through
-// the rendezvous of the world.
+// The out-of-band allgather that UCC calls before it has connections: among the ranks of a team,
+// through the rendezvous of the world.
 #pragma once
 
 #include <ucc/api/ucc.h>

@@ -29,7 +29,8 @@ class UccLibrary {
   /// Registers a collective that was issued: the thread progresses it until it ends, then frees its
   /// request.
   void take(ucc_coll_req_h request, const char* where);
-  /// Waits until all collectives have ended. After the deadline, set_broken(true).
+  /// Waits until all collectives have ended. If some have not by the deadline, the library counts
+  /// as broken: see set_broken().
   void drain();
   /// Progresses UCC until done() returns true. Returns false after the deadline, or if a rank has
   /// failed.
@@ -40,7 +41,7 @@ class UccLibrary {
   [[noreturn]] void give_up(const std::string& text) const;
 
   /// Whether UCC's objects can be freed: false after a failure of a rank, during an exception, or
-  /// after set_broken(true).
+  /// while set_broken(true) holds.
   bool sound() const;
   /// Notes whether an object of UCC could not be created or freed.
   void set_broken(bool broken) { broken_ = broken; }
@@ -59,7 +60,7 @@ class UccLibrary {
   ucc_context_h ucc_ = nullptr;
   const int exceptions_ = std::uncaught_exceptions();
   bool broken_ = false;
-  std::mutex mutex_;  ///< guards the members below
+  std::mutex mutex_;  ///< guards posted_ and stop_
   std::condition_variable changed_;
   std::deque<Posted> posted_;  ///< in the order of issue
   bool stop_ = false;

@@ -116,7 +116,7 @@ void UccTeam::post(const UccKind& kind, const void* in, void* out, int64_t count
   if (count == 0) return;
   const size_t slice = static_cast<size_t>(count) * size_of(type);
   const Slices slices = slices_of(kind.type, size);
-  if (kind.type == UCC_COLL_TYPE_BCAST) {  // UCC uses one buffer; its root gets no result
+  if (kind.type == UCC_COLL_TYPE_BCAST) {  // in one buffer, so the root copies `in` to `out`
     if (rank != kind.root) {
       in = out;
     } else if (in != out) {

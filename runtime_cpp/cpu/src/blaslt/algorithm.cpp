@@ -15,8 +15,8 @@ namespace {
 
 constexpr uint64_t kAlgorithm = 0x6872676e;
 
-/// The properties of each algorithm, by id. The last algorithm is slow, even on a busy machine,
-/// because it computes more.
+/// The properties of an algorithm; kDesigns has them by id. The last algorithm is slow, even on a
+/// busy machine, because it keeps a processor busy for another 10 ms.
 struct Design {
   Tiling tiling;
   uint32_t tile, stages;  ///< as cublasLtMatmulTile_t and cublasLtMatmulStages_t number them
@@ -31,8 +31,8 @@ constexpr Design kDesigns[] = {
 };
 constexpr auto kDesignCount = static_cast<long>(std::size(kDesigns));
 
-/// The ids that the heuristic offers, best guess first: HIRGEN_CPU_ALGORITHMS ("3,0"), or all.
-/// Throws Failure if that is malformed.
+/// The ids that the heuristic offers, best guess first: HIRGEN_CPU_ALGORITHMS ("3,0"), or all ids
+/// if the variable is unset or empty. Throws Failure if it is malformed.
 std::vector<int32_t> offered_ids() {
   const char* text = getenv("HIRGEN_CPU_ALGORITHMS");
   if (text == nullptr || *text == '\0') return {0, 1, 2, 3};
@@ -105,7 +105,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   });
 }
 
-// Callers use these two functions to check algorithms, so they print no message for an invalid one.
+// Callers check untrusted algorithms with the next two functions, which therefore print no message
+// for an invalid algorithm.
 cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t lightHandle,
                                        cublasLtMatmulDesc_t operationDesc,
                                        cublasLtMatrixLayout_t Adesc, cublasLtMatrixLayout_t Bdesc,

@@ -1,5 +1,6 @@
-// The content of cublasLtMatmulAlgo_t: the id of one of four algorithms, and the preferences with
-// which the heuristic was called. A GEMM with the algorithm must match these preferences.
+// The content of cublasLtMatmulAlgo_t: the id of one of four algorithms, the workspace that it
+// needs, and the alignments for which the heuristic chose it. cublasLtMatmul refuses a
+// smaller workspace or alignment.
 #pragma once
 
 #include <cublasLt.h>
@@ -15,7 +16,7 @@ namespace hirgen_cpu {
 struct Algorithm {
   uint64_t magic;
   uint64_t workspace_bytes;
-  uint32_t alignment[4];  ///< in bytes, of the pointers to A, B, C and D
+  uint32_t alignment[4];  ///< in bytes, of the pointers to A, B, C and D; 0: any
   int32_t id;             ///< 0 to 3
 };
 static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
@@ -32,7 +33,7 @@ bool is_algorithm(const Algorithm& algorithm);
 /// The tiling of the algorithm.
 Tiling tiling_of(const Algorithm& algorithm);
 
-/// The time that the algorithm computes in addition to its GEMM.
+/// The processor time that the algorithm uses in addition to its GEMM.
 std::chrono::milliseconds extra_of(const Algorithm& algorithm);
 
 }  // namespace hirgen_cpu

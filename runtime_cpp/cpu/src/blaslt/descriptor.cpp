@@ -7,7 +7,8 @@ using namespace hirgen_cpu;
 
 namespace {
 
-/// Sets one attribute if buf has its size.
+/// Sets one attribute. Returns CUBLAS_STATUS_INVALID_VALUE if `buf` is null or `bytes` is not the
+/// size of the attribute.
 template <class T>
 cublasStatus_t set(T& field, const void* buf, size_t bytes) {
   if (buf == nullptr || bytes != sizeof(T)) return CUBLAS_STATUS_INVALID_VALUE;

@@ -29,7 +29,7 @@ void with_operand_type(cudaDataType_t type, Body body) {
 #undef HIRGEN_CPU_CALL
 }
 
-/// The same for a result or a bias.
+/// The same for a result or a bias, which have no 8-bit types.
 template <class Body>
 void with_type(cudaDataType_t type, Body body) {
 #define HIRGEN_CPU_CALL(element, nccl, cuda) \
@@ -44,7 +44,8 @@ struct Lines {
   int64_t first_depth, depth, depth_stride;
 };
 
-/// panels[panel][depth][width] = lines of the matrix.
+/// Packs a block as panels[line / kWidth][depth][line % kWidth], with zeros in place of missing
+/// lines.
 template <int64_t kWidth, class T>
 void pack(const T* data, const Lines& lines, float* panels) {
   for (int64_t panel = 0; panel < lines.count; panel += kWidth) {
@@ -60,8 +61,9 @@ void pack(const T* data, const Lines& lines, float* panels) {
   }
 }
 
-/// tile[column][row] += panel of A x panel of B. The panels and the tile belong to this thread, so
-/// sanitizers would find no error here and only slow it down.
+/// tile[column][row] += panel of A times panel of B, for kRows rows and kColumns columns. The
+/// panels and the tile belong to this thread, so sanitizers would find no error here and only slow
+/// it down.
 __attribute__((no_sanitize("thread", "address"))) void accumulate(const float* a, const float* b,
                                                                   int64_t depth, float* tile) {
   Quad sum[kColumns][2];
@@ -139,7 +141,7 @@ void store_tile(const Gemm& p, const T* c, T* d, const Place& at, const float* t
   }
 }
 
-/// Adds a block of A times a block of B to the tile, for each block of k.
+/// Computes one tile of A B in scratch.tile, as the sum over the blocks of k.
 void compute_tile(const Gemm& p, int64_t batch, const Place& at, Scratch& scratch) {
   std::fill(scratch.tile.begin(), scratch.tile.end(), 0.0F);
   for (int64_t k = 0; k < p.k; k += p.tiling.depth) {

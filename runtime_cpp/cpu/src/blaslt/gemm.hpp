@@ -1,4 +1,4 @@
-// Computes GEMMs: D = epilogue(alpha A B + beta C + bias).
+// Computes GEMMs: D[m, n] = activation(alpha A[m, k] B[k, n] + beta C[m, n] + bias[m]).
 #pragma once
 
 #include <cublasLt.h>
@@ -14,12 +14,12 @@ struct Matrix {
   int64_t row_stride = 1, column_stride = 0, batch_stride = 0;
 };
 
-/// The order in which the tiles of a result are computed. In every tiling, each element sums the
-/// same products in the same order, so all results are bitwise equal.
+/// The sizes of tiles, and the order in which the tiles of a result are computed. In every tiling,
+/// each element sums the same products in the same order, so all results are bitwise equal.
 struct Tiling {
   int64_t tile = 128;       ///< rows and columns of a tile, a multiple of 8, at most 128
   int64_t depth = 256;      ///< elements of k in a block, at most 256
-  bool rows_first = false;  ///< whether tiles are computed row by row
+  bool rows_first = false;  ///< tiles are computed row by row, else column by column
 };
 
 struct Gemm {

@@ -9,8 +9,9 @@
 namespace hirgen_cpu {
 namespace {
 
-/// Writes the workspace when the GEMM starts and compares it when the GEMM ends. Each GEMM writes
-/// other bytes, so this detects a second GEMM that uses the workspace in between.
+/// Writes up to kUsedWorkspace bytes of the workspace when the GEMM starts, and compares them when
+/// the GEMM ends. Each GEMM writes different bytes, so this detects a second GEMM that uses the
+/// workspace in between.
 class WorkspaceWatch {
  public:
   WorkspaceWatch(void* workspace, size_t bytes)

@@ -1,4 +1,5 @@
-// cublasLtMatmul. It rejects mistakes for which a GPU would silently compute wrong results.
+// cublasLtMatmul. It also rejects arguments with which a GPU would fault or silently compute wrong
+// results.
 #include <cublasLt.h>
 
 #include <algorithm>

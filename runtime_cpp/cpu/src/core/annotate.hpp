@@ -43,7 +43,8 @@ class Unobserved {
   Unobserved& operator=(const Unobserved&) = delete;
 };
 
-/// Locks a mutex of the device's internal state, hidden from the sanitizer.
+/// Locks a mutex of the device's internal state. During its lifetime, the sanitizer sees nothing
+/// that this thread does.
 class QuietLock {
  public:
   explicit QuietLock(std::mutex& mutex) : lock_(mutex) {}
@@ -54,15 +55,16 @@ class QuietLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-/// Tells the sanitizer that the earlier work of this thread happens before the work after
-/// `ordered_after(token)`.
+/// Tells the sanitizer that the earlier work of this thread happens before the work that any thread
+/// does after a later `ordered_after(token)`.
 inline void ordered_before([[maybe_unused]] const void* token) {
 #if defined(__SANITIZE_THREAD__)
   __tsan_release(const_cast<void*>(token));
 #endif
 }
 
-/// See ordered_before().
+/// Tells the sanitizer that the work before each earlier `ordered_before(token)` happens before the
+/// later work of this thread.
 inline void ordered_after([[maybe_unused]] const void* token) {
 #if defined(__SANITIZE_THREAD__)
   __tsan_acquire(const_cast<void*>(token));

@@ -7,7 +7,8 @@
 
 namespace hirgen_cpu {
 
-/// Thrown inside the device; the API boundary turns it into a status.
+/// An error inside the device. api() turns it into the status of a call, and the worker thread of a
+/// stream turns it into the sticky fault.
 struct Failure {
   cudaError_t code;
   std::string text;
@@ -28,7 +29,7 @@ std::string fault_text();
 /// Throws the sticky fault, if there is one.
 void throw_fault();
 
-/// Keeps `code` as this thread's last error, with its explanation, and returns it.
+/// Keeps `code` as this thread's last error, with `text` as its explanation, and returns `code`.
 cudaError_t record_error(cudaError_t code, const std::string& text);
 
 /// Marks this thread as running a host function, in which no API call is permitted.
@@ -53,8 +54,8 @@ class ApiScope {
   const char* outer_;
 };
 
-/// Runs the body of an API call, unless status() is an error. Records a failure and returns its
-/// code.
+/// Runs the body of an API call unless ApiScope::status() is an error, and returns cudaSuccess. On
+/// an error, records it and returns its code.
 template <class Body>
 cudaError_t api(const char* name, Body body) {
   ApiScope scope(name);

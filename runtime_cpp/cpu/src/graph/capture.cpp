@@ -141,7 +141,8 @@ void forbid_in_capture(cudaStream_t handle) {
 
 namespace {
 
-/// The capture mode of this thread, which decides which captures of other threads affect its calls.
+/// The capture mode of this thread, which decides which captures forbid unsafe calls in this
+/// thread.
 thread_local cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
 
 }  // namespace

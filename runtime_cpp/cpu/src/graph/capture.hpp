@@ -1,5 +1,5 @@
-// Stream capture: records the calls on capturing streams, lane by lane. Each launch of the graph
-// repeats them.
+// Stream capture: records the calls on capturing streams as steps. Each launch of the graph repeats
+// the steps.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,7 +20,7 @@ using LaneClock = std::vector<size_t>;
 struct CapturedPoint {
   std::shared_ptr<Capture> capture;
   size_t slot;      ///< number of the record within the capture
-  LaneClock clock;  ///< the work that comes before later waits for the event
+  LaneClock clock;  ///< the commands that happen before the record
 };
 
 /// A step of a graph, in the order of the calls. A lane is a captured stream; lane 0 is the stream
@@ -40,7 +40,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
 
   void add(Stream& stream, Command command);
   std::shared_ptr<CapturedPoint> record(Stream& stream);
-  /// Adds the stream of `handle` to the capture if it is not part of it yet.
+  /// Makes the stream of `handle` wait for the record `point`. Adds the stream to the capture if it
+  /// is not part of it yet.
   void wait(cudaStream_t handle, const CapturedPoint& point);
   /// Notes a call that a capture does not allow. The capture will end with an error.
   void invalidate() { valid_ = false; }
@@ -52,7 +53,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
   /// Whether the legacy default stream would wait for the stream on which the capture began.
   bool blocks_default_stream() const { return blocks_default_stream_; }
   /// Ends the capture. Throws Failure with the error for cudaStreamEndCapture to return, if there
-  /// is one.
+  /// is one. A call for another stream, or in a thread that may not end the capture, does not end
+  /// it.
   void end(cudaStream_t handle);
 
   const std::vector<GraphStep>& steps() const { return steps_; }
@@ -84,8 +86,9 @@ class Capture : public std::enable_shared_from_this<Capture> {
 /// Throws Failure if it cannot.
 void wait_in_capture(cudaStream_t handle, const CapturedPoint& point);
 
-/// Throws if the stream is being captured, and invalidates that capture: captured work has not been
-/// launched, so it cannot be waited for.
+/// Throws if the stream is being captured, and invalidates that capture. For calls that a capture
+/// cannot record: captured work has not been launched, so the host can neither query it nor wait
+/// for it.
 void forbid_in_capture(cudaStream_t handle);
 
 /// Throws if a capture (mode global or thread-local) forbids unsafe calls in this thread, and
@@ -96,8 +99,8 @@ void forbid_unsafe_call();
 /// Throws if there is a capture of any mode, and invalidates all captures.
 void forbid_beside_captures();
 
-/// Throws if the legacy default stream is queried while it would wait for a captured stream; that
-/// capture stays valid.
+/// For cudaStreamIsCapturing of the legacy default stream: throws if that stream would wait for the
+/// stream on which a capture began. The capture stays valid.
 void forbid_default_stream_beside_capture();
 
 }  // namespace hirgen_cpu

@@ -1,5 +1,5 @@
-// Records the accesses of a kernel. Kernels that are compiled with HIRGEN_CPU_ACCESSES call the
-// device at each memory access.
+// Records the memory accesses of a kernel. With HIRGEN_CPU_ACCESSES=1, kernels are compiled with
+// -fsanitize=thread, and call a function of accesses.cpp at each access.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ class Accesses {
   Accesses& operator=(const Accesses&) = delete;
 
   void add(uintptr_t at, size_t bytes, bool write);
-  /// Ends the recording. Returns the accessed runs of bytes in memory of the device: first the
-  /// reads, then the writes.
+  /// Ends the recording. Returns the accessed runs of bytes that begin in registered memory
+  /// (find_allocation()): first the reads, then the writes, each sorted by address.
   std::vector<LoggedOperand> operands();
 
  private:

@@ -14,7 +14,8 @@
 namespace hirgen_cpu {
 namespace {
 
-/// The file of this process; -1 without a log.
+/// The descriptor of this process's log; -1 if HIRGEN_CPU_LOG is unset or the file cannot be
+/// opened.
 int log_file() {
   static const int file = [] {
     const char* prefix = getenv("HIRGEN_CPU_LOG");
@@ -25,7 +26,7 @@ int log_file() {
   return file;
 }
 
-/// The label of this thread's calls.
+/// The label of this thread's calls and allocations, which hirgen_cpu_label() sets.
 std::string& thread_label() {
   static thread_local std::string label;
   return label;
@@ -48,7 +49,8 @@ std::string list(const std::vector<int64_t>& numbers) {
   return "[" + text + "]";
 }
 
-/// One write per line: threads share the file, and a process may end without flushing.
+/// Appends a line with a single write(): threads share the file, and a process may end without
+/// flushing. Throws Failure if the write fails.
 void write_line(const std::string& line) {
   const std::string whole = line + "\n";
   if (write(log_file(), whole.data(), whole.size()) != static_cast<ssize_t>(whole.size())) {
@@ -56,7 +58,8 @@ void write_line(const std::string& line) {
   }
 }
 
-/// The number of an allocation, which is the same in all processes that map it; 0 for host memory.
+/// The number of an allocation, which is the same in all processes that map it. Null, which stands
+/// for host memory that CUDA did not allocate, has the number 0.
 unsigned long long number_of(const Allocation* allocation) {
   return allocation == nullptr ? 0 : allocation->block.address().inode;
 }

@@ -1,4 +1,5 @@
-// The log of HIRGEN_CPU_LOG: the memory that each copy, library call and kernel accesses.
+// The log of HIRGEN_CPU_LOG: allocations, and the memory that each copy, fill, library call and
+// kernel accesses.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,8 +11,8 @@
 
 namespace hirgen_cpu {
 
-/// Elements that a call accesses. Element [i, j] is i*strides[0] + j*strides[1] elements after
-/// `at`.
+/// Elements that a call accesses. With two axes, element [i, j] is i*strides[0] + j*strides[1]
+/// elements after `at`.
 struct LoggedOperand {
   const void* at;
   bool write;
@@ -27,8 +28,8 @@ inline LoggedOperand logged_run(const void* at, bool write, size_t size, size_t 
 /// Whether HIRGEN_CPU_LOG is set and this process has opened its log.
 bool logging();
 
-/// A call of this thread that puts work on a stream. Calls of one process have the numbers 0, 1,
-/// and so on, in the order in which the host makes them.
+/// A logged call that puts work on a stream. `number` counts the logged calls of the process from
+/// 0, in the order in which the host makes them. `stream` is the id of a Stream.
 struct LoggedCall {
   const char* kind;
   std::string label;
@@ -36,7 +37,8 @@ struct LoggedCall {
   uint64_t number, stream;
 };
 
-/// Numbers a call. Its label is `label` or, if that is null, the thread's label.
+/// Describes a call with the next number. Its label is `label` or, if that is null, the thread's
+/// label (hirgen_cpu_label()).
 LoggedCall begin_logged(const char* kind, cudaStream_t stream, const char* label = nullptr);
 
 /// Writes the line of a call.
@@ -46,8 +48,8 @@ void write_logged(const LoggedCall& call, const std::vector<LoggedOperand>& oper
 /// nothing without a log.
 void log_allocation(const void* base);
 
-/// Writes a call whose operands follow from its arguments; does nothing without a log. `operands`
-/// is called only with a log.
+/// Writes a call with the operands that operands() returns. Without a log, does nothing and does
+/// not call operands().
 template <class Operands>
 void log_call(const char* kind, cudaStream_t stream, Operands operands) {
   if (logging()) write_logged(begin_logged(kind, stream), operands());

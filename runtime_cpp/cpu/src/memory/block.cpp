@@ -22,7 +22,7 @@ constexpr size_t kPage = 4096;
 
 size_t round_to_page(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
-/// Maps the file and forbids the page after it. Null on failure.
+/// Maps the file, and reserves a page without access after it. Returns null on failure.
 void* map(int fd, size_t bytes) {
   size_t size = round_to_page(bytes);
   void* start = mmap(nullptr, size + kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

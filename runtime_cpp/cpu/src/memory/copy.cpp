@@ -1,7 +1,7 @@
-// Copies and fills. They are synchronous for the host where CUDA's documentation says so. A source
-// in pageable memory is read during the call. A destination in pageable memory is written before
-// the call returns. A copy from host to host memory is complete when the call returns. All other
-// copies run in the order of the stream, and so do all copies during capture.
+// Copies and fills, in the order of their stream. Outside of captures, the host waits where CUDA's
+// documentation says so. A pageable source is read during the call. A copy to pageable memory, or
+// within host memory, is complete when the call returns. cudaMemcpy also waits for copies between
+// pinned and device memory.
 #include <cuda_runtime.h>
 
 #include <cstring>
@@ -26,7 +26,8 @@ struct Route {
   MemoryKind from, to;
 };
 
-/// Checks both ranges, and that `kind` matches the memory in which they are.
+/// Checks both ranges, and that `kind` matches the memory in which they are. Returns the kinds of
+/// memory of both.
 Route check_copy(void* dst, const void* src, size_t count, cudaMemcpyKind kind) {
   Route route{classify(src, count, "source"), classify(dst, count, "destination")};
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
@@ -52,7 +53,7 @@ void wait_for(cudaStream_t stream) {
   throw_fault();
 }
 
-/// Enqueues the copy. Outside of captures, a pageable source is staged now.
+/// Enqueues the copy. Outside of captures, first copies a pageable source to a staging buffer.
 void enqueue_copy(void* dst, const void* src, size_t count, MemoryKind from, cudaStream_t stream) {
   log_call("copy", stream, [&] {
     return std::vector{logged_run(src, false, 1, count), logged_run(dst, true, 1, count)};

@@ -27,7 +27,8 @@ struct HandleContent {
 };
 static_assert(sizeof(HandleContent) <= sizeof(cudaIpcMemHandle_t));
 
-/// Identifies the host. Tests simulate several hosts on one machine with HIRGEN_BOOT_ID.
+/// Identifies the host by a hash of HIRGEN_BOOT_ID, with which tests simulate several hosts on one
+/// machine.
 uint64_t host() {
   const char* name = getenv("HIRGEN_BOOT_ID");
   return std::hash<std::string_view>()(name == nullptr ? "" : name);

@@ -9,8 +9,8 @@
 
 namespace hirgen_cpu {
 
-/// The kinds of memory. kPool is memory of cudaMallocAsync, which has no IPC handles; kPeer belongs
-/// to another process.
+/// The kinds of memory. kPageable is memory that CUDA did not allocate; kPool is memory of
+/// cudaMallocAsync, which has no IPC handles; kPeer belongs to another process.
 enum class MemoryKind { kPageable, kPinned, kDevice, kPool, kPeer };
 
 /// An allocation of this process, or one of another process that is mapped here.

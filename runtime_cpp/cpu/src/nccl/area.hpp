@@ -38,7 +38,8 @@ struct BufferAddress {
 enum class OpKind : uint32_t { HIRGEN_CPU_OPERATIONS(HIRGEN_CPU_KIND) };
 #undef HIRGEN_CPU_KIND
 
-/// The arguments of an operation on one rank; all ranks of a collective must post equal ones.
+/// The arguments of an operation on one rank; all ranks of a collective must post equal ones,
+/// except for the buffers.
 struct OpPost {
   OpKind kind;
   ncclDataType_t type;
@@ -48,11 +49,11 @@ struct OpPost {
   BufferAddress send, receive;
 };
 
-/// The part of one rank. Each collective reserves kPhases numbers of `phase`, and uses the first 2
-/// or 3. `phase` is never reset: collective i reaches its phase p when `phase` is i * kPhases + p.
+/// The part of one rank. `phase` is never reset: collective i, counted from 0, reserves kPhases
+/// numbers, and has reached its phase p (1, 2 or 3) when `phase` is i * kPhases + p.
 struct RankArea {
-  std::atomic<uint32_t> process;  ///< pid once the rank has joined
-  std::atomic<uint64_t> device;   ///< device and host of the rank; written before `process`
+  std::atomic<uint32_t> process;  ///< pid of the rank; 0 until it has joined
+  std::atomic<uint64_t> device;   ///< hash of host and device; written before `process`
   std::atomic<uint64_t> phase;
   OpPost post;  ///< of the current collective
 
@@ -62,8 +63,8 @@ struct RankArea {
 };
 constexpr uint64_t kPhases = 4;
 
-/// Messages from one rank to another, in order. The sender writes `posted` and the slots, the
-/// receiver writes `taken`.
+/// Messages from one rank to another, in order. The sender writes the slots and the number of
+/// messages that it has `posted`; the receiver writes the number that it has `taken`.
 struct PairArea {
   std::atomic<uint64_t> posted, taken;
   OpPost slots[kSendDepth];
@@ -71,9 +72,9 @@ struct PairArea {
 
 /// The whole area. New memory is zero, which is the initial state of every field.
 struct CommArea {
-  std::atomic<uint32_t> bell;    ///< any rank: changes when a waiting peer should look again
+  std::atomic<uint32_t> bell;    ///< any rank: changes when waiting peers should check again
   std::atomic<uint32_t> ranks;   ///< any rank: size of the communicator, set by the first to join
-  std::atomic<uint32_t> failed;  ///< any rank: 0, then 1 (message being written), then 2
+  std::atomic<uint32_t> failed;  ///< any rank: 0; 1 while a rank writes `message`; then 2
   char message[1024];
   RankArea rank[kMaxRanks];
   PairArea pair[kMaxRanks][kMaxRanks];  ///< [from][to]

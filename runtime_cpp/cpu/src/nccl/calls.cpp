@@ -11,8 +11,8 @@ using namespace hirgen_cpu;
 
 namespace {
 
-/// The information with which a peer maps this rank's buffer. Throws NcclFailure if it is another
-/// process's memory.
+/// The information with which a peer maps this rank's buffer; empty for a buffer of 0 bytes. Throws
+/// NcclFailure if the buffer is another process's memory.
 BufferAddress address_of(const void* pointer, size_t bytes) {
   BufferAddress address;
   if (bytes == 0 || pointer == nullptr) return address;
@@ -49,7 +49,8 @@ std::vector<LoggedOperand> operands_of(const Buffers& buffers, const OpPost& pos
   return operands;
 }
 
-/// Checks and issues one call. A count of 0 in Buffers: this rank does not use that buffer.
+/// Checks and issues one call. A count of 0 in Buffers means that this rank does not use that
+/// buffer.
 ncclResult_t call(const char* name, OpPost post, ncclComm_t handle, cudaStream_t stream,
                   const std::function<Buffers(const Comm&)>& buffers_for) {
   const ncclResult_t result = nccl_api(name, [&] {

@@ -1,14 +1,14 @@
 // Collectives. Every rank reads its peers' buffers and writes only its own buffers, so an operation
-// needs only the caller's memory.
+// needs no buffers but the caller's. A rank has reached
 //
-//   phase 1  my arguments are posted
-//   phase 2  after all posted: I have read my peers' send buffers
-//   phase 3  (all-reduce) after all are in phase 2: I have read my peers' reduced parts
+//   phase 1  when it has posted its arguments
+//   phase 2  when all ranks have reached phase 1, and it has read its peers' send buffers
+//   phase 3  (all-reduce) when all have reached phase 2, and it has read its peers' reduced parts
 //
 // The operation is complete when all ranks have reached its last phase. Then buffers may be reused.
 // An all-reduce is a reduce-scatter into this rank's part of the receive buffer, then an all-gather
-// of the parts. It also works in place. Each part of a buffer is first read by the rank that
-// reduces it, and its owner writes it after all ranks have read.
+// of the parts. It also works in place: up to phase 2, only rank r reads part r of the buffers, and
+// it writes part r of its own. It writes the other parts after all ranks have reached phase 2.
 #include <algorithm>
 #include <cstring>
 
@@ -99,7 +99,7 @@ class Collective final : public Operation {
     }
   }
 
-  /// In place, the local shard is already there.
+  /// Copies, unless the operation is in place and the bytes are already there.
   static void copy(char* to, const char* from, size_t bytes) {
     if (to != from) memcpy(to, from, bytes);
   }
@@ -110,8 +110,9 @@ class Collective final : public Operation {
     return call_.post.count * static_cast<size_t>(rank) / static_cast<size_t>(comm_->size);
   }
 
-  /// NCCL does not specify the order. In a seeded run, the first rank of a sum or product depends
-  /// on the seed and the call. The order does not change a maximum or minimum.
+  /// Reduces `count` elements from `first` on of all send buffers. NCCL does not specify the order
+  /// of the ranks: with a seed, the seed and the number of the collective decide with which rank a
+  /// sum or product begins. Otherwise rank 0 comes first.
   void reduce_range(char* result, size_t first, size_t count) const {
     static const uint64_t seed = Order::seed_from_environment();
     std::vector<const void*> sources(static_cast<size_t>(comm_->size));

@@ -19,7 +19,8 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto kPoll = 20ms;  // an abort must be noticed even without a wake-up
 
-/// Areas mapped in this process, by inode, and areas created here that no rank has joined yet.
+/// Areas mapped in this process, by inode, and areas created here that no rank of this process has
+/// joined yet.
 struct Areas {
   std::mutex mutex;
   std::map<uint64_t, std::weak_ptr<Block>> mapped;
@@ -30,7 +31,8 @@ Areas& areas() {
   return state;
 }
 
-/// Identifies a device of a host. Tests simulate several hosts with HIRGEN_BOOT_ID or host names.
+/// A hash that identifies a device of a host. Tests simulate several hosts with HIRGEN_BOOT_ID or
+/// host names.
 uint64_t place_of(int device) {
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
@@ -56,7 +58,7 @@ std::shared_ptr<Block> create_area() {
 std::shared_ptr<Block> open_area(const BlockAddress& address) {
   QuietLock lock(areas().mutex);
   std::shared_ptr<Block> area = areas().mapped[address.inode].lock();
-  areas().unclaimed.erase(address.inode);  // after lock(): it may be the only owner
+  areas().unclaimed.erase(address.inode);  // after lock(): `unclaimed` may be the only owner
   if (!area) {
     area = std::make_shared<Block>(Block::open(address));
     areas().mapped[address.inode] = area;
@@ -122,7 +124,7 @@ ncclResult_t Comm::run(std::function<void()> work) {
       return ncclSuccess;
     });
     if (result != ncclSuccess) fail(result, ncclGetLastError(nullptr));
-    ordered_before(this);  // shows the work to threads that see its end
+    ordered_before(this);  // pairs with ordered_after() in status()
     QuietLock lock(mutex_);
     if (status_ == ncclInProgress) status_ = ncclSuccess;
   };
@@ -174,8 +176,8 @@ void Comm::fail(ncclResult_t code, const std::string& text) {
   last_error_ = text;
 }
 
-// Does not wake waiting threads, since there may be no area yet: they check for aborts
-// periodically.
+// Does not wake waiting threads, since there may be no area yet: they check for an abort every
+// kPoll.
 void Comm::abort() { aborted_.store(true, std::memory_order_relaxed); }
 
 void Comm::fail_everywhere(const std::string& text) {

@@ -18,7 +18,7 @@
 
 namespace hirgen_cpu {
 
-/// Thrown inside NCCL calls.
+/// An error inside an NCCL call, which nccl_api() turns into the result of the call.
 struct NcclFailure {
   ncclResult_t code;
   std::string text;
@@ -35,21 +35,21 @@ class Comm {
   const bool blocking;
   int rank = -1, size = 0;
 
-  /// Joins the ranks of an area and waits for all of them. Throws NcclFailure if ranks disagree,
-  /// share a device, or the communicator is aborted. If `parent` was split to make this
-  /// communicator, an abort of `parent` also ends the wait.
+  /// Joins the ranks of an area and waits for all of them. Throws NcclFailure if ranks disagree on
+  /// the size, two have the same number or device, or the communicator is aborted. If `parent` was
+  /// split to make this communicator, an abort of `parent` also ends the wait.
   void join(std::shared_ptr<Block> area, int rank, int size, const Comm* parent = nullptr);
   CommArea& area() const { return *static_cast<CommArea*>(area_->data()); }
   RankArea& mine() const { return area().rank[rank]; }
 
-  /// Starts host-side work, which may wait for peers, in a separate thread. Returns ncclInProgress,
-  /// as status() does until the work ends.
+  /// Starts host-side work, which may wait for peers, in a separate thread, after the previous work
+  /// of run() has ended. Returns ncclInProgress, as status() does until the work ends.
   ncclResult_t run(std::function<void()> work);
   /// Waits until the work of run() has ended.
   void settle();
-  /// The result of ncclCommGetAsyncError. Only the thread that made a non-blocking communicator may
-  /// call it: the query ends the communicator's last call, which two threads cannot do at the same
-  /// time.
+  /// The result of ncclCommGetAsyncError. In NCCL, a query of a non-blocking communicator ends its
+  /// last call, which two threads must not do at the same time. So here a query by a thread that
+  /// did not make the communicator fails it with ncclInvalidUsage.
   ncclResult_t ask();
   ncclResult_t status() const;
   std::string last_error() const;
@@ -74,13 +74,13 @@ class Comm {
   /// Blocks the host thread until all operations issued so far are complete.
   void drain();
 
-  /// The address of a peer's buffer in this process.
+  /// The address of a peer's buffer in this process, which maps the buffer first if necessary.
   const char* reach(const BufferAddress& address);
 
-  // Numbers of the next operations, advanced when the operation starts on its stream.
+  // Numbers of the next operations, from 0; advanced when an operation starts on its stream.
   uint64_t next_collective = 0;
   std::vector<uint64_t> next_send, next_receive;  ///< by peer
-  uint64_t split_round = 0;
+  uint64_t split_round = 0;                       ///< calls of ncclCommSplit so far
 
  private:
   void require_own_device() const;
@@ -90,7 +90,7 @@ class Comm {
   mutable std::mutex mutex_;
   ncclResult_t status_ = ncclSuccess;
   std::string last_error_;
-  std::mutex background_mutex_;  ///< an abort and its call both wait for the thread
+  std::mutex background_mutex_;  ///< an abort and the aborted call both join the thread
   std::thread background_;
   const std::thread::id maker_ = std::this_thread::get_id();
   std::shared_ptr<Stream> last_stream_;
@@ -111,7 +111,8 @@ inline void nccl_require(bool condition, const char* text) {
   if (!condition) throw NcclFailure{ncclInvalidArgument, text};
 }
 
-/// Whether calls with this configuration block; `inherited` if it is null or does not say.
+/// Whether calls with this configuration block; `inherited` if it is null or does not set
+/// `blocking`.
 bool is_blocking(const ncclConfig_t* config, bool inherited);
 
 /// Throws NcclFailure if the configuration is not null and was not initialised.
@@ -120,15 +121,16 @@ void check_config(const ncclConfig_t* config);
 /// A new handle for a communicator.
 ncclComm_t publish(const std::shared_ptr<Comm>& comm);
 
-/// Starts host-side work of a communicator. If it is blocking, waits for the work and returns its
-/// result; in a group, ncclGroupEnd waits instead.
+/// Starts host-side work of a communicator. For a blocking communicator, waits for the work and
+/// returns its result; in an open group, returns ncclSuccess, and ncclGroupEnd waits. For a
+/// non-blocking one, returns ncclInProgress.
 ncclResult_t start(const std::shared_ptr<Comm>& comm, std::function<void()> work);
 
 /// The communicator of a live handle; throws NcclFailure(ncclInvalidArgument) for other handles.
 std::shared_ptr<Comm> comm_of(ncclComm_t handle);
 
-/// Returns whether this thread has an open group. If so, ncclGroupEnd will wait for the
-/// communicator's run().
+/// Returns whether this thread has an open group. If so, ncclGroupEnd returns the communicator's
+/// status if that is not ncclSuccess; for a blocking communicator, it first waits for run().
 bool defer_to_group(const std::shared_ptr<Comm>& comm);
 
 }  // namespace hirgen_cpu

@@ -43,8 +43,8 @@ class GroupTask final : public Task {
     start_next_collective();
   }
 
-  /// Starts the next collective. Collectives of a group run in order; messages run at the same
-  /// time.
+  /// Starts the next collective of the group, if there is one. Collectives run one after another,
+  /// and all messages at the same time.
   void start_next_collective() {
     collective_ = nullptr;
     while (next_ < calls_.size() && !is_collective(calls_[next_].post.kind)) ++next_;
@@ -93,8 +93,8 @@ void order(cudaStream_t earlier, cudaStream_t later) {
   check(cudaEventDestroy(event));
 }
 
-/// Issues one task on the first stream. It waits for the other streams of the group, and they wait
-/// for it.
+/// Issues the calls as one task on the first stream. The task waits for the other streams, and they
+/// wait for the task.
 void launch(const std::shared_ptr<Comm>& comm, const std::vector<OpCall>& calls,
             const std::vector<cudaStream_t>& streams) {
   for (size_t i = 1; i < streams.size(); ++i) order(streams[i], streams[0]);

@@ -1,5 +1,5 @@
 // Groups: the calls between ncclGroupStart and ncclGroupEnd become one task per communicator. In
-// the task, all calls make progress together.
+// the task, collectives run one after another, at the same time as all sends and receives.
 #pragma once
 
 #include <memory>

@@ -26,14 +26,14 @@ struct OpCall {
 };
 
 std::unique_ptr<Operation> make_collective(const std::shared_ptr<Comm>& comm, const OpCall& call);
-/// Assigns its number among the messages to or from the peer now, so that messages are in the order
-/// of the calls.
+/// Numbers the message at once among those to or from the peer, so that messages have the order of
+/// the calls.
 std::unique_ptr<Operation> make_point_to_point(const std::shared_ptr<Comm>& comm,
                                                const OpCall& call);
 
 inline bool is_collective(OpKind kind) { return kind != OpKind::kSend && kind != OpKind::kRecv; }
 
-/// "ncclAllReduce(64 x ncclFloat32, ncclSum)".
+/// The operation as text: "ncclAllReduce(64 x ncclFloat32, ncclSum)".
 std::string describe(const OpPost& post);
 
 }  // namespace hirgen_cpu

@@ -1,4 +1,4 @@
-// ncclCommSplit: the ranks of a communicator agree, through its shared memory, on new ones.
+// ncclCommSplit: the ranks of a communicator agree on new communicators, through its shared memory.
 #include <algorithm>
 
 #include "core/device.hpp"
@@ -8,7 +8,7 @@ using namespace hirgen_cpu;
 
 namespace {
 
-/// The ranks with this rank's colour, in order of their keys.
+/// The parent's ranks with this colour, in order of their keys; equal keys in order of the ranks.
 std::vector<int> members_of_split(const Comm& parent, int color) {
   std::vector<int> members;
   for (int r = 0; r < parent.size; ++r) {
@@ -52,7 +52,7 @@ void split(Comm& parent, uint64_t round, int color, int key, Comm* child) {
     child->join(open_area(parent.area().rank[members[0]].split_area), static_cast<int>(index),
                 static_cast<int>(members.size()), &parent);
   }
-  post_round(parent, round, &RankArea::split_done);  // the fields may be written again
+  post_round(parent, round, &RankArea::split_done);  // after it, a rank may write its fields again
   wait_for_round(parent, round, &RankArea::split_done);
 }
 

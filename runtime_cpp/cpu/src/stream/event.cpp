@@ -19,7 +19,7 @@ namespace hirgen_cpu {
 struct Record {
   std::shared_ptr<Stream> stream;
   uint64_t position = 0;
-  std::chrono::steady_clock::time_point time;  ///< when the stream reached it
+  std::chrono::steady_clock::time_point time;  ///< when the stream reached the position
 
   bool complete() const {
     bool complete = Scheduler::get().done(*stream, position);
@@ -65,8 +65,8 @@ class WaitTask final : public Task {
 struct CUevent_st {
   unsigned flags = cudaEventDefault;
   std::mutex mutex;
-  std::shared_ptr<const Record> record;        ///< null before the first record
-  std::shared_ptr<const CapturedPoint> point;  ///< set when the last record was captured
+  std::shared_ptr<const Record> record;        ///< null without a record, or if `point` is set
+  std::shared_ptr<const CapturedPoint> point;  ///< null unless the last record was captured
 };
 
 namespace {

@@ -13,7 +13,8 @@
 
 namespace hirgen_cpu {
 
-/// Sleeps while *word == seen, for at most `limit`, which is less than a second. May return early.
+/// Sleeps while *word == seen, for at most `limit`, which must be less than a second. May return
+/// early.
 inline void futex_wait(const std::atomic<uint32_t>* word, uint32_t seen,
                        std::chrono::nanoseconds limit) {
   timespec time{};

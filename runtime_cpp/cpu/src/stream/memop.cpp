@@ -1,5 +1,6 @@
-// Stream memory operations: a stream writes a word of memory, or waits for the value of a word,
-// which this or another process writes.
+// Stream memory operations: a stream writes a word of memory, or waits until a word has a value.
+// This process or another one writes the word. Also cuMemGetAddressRange, and the driver entry
+// points.
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -17,7 +18,7 @@ using namespace hirgen_cpu;
 namespace {
 
 CUresult enqueue(const char* name, CUstream stream, const std::vector<MemOp>& ops) {
-  // The two APIs use the same error numbers.
+  // CUresult and cudaError_t use the same error numbers.
   return static_cast<CUresult>(api(name, [&] {
     for (const MemOp& op : ops) check_op(op);
     submit(stream, [ops](Stream& target) {

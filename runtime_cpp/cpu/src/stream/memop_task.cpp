@@ -38,8 +38,9 @@ bool satisfied(const MemOp& op) {
                        : reached(op.address, op.value, op.flags);
 }
 
-/// The low half of a word, on which waiting threads sleep. A thread may fall asleep just after a
-/// change of the high half only. It wakes after a while, and reads the word again.
+/// The low 4 bytes of a word, on which waiting threads sleep, because a futex has 4 bytes. A thread
+/// that falls asleep just after a change of the high 4 bytes only wakes after kIdlePoll
+/// (worker.cpp), and reads the word again.
 std::atomic<uint32_t>* low_half(void* address) {
   return static_cast<std::atomic<uint32_t>*>(address);
 }

@@ -16,12 +16,12 @@ struct MemOp {
   size_t bytes;
   void* address;
   uint64_t value;
-  unsigned flags;                     ///< CU_STREAM_WAIT_VALUE_* of a wait
-  const uint32_t* counter = nullptr;  ///< if not null, added to `value` of 4 bytes when it runs
+  unsigned flags;                     ///< CU_STREAM_WAIT_VALUE_* of a wait; 0 for a write
+  const uint32_t* counter = nullptr;  ///< if set, the step adds *counter to a 4-byte `value`
 };
 
-/// Throws Failure if the address is unaligned or not in memory of the device, or the flags are
-/// unknown.
+/// Throws Failure if the address is unaligned, the address or the counter is not in memory of the
+/// device, or the flags are unknown.
 void check_op(const MemOp& op);
 
 /// A batch of operations, executed in order.

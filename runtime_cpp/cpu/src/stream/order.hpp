@@ -1,4 +1,5 @@
-// Chooses the stream that runs next: the adversary behind HIRGEN_CPU_SEED.
+// Chooses the stream that runs next under HIRGEN_CPU_SEED: an adversarial scheduler, which reveals
+// missing waits.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +15,23 @@ struct Candidate {
   uint64_t age;     ///< global number of the task's submission: larger is later
 };
 
-/// Picks orders that streams and events allow, but that are rare on a GPU. The same seed and
-/// candidates lead to the same picks.
+/// Picks orders that streams and events allow, but that are rare on a GPU. The same seed and the
+/// same calls lead to the same picks.
 ///
-/// Every few picks, it draws one of three strategies:
-///  - newest first: the task that was submitted last runs first. If a wait is missing, the consumer
-///    was submitted after its producer, so this inverts every pair that nothing orders.
-///  - priorities: each stream has a random priority, the highest runnable one runs, and at
-///    random change points it drops to the lowest (probabilistic concurrency testing).
-///  - uniform: any runnable stream.
+/// The first pick, and then each pick with probability 1/24, draws one of three strategies:
+///  - newest first (probability 5/8): the task that was submitted last runs first. A consumer is
+///    submitted after its producer, so without a wait between them the consumer runs first.
+///  - priorities (2/8): each stream has a random priority, and the runnable stream with the highest
+///    one runs. At random change points that stream gets the lowest priority (probabilistic
+///    concurrency testing).
+///  - uniform (1/8): any runnable stream.
 class Order {
  public:
   /// With seed 0, steps run as soon as they can: fifo() is true and pick() is not used.
   explicit Order(uint64_t seed) : state_(seed), fifo_(seed == 0) {}
 
-  /// HIRGEN_CPU_SEED, or 0 if it is not set. Ends the process with code 3 if it is not a number.
+  /// Returns HIRGEN_CPU_SEED, or 0 if it is unset or empty. Ends the process with code 3 if it is
+  /// not a number.
   static uint64_t seed_from_environment();
 
   bool fifo() const { return fifo_; }
@@ -36,10 +39,10 @@ class Order {
   /// The index of the candidate that runs next. Needs at least one candidate.
   size_t pick(const std::vector<Candidate>& candidates);
 
-  /// The number of steps that may run while the host submits its next work. Mostly 0, so that work
-  /// is held back until the host waits.
+  /// The number of steps that may run when the host submits a task: 0 with probability 9/10, so
+  /// that most work is held back until the host waits; otherwise 1 to 6.
   int burst();
-  /// The number of steps that may run when the host queries a result that is not ready. At least 1.
+  /// The number of steps that may run when the host queries a result that is not ready: 1 to 16.
   int poll_burst();
 
  private:

@@ -10,8 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// With a seed: the host and the other streams go on if a step takes longer than this. It may be a
-// host function that waits for the host or for another stream.
+// With a seed, the host and the other streams go on if a step takes longer than this: the step may
+// be a host function that waits for the host or for another stream.
 constexpr auto kStepLimit = 100ms;
 
 uint64_t process_seed() {
@@ -54,7 +54,8 @@ uint64_t Scheduler::push(Stream& stream, std::unique_ptr<Task> task) {
   stream.queue_.push_back({std::move(task), next_age_++});
   uint64_t position = ++stream.submitted_;
   submitter_ = std::this_thread::get_id();
-  // Wake the worker even if the task is not ready: the worker must know what to watch.
+  // Wake the worker even if the task is not ready: the worker must sleep on the word of the task's
+  // hint().
   stream.wake_.notify_one();
   if (order_.fifo()) {
     dispatch();
@@ -98,8 +99,8 @@ void Scheduler::block(Waiter& waiter) {
   for (const auto& target : waiter.targets) ordered_after(target.first.get());
 }
 
-/// Removes the waiters whose wait has ended. After the last one, held-back work stops with the
-/// current step, before the threads of the waiters wake up.
+/// Removes the waiters whose wait has ended. When none is left, no further step of held-back work
+/// starts, even if the threads of the waiters wake up late.
 void Scheduler::release_hosts() {
   if (std::erase_if(waiters_, [](const Waiter* waiter) { return waiter->done(); }) > 0) allow(0);
 }
@@ -144,8 +145,9 @@ void Scheduler::allow(int steps) {
   allowance_ = waiters_.empty() ? steps : kUnlimited;
 }
 
-/// Blocks the host thread until the allowed steps have run. So the seed, and not the load of the
-/// machine, decides which steps have run when a call returns.
+/// Starts the allowed steps and blocks the host thread until they have run. So the seed, and not
+/// the load of the machine, decides which steps have run when a call returns. Stops waiting if a
+/// step exceeds kStepLimit, and does not block while another host thread waits.
 void Scheduler::pump(QuietLock& lock) {
   dispatch();
   while (active_ != nullptr && allowance_ != kUnlimited) {

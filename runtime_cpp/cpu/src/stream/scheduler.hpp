@@ -52,7 +52,7 @@ class Scheduler {
 
   /// Creates a stream and its worker thread.
   std::shared_ptr<Stream> create(int device, unsigned flags, int priority);
-  /// Closes the stream to new work; its thread ends when its queue is empty.
+  /// Lets the stream's thread end when its queue is empty. Nothing may be pushed afterwards.
   void close(const std::shared_ptr<Stream>& stream);
 
   /// Appends a task; returns its position.
@@ -67,7 +67,8 @@ class Scheduler {
 
   /// Blocks the host thread until the stream has reached the position.
   void wait(const std::shared_ptr<const Stream>& stream, uint64_t position);
-  /// Blocks the host thread until all work of a device is complete.
+  /// Blocks the host thread until all work that was submitted to a device before this call is
+  /// complete.
   void wait_all(int device);
   /// Notes that the host queried a result that was not ready: with a seed, a few steps may then
   /// run. Ignores threads other than the last one that submitted work, because the polling of a
@@ -98,10 +99,10 @@ class Scheduler {
   std::vector<std::shared_ptr<Stream>> streams_;
   uint64_t next_stream_ = 0, next_age_ = 0;
   Order order_;
-  const Stream* active_ = nullptr;  ///< with a seed: the one stream that runs a step
+  const Stream* active_ = nullptr;  ///< with a seed: the stream that runs a step, or null
   Clock::time_point active_since_;
   int allowance_ = 0;  ///< with a seed: the steps that may still run
-  /// A waiting host thread, and the position that it waits for.
+  /// The positions of streams that a waiting host thread waits for.
   struct Waiter {
     std::vector<std::pair<std::shared_ptr<const Stream>, uint64_t>> targets;
     bool done() const;

@@ -41,7 +41,7 @@ class DefaultStreams {
     if (!stream) stream = Scheduler::get().create(device, cudaStreamNonBlocking, 0);
     return stream;
   }
-  /// Null if it was never used.
+  /// The default stream of a device; null if it was never used.
   std::shared_ptr<Stream> find(int device) {
     QuietLock lock(mutex_);
     auto entry = streams_.find(device);
@@ -53,7 +53,8 @@ class DefaultStreams {
   std::map<int, std::shared_ptr<Stream>> streams_;
 };
 
-/// The legacy default stream waits for all blocking streams of its device, and they wait for it.
+/// Adds the waits of the legacy default stream: it waits for all blocking streams of its device,
+/// and they wait for it.
 void order_with_default_stream(Stream& stream, bool is_default) {
   Scheduler& scheduler = Scheduler::get();
   if (is_default) {

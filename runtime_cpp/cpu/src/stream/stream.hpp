@@ -21,15 +21,15 @@ using Command = std::function<void(Stream&)>;
 /// stream's capture.
 void submit(cudaStream_t handle, Command command);
 
-/// submit() for a CallTask.
+/// Submits `call` as a CallTask.
 void submit_call(cudaStream_t handle, std::function<void()> call);
 
-/// The capture that the stream is part of, or null. Work on a captured stream runs when the graph
-/// is launched.
+/// The capture that the stream is part of; null if there is none, and for a null handle. Work on a
+/// captured stream runs when the graph is launched.
 std::shared_ptr<Capture> capture_of(cudaStream_t handle);
 
-/// The stream of a handle. Throws Failure(cudaErrorInvalidResourceHandle) for a handle that was
-/// destroyed or never created.
+/// The stream of a handle; for null, the legacy default stream of the current device. Throws
+/// Failure(cudaErrorInvalidResourceHandle) for a handle that was destroyed or never created.
 std::shared_ptr<Stream> resolve(cudaStream_t handle);
 
 /// Makes later work of `stream` wait until `other` has reached `position`.
@@ -40,5 +40,5 @@ void push_wait(Stream& stream, const std::shared_ptr<Stream>& other, uint64_t po
 /// The object of a cudaStream_t.
 struct CUstream_st {
   std::shared_ptr<hirgen_cpu::Stream> stream;
-  std::shared_ptr<hirgen_cpu::Capture> capture;  ///< see capture_of(); other threads may read it
+  std::shared_ptr<hirgen_cpu::Capture> capture;  ///< or null; other threads read it by capture_of()
 };

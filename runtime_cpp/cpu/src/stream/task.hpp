@@ -8,9 +8,8 @@
 
 namespace hirgen_cpu {
 
-/// A word on which to sleep, and the value with which it was read. Another process changes the
-/// word, and wakes its sleepers, when a task may be able to continue. Without a word, only this
-/// process can make the task ready.
+/// A word on which to sleep, and its value when it was read. A peer changes the word and wakes its
+/// sleepers when the task may be able to continue. Without a word, the scheduler wakes the worker.
 struct WaitHint {
   const std::atomic<uint32_t>* word = nullptr;
   uint32_t seen = 0;
@@ -21,8 +20,8 @@ struct WaitHint {
 class Task {
  public:
   virtual ~Task() = default;
-  /// Whether step() can make progress now. Called with the scheduler's lock held: cheap, no side
-  /// effects.
+  /// Whether step() can make progress now. Called with the scheduler's lock held, so it must be
+  /// cheap and have no side effects.
   virtual bool ready() const { return true; }
   /// Makes as much progress as possible without waiting. Returns true when the task is complete.
   /// May throw Failure, which becomes the process's sticky fault.

@@ -1,5 +1,5 @@
-// Collectives of UCC, ordered with streams (via: ucc). The ranks exchange UCC's addresses through
-// the program's rendezvous.
+// Collectives of UCC, ordered with streams, for schedules with `via: ucc`. The ranks exchange UCC's
+// addresses through the program's rendezvous.
 #pragma once
 
 #include <ucc/api/ucc.h>
@@ -39,7 +39,7 @@ struct UccKind {
   int root = 0;                        ///< rank in the team
 };
 
-/// A team of UCC with its stream.
+/// A UCC team of ranks, with a stream.
 class UccTeam {
  public:
   /// Collective over the world. Each rank passes the world ranks of the team that it is in, or an
@@ -68,7 +68,7 @@ class UccTeam {
 
   UccLibrary& library_;
   ucc_team_h team_ = nullptr;
-  std::map<cudaStream_t, ucc_ee_h> engines_;  ///< UCC's view of each stream
+  std::map<cudaStream_t, ucc_ee_h> engines_;  ///< UCC's execution engine of each stream
 };
 
 }  // namespace hirgen

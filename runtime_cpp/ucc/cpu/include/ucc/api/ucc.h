@@ -117,7 +117,7 @@ typedef struct ucc_team_params {
 
 typedef struct ucc_coll_buffer_info {
   void* buffer;
-  ucc_count_t count;  ///< of all elements, in all slices
+  ucc_count_t count;  ///< of elements, in all slices together
   ucc_datatype_t datatype;
   ucc_memory_type_t mem_type;
 } ucc_coll_buffer_info_t;
