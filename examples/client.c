@@ -1,5 +1,5 @@
-/* Calls the library of testdata/specs/ag_matmul on matrices of ones: every element of C is then K.
- * Started once for each rank; README.md says how. */
+/* Calls the library of testdata/specs/ag_matmul on matrices of ones, and prints C[0], which must be
+ * K. docs/c.md shows how to start it on each rank. */
 #include <cuda_runtime.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static void require(int code, const hirgen_handle* handle) {
   exit(code);
 }
 
-/* Allocates a tensor's part of this rank and fills it with ones in bfloat16. */
+/* Allocates device memory and fills it with ones in bfloat16. */
 static void* ones(size_t bytes) {
   uint16_t* values = malloc(bytes);
   void* device = NULL;
@@ -27,7 +27,7 @@ static void* ones(size_t bytes) {
 
 int main(void) {
   hirgen_handle* handle = NULL;
-  require(hirgen_ag_matmul_create(NULL, &handle), NULL); /* rank and world are the launcher's */
+  require(hirgen_ag_matmul_create(NULL, &handle), NULL); /* rank and world: from the launcher */
 
   void* tensors[HIRGEN_AG_MATMUL_TENSORS];
   for (size_t i = 0; i < HIRGEN_AG_MATMUL_TENSORS; ++i) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Compiles and links the programs of generated/, the named ones or all, with the real CUDA toolchain. It emits
-# complete folders for this; a test ensures that generated/ has the same sources. No program runs, so the
-# machine needs no GPU. The first folder compiles the runtime and links its objects, as a single folder does. It
-# also leaves an archive of the runtime, which the other folders link.
+# Compiles and links the programs of generated/, the named ones or all, with the real CUDA toolchain. No program
+# runs, so the machine needs no GPU. The folders are emitted again with everything that a build needs; a test
+# ensures that generated/ has the same sources. The first folder compiles the runtime and links its objects, as
+# a single folder does. It also leaves an archive of the runtime, which the other folders link.
 source "$(dirname "$0")/common.sh"
 
 folders=$(scripts/emit-examples.sh "$@")

@@ -3,7 +3,7 @@
 
     pip install torch transformers && scripts/checkpoints.py
 
-The tests read the files, and need neither.
+The tests only read the files, so they need neither package.
 """
 
 import json

@@ -1,4 +1,4 @@
-# Sourced by the other scripts: changes to the checkout, and defines functions and versions of pinned tools.
+# Sourced by the other scripts: enters the root of the checkout, and defines functions and versions of pinned tools.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -36,7 +36,7 @@ root_run() {
   fi
 }
 
-# apt_install installs Debian packages, refreshing the package lists only when needed.
+# apt_install installs Debian packages. It updates the package lists if the first try fails.
 apt_install() {
   command -v apt-get >/dev/null || return 1
   local install=(env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@")
@@ -44,7 +44,7 @@ apt_install() {
   root_run apt-get update >/dev/null && root_run "${install[@]}" >/dev/null
 }
 
-# make_venv makes a Python environment at $1 unless it exists.
+# make_venv makes a Python environment at $1 unless it exists, and installs Python if it is missing.
 make_venv() {
   [ -x "$1/bin/pip" ] && return 0
   command -v python3 >/dev/null || apt_install python3 python3-venv ||

@@ -4,7 +4,7 @@
     scripts/conformance.py [--device cpu|cuda] [--shared] [--build-only] [--json FILE] [--cmake -DNAME=VALUE ...]
 
 It builds runtime_cpp/tests/{device,math} for a device, runs each case in a separate process, and stores the outcomes in the
-JSON (docs/conformance.json). Then it prints the table of docs/experiments/cpu-device.md, with the outcomes of both devices. On
+JSON (docs/conformance.json). Then it prints the table of docs/experiments/cpu-device.md, with all stored outcomes. On
 GPUs each rank of a case is a process with a GPU: 2 GPUs run most cases, and cases with more ranks are skipped. With --shared
 the ranks share the available GPUs (HIRGEN_SHARE_GPU=1); one GPU is enough for all cases without NCCL. The CUDA toolchain is
 the installed one, or otherwise the pinned one of scripts/cuda-toolchain.sh. The exit code is 1 if an expectation does not hold.
@@ -54,7 +54,7 @@ def programs():
 
 
 def run(folder, program, limit):
-    """Runs a program and returns the outcome of each case; prints its output if one failed."""
+    """Runs a program and returns the outcome of each case; prints its output if an expectation does not hold."""
     try:
         done = subprocess.run([folder / program], capture_output=True, text=True, timeout=limit)
         output, code = done.stdout + done.stderr, done.returncode
@@ -85,7 +85,7 @@ def verdict(cases):
 
 
 def table(results):
-    """The table of both devices, in Markdown."""
+    """The table of all columns, in Markdown."""
     lines = ["| subject | " + " | ".join(COLUMNS.values()) + " |", "|---" * (1 + len(COLUMNS)) + "|"]
     for program, subject in programs():
         cells = [verdict(results.get(device, {}).get(program)) for device in COLUMNS]

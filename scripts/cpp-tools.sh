@@ -3,7 +3,8 @@
 clang_format="$tools/cpp/bin/clang-format"
 clang_tidy="$tools/cpp/bin/clang-tidy"
 
-# cpp_sources lists the hand-written C++; the tests of the emitter check emitted C++.
+# cpp_sources lists the hand-written C++ of the runtime and the examples. The tests of the emitter
+# check emitted C++.
 cpp_sources() {
   git ls-files -- runtime_cpp examples ':!runtime_cpp/third_party' | grep -E '\.(c|h|hpp|cpp|cu|cuh)$'
 }

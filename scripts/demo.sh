@@ -9,7 +9,7 @@ out=build/demo/ag_matmul
 sizes=(-p M=256 -p N=256 -p K=256)
 ranks=4
 if [ "$device" = cuda ]; then
-  # The largest power of two of GPUs, since it divides the sizes of the spec.
+  # The largest power of two that is at most the number of GPUs: it divides the sizes of the spec.
   gpus=$(find /dev -maxdepth 1 -name 'nvidia[0-9]*' | wc -l)
   [ "$gpus" -gt 0 ] || die "no NVIDIA GPU on this machine; try: make demo"
   for ((ranks = 1; ranks * 2 <= gpus; ranks *= 2)); do :; done

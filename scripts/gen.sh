@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Updates the headers that the runtime has from rows of model/domain and calls/collective, and generated/ from
-# testdata/specs/. The tests that check them write them.
+# Updates generated/ from testdata/specs/, and the headers of the runtime that list rows of model/domain and
+# calls/collective. The tests that compare these files write them.
 source "$(dirname "$0")/common.sh"
 
 go test ./runtime_cpp -count=1 -run 'RowsHeader$' -update

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Opens the pages that hirgen writes in Chromium, after installing it if it is missing, and leaves screenshots in
-# build/pages/.
+# Opens the pages of hirgen timeline and hirgen explain in Chromium, after installing it if it is missing, and
+# leaves screenshots in build/pages/.
 source "$(dirname "$0")/common.sh"
 
 command -v chromium >/dev/null || command -v google-chrome >/dev/null || {

@@ -79,12 +79,12 @@ def views(hirgen, specs):
 
 
 def on_its_ranks(action):
-    """The action as a step that runs a program on D ranks, or on one if it has no D."""
+    """A step that runs the action on D ranks, where D is the program's parameter, or on one rank if the program has no D."""
     return lambda program, args, _, checks: action(program, args, program.variant.params.get("D", 1), checks)
 
 
 def copies(schedule):
-    """Whether a schedule is worth a memcheck run: a plain transport, or kernels that copy or read peers."""
+    """Whether a schedule runs under memcheck: with a transport alone, with kernels that copy or read peers, or with fused copies."""
     return set(schedule) <= {"all.via", "all.copy", "all.fuse"} or FUSED.items() <= schedule.items()
 
 

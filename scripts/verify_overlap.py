@@ -57,7 +57,7 @@ def communications(events):
 
 
 def report(found, calls):
-    """The table of a trace, with means over calls, the number of calls on all ranks together."""
+    """The table of a trace, with means over calls. calls is the number of calls of all ranks together."""
     lines = [[statement, f"{count / calls:g}", f"{us / calls:.1f}", f"{hidden / calls:.1f}", f"{share(us, hidden):.2f}"]
              for statement, (count, us, hidden) in found.items()]
     return table(["communication", "times a call", "us a call", "beside GEMMs", "share"], lines)

@@ -100,7 +100,7 @@ are. The exit code is 1 if a row is wrong or failed, and 3 if nothing was measur
 	return cmd
 }
 
-// run measures all cases of some specs.
+// run measures all cases of some specs and of --cases, and reports the rows.
 func (f *benchFlags) run(cmd *cobra.Command, specs []string) error {
 	if err := f.validate(); err != nil {
 		return err
@@ -157,8 +157,8 @@ func (f *benchFlags) validate() error {
 	return err
 }
 
-// cases returns all combinations, spec by spec. A spec that is wrong with its own parameters ends the command. A wrong
-// combination becomes a row.
+// cases returns all combinations, spec by spec, and then the programs of --cases. A spec that is wrong with its own
+// parameters ends the command. A wrong combination becomes a row.
 func (f *benchFlags) cases(specs []string) ([]bench.Case, error) {
 	params, err := parseParams(f.params)
 	if err != nil {

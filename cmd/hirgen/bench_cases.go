@@ -18,7 +18,8 @@ type listedCase struct {
 	Schedule []string         `json:"schedule"` // values of --schedule
 }
 
-// readCases reads a file of --cases: programs that are one problem, which has the file's name.
+// readCases reads a file of --cases: programs of one problem, which has the file's name. An invalid
+// or empty list is a usage error.
 func readCases(path string) ([]bench.Case, error) {
 	file, err := os.Open(path)
 	if err != nil {

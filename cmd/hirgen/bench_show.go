@@ -16,7 +16,7 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/bench"
 )
 
-// besideFrom lists the flags that are valid with --from. All others configure a measurement.
+// besideFrom lists the flags that are valid with --from. All other flags configure a measurement.
 var besideFrom = []string{"from", "page", "csv"}
 
 // show prints, draws and writes earlier results. It does not fail because of wrong or failed rows.
@@ -37,7 +37,7 @@ func (f *benchFlags) show(cmd *cobra.Command, args []string) error {
 	return f.write(cmd.OutOrStdout(), result)
 }
 
-// readRows reads the rows of a flag's file. A file without rows is a usage error.
+// readRows reads the rows from the file of a flag. A file with other content is a usage error.
 func readRows(flag, path string) (*bench.Result, error) {
 	result, err := bench.Read(path)
 	var missing *fs.PathError

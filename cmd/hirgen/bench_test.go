@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestBenchAndTuneRefuse: bench and tune refuse wrong command lines before they build anything.
+// TestBenchAndTuneRefuse checks that bench and tune refuse wrong command lines before they build anything.
 func TestBenchAndTuneRefuse(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -37,7 +37,8 @@ func TestBenchAndTuneRefuse(t *testing.T) {
 	}
 }
 
-// TestNothingMeasured: if hirgen refuses every combination, bench exits with code 3 and writes waived rows.
+// TestNothingMeasured checks that if hirgen refuses every combination, bench exits with code 3 and writes waived
+// rows.
 func TestNothingMeasured(t *testing.T) {
 	rows := filepath.Join(t.TempDir(), "rows.json")
 	exit, stdout, stderr := hirgen(t, "", "bench", agMatmul, "--device", "cpu", "--sweep", "streams=x,y", "--json", rows)
@@ -49,8 +50,8 @@ func TestNothingMeasured(t *testing.T) {
 	}
 }
 
-// TestScheduleFile: the schedule of a file replaces the spec's, flags change it, and the emitted folder does not need
-// the file.
+// TestScheduleFile checks that the schedule of a file replaces the spec's, flags change it, and the emitted folder
+// does not need the file.
 func TestScheduleFile(t *testing.T) {
 	spec := filepath.Join("..", "..", "testdata", "specs", "ag_matmul_p2p", "spec.yaml")
 	path := file(t, "schedule.yaml", "# measured\nschedule: {pipeline: p2p, streams: 1, all: {via: ipc-get, split: 2}}\n")
@@ -76,7 +77,8 @@ func TestScheduleFile(t *testing.T) {
 	}
 }
 
-// TestCasesOfFiles: a file of --cases is one problem with several specs, and a wrong file is a usage error.
+// TestCasesOfFiles checks that a file of --cases is one problem with several specs, and a wrong file is a usage
+// error.
 func TestCasesOfFiles(t *testing.T) {
 	spec, err := filepath.Abs(agMatmul)
 	if err != nil {
@@ -110,7 +112,7 @@ func TestCasesOfFiles(t *testing.T) {
 	}
 }
 
-// TestBenchFrom: --from prints and draws recorded rows of any status, without a spec or a GPU.
+// TestBenchFrom checks that --from prints and draws recorded rows of any status, without a spec or a GPU.
 func TestBenchFrom(t *testing.T) {
 	rows := filepath.Join("..", "..", "internal", "tools", "bench", "testdata", "rows.json")
 	page, table := filepath.Join(t.TempDir(), "page.html"), filepath.Join(t.TempDir(), "rows.csv")
@@ -149,7 +151,8 @@ func TestBenchFrom(t *testing.T) {
 	}
 }
 
-// TestMeasuredPagesAreCurrent: the pages that the experiments link are drawn from the recorded measurements.
+// TestMeasuredPagesAreCurrent checks that the pages that the experiments link are drawn from the recorded
+// measurements.
 func TestMeasuredPagesAreCurrent(t *testing.T) {
 	experiments, err := filepath.Glob(filepath.Join("..", "..", "docs", "experiments", "*.md"))
 	if err != nil {

@@ -52,7 +52,8 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// TestProgressInAPipe: each step prints one line, without a count if the number of steps is not known.
+// TestProgressInAPipe checks that each step prints one line, without a count if the number of steps is
+// not known.
 func TestProgressInAPipe(t *testing.T) {
 	var out bytes.Buffer
 	tell := progress(&out)

@@ -178,7 +178,7 @@ func describeMemory(text *strings.Builder, m calls.Memory) {
 	}
 }
 
-// megabytes prints bytes.
+// megabytes prints a number of bytes in megabytes.
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
 // describeTensor prints the name, the element type, the axes as in the spec and the shape on one rank.

@@ -12,8 +12,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// attentionReport describes an attention or a gradient of one. Method is the implementation on a GPU if cuDNN is
-// installed, "cudnn" or "tiled". Reason says why it is not cuDNN.
+// attentionReport describes an attention or a gradient of one. Method is the implementation on a GPU with cuDNN,
+// "cudnn" or "tiled". Reason is why it is not "cudnn", or empty.
 type attentionReport struct {
 	Out      string `json:"out"`
 	Gradient bool   `json:"gradient"`
@@ -38,7 +38,7 @@ func reportAttentions(p *hostir.Program) []attentionReport {
 }
 
 // predictWithoutCudnn predicts the same call on a machine without cuDNN. It returns nil if cuDNN computes no attention,
-// or if there is no prediction.
+// or if there is no prediction for the machine.
 func predictWithoutCudnn(p *hostir.Program, lowered *calls.Described, r *cost.Prediction) (*cost.Prediction, error) {
 	if r == nil || byCudnn(reportAttentions(p)) == 0 {
 		return nil, nil

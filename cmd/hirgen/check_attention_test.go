@@ -22,8 +22,8 @@ func spelled(dtype, size string) string {
 	return strings.NewReplacer("%s", dtype, "%d", size).Replace(attends)
 }
 
-// TestCheckOfAttention: check reports the implementation of an attention, the reason, and the time of a call without
-// cuDNN.
+// TestCheckOfAttention checks that check reports the implementation of an attention, the reason, and the time of a
+// call without cuDNN.
 func TestCheckOfAttention(t *testing.T) {
 	for _, c := range []struct{ dtype, size, method, reason string }{
 		{"bf16", "128", "cudnn", ""},

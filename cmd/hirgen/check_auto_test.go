@@ -21,8 +21,8 @@ ops:
   - C = sum(P, axis=0)
 `
 
-// TestCheckSaysWhatAutoChose: the default is auto. For a schedule of fields, check predicts the time of auto. For
-// another preset it prints nothing about auto.
+// TestCheckSaysWhatAutoChose checks that the default is auto. For a schedule of fields, check predicts the time of
+// auto. For another preset it prints nothing about auto.
 func TestCheckSaysWhatAutoChose(t *testing.T) {
 	for schedule, want := range map[string][]string{
 		"":                       {"  schedule: auto, predicted ", " us on h200 with "},
@@ -44,8 +44,8 @@ func TestCheckSaysWhatAutoChose(t *testing.T) {
 	}
 }
 
-// TestWriteSchedulePinsAuto: the schedule that --write-schedule writes makes the same program as auto, as a file or at
-// the end of the spec.
+// TestWriteSchedulePinsAuto checks that the schedule that --write-schedule writes makes the same program as auto, as a
+// file or at the end of the spec.
 func TestWriteSchedulePinsAuto(t *testing.T) {
 	spec, folder := file(t, "summed.yaml", withoutSchedule), t.TempDir()
 	pinned := filepath.Join(folder, "pinned.yaml")
@@ -67,7 +67,7 @@ func TestWriteSchedulePinsAuto(t *testing.T) {
 	}
 }
 
-// TestNoSpecIsReplaced: the files of --write-schedule and --trace never replace a spec.
+// TestNoSpecIsReplaced checks that the files of --write-schedule and --trace never replace a spec.
 func TestNoSpecIsReplaced(t *testing.T) {
 	for _, flag := range []string{"--write-schedule", "--trace"} {
 		spec := file(t, "summed.yaml", withoutSchedule)
@@ -78,7 +78,8 @@ func TestNoSpecIsReplaced(t *testing.T) {
 	}
 }
 
-// TestCheckJSONHasAuto: --json has the choices of auto, or the predicted time of auto for a schedule of fields.
+// TestCheckJSONHasAuto checks that --json has the choices of auto, or the predicted time of auto for a schedule of
+// fields.
 func TestCheckJSONHasAuto(t *testing.T) {
 	for schedule, fields := range map[string]bool{"": false, "schedule: {streams: 2}\n": true} {
 		_, out, stderr := hirgen(t, "", "check", "--json", file(t, "summed.yaml", withoutSchedule+schedule))
@@ -95,7 +96,7 @@ func TestCheckJSONHasAuto(t *testing.T) {
 	}
 }
 
-// TestEmitSaysWhatAutoChose: emit prints the choices of auto, and so does the source of the program.
+// TestEmitSaysWhatAutoChose checks that emit prints the choices of auto, and so does the source of the program.
 func TestEmitSaysWhatAutoChose(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	exit, text, stderr := hirgen(t, "", "emit", file(t, "summed.yaml", withoutSchedule), "-o", out)

@@ -27,8 +27,8 @@ func loadMachine(name string) (*cost.Machine, error) {
 	return m, err
 }
 
-// predict returns the prediction for a program on a machine, and writes its timeline if --trace is given. It returns
-// nil for a program with too many calls.
+// predict returns the prediction for a program on a machine, and writes its timeline if --trace is given. The
+// prediction is nil for a program with too many calls.
 func (f *costFlags) predict(p *calls.Described, on string) (*cost.Prediction, error) {
 	machine, err := loadMachine(on)
 	if err != nil {
@@ -78,7 +78,7 @@ func hiddenBehind(e cost.Exposure) string {
 	return ", " + duration(e.Hidden) + " hidden behind " + shares(e.Behind)
 }
 
-// shares lists the first of some calls with their times.
+// shares lists at most mostNamed calls with their times, and "..." for the others.
 func shares(list []cost.Share) string {
 	var words []string
 	for i, s := range list {
@@ -91,7 +91,7 @@ func shares(list []cost.Share) string {
 	return strings.Join(words, ", ")
 }
 
-// duration prints microseconds with three digits or so.
+// duration prints microseconds as us or ms, with about three digits.
 func duration(us float64) string {
 	switch {
 	case us >= 1000:

@@ -54,8 +54,8 @@ func TestCheckPredicts(t *testing.T) {
 	}
 }
 
-// TestAutoForAMachine: for a machine other than the measured one, auto uses no measurements, and a slow link changes
-// its choice.
+// TestAutoForAMachine checks that for a machine other than the measured one, auto uses no measurements, and a slow
+// link changes its choice.
 func TestAutoForAMachine(t *testing.T) {
 	auto := []string{example("ag_matmul_auto"), "-p", "D=2", "-p", "M=4096", "-p", "N=4096", "-p", "K=4096"}
 	basis := func(more ...string) string { return checked(t, "", append(slices.Clone(auto), more...)...).Auto.Basis }

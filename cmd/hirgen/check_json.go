@@ -12,8 +12,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// checkReport is the output of hirgen check --json; docs/check-json.md describes it for scripts. Keys may be
-// added. One is renamed or removed only with the scripts that read it, under scripts/.
+// checkReport is the output of hirgen check --json; docs/check-json.md describes it for scripts. Keys may be added. To
+// rename or remove a key, change the scripts under scripts/ that read it, too.
 type checkReport struct {
 	wrongReport
 	Name       string           `json:"name"`
@@ -22,7 +22,7 @@ type checkReport struct {
 	Meshes     []meshReport     `json:"meshes"`
 	Schedule   map[string]any   `json:"schedule"`
 	Auto       *autoReport      `json:"auto"`
-	AutoTime   *float64         `json:"auto_us"` // what schedule: auto is predicted to take, where the schedule has fields and no preset
+	AutoTime   *float64         `json:"auto_us"` // predicted time of schedule: auto; null unless the schedule has fields and no preset
 	Tensors    []tensorReport   `json:"tensors"`
 	Operations []opReport       `json:"operations"`
 	formReport
@@ -220,7 +220,8 @@ func reportOp(op *model.Op) opReport {
 	return r
 }
 
-// reportProduct treats the result as batches of matrices, one batch for each matrix of the second operand.
+// reportProduct returns the matrices that a matmul or linear operation multiplies. The result counts as batches of
+// matrices, one batch for each matrix of the second operand.
 func reportProduct(op *model.Op) *productReport {
 	left, right, out := domain.Shape(op.In[0].Axes), domain.Shape(op.In[1].Axes), domain.Shape(op.Out.Axes)
 	r := &productReport{M: 1, N: out[len(out)-1], K: left[len(left)-1], Batch: 1}

@@ -83,7 +83,8 @@ func TestCheckAsJSON(t *testing.T) {
 	}
 }
 
-// TestCheckHasTheNextBest: check prints the reason for a derived communication, and the next best placements.
+// TestCheckHasTheNextBest checks that check prints the reason for a derived communication, and the next best
+// placements.
 func TestCheckHasTheNextBest(t *testing.T) {
 	spec := "../../testdata/placements/own_transpose.yaml"
 	next := checked(t, "", spec).Communications[0].Next
@@ -124,7 +125,7 @@ func TestCheckAsJSONOfSeveralNodes(t *testing.T) {
 	}
 }
 
-// TestCheckAsJSONCountsProducts: the extents of GEMMs with and without batches, and with weights [n, k].
+// TestCheckAsJSONCountsProducts checks the extents of GEMMs with and without batches, and with weights [n, k].
 func TestCheckAsJSONCountsProducts(t *testing.T) {
 	spec := "hirgen: 1\nname: p\nmesh: {x: 1}\ntensors:\n  A: [2, 3, 8, 16]\n  B: [16, 12]\n  E: [2, 3, 16, 12]\n  W: [12, 16]\n" +
 		"ops:\n  - C = matmul(A, B)\n  - F = matmul(A, E)\n  - G = linear(A, W)\n"
@@ -137,7 +138,7 @@ func TestCheckAsJSONCountsProducts(t *testing.T) {
 	}
 }
 
-// TestCheckAsJSONHasEveryField: the report has every field of the schedule.
+// TestCheckAsJSONHasEveryField checks that the report has every field of the schedule.
 func TestCheckAsJSONHasEveryField(t *testing.T) {
 	r := checked(t, "", agMatmul)
 	for _, f := range schedule.Fields {
@@ -151,8 +152,8 @@ func TestCheckAsJSONHasEveryField(t *testing.T) {
 	}
 }
 
-// TestCheckWarnsOfMeshes: a mesh of several ranks over which no tensor is split, or on which there is none, is a
-// warning, not an error.
+// TestCheckWarnsOfMeshes checks that a mesh of several ranks over which no tensor is split, or on which there is
+// none, is a warning, not an error.
 func TestCheckWarnsOfMeshes(t *testing.T) {
 	const idle = "over the mesh: each rank computes all of it"
 	for name, c := range map[string]struct{ text, want string }{

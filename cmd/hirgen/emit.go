@@ -84,8 +84,8 @@ The program is proved first, as hirgen verify does, for the number of ranks in t
 	return cmd
 }
 
-// proveFor proves a program before it is written, and prints the findings, or one line for warnings alone. Its error
-// has exit code 8 if the program must not be written.
+// proveFor proves a program before it is written, and prints the findings, or only one line if all findings are
+// warnings. Its error has exit code 8 if the program must not be written.
 func proveFor(w io.Writer, p *calls.Described, load values.Load) error {
 	reports, err := prove.Each(p.Programs(), load)
 	if err != nil {

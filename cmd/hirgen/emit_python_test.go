@@ -24,7 +24,7 @@ func emitGradient(t *testing.T) string {
 	return out
 }
 
-// TestPythonPackageHasTensorsOfOneRank: the package declares tensors with the shapes on one rank.
+// TestPythonPackageHasTensorsOfOneRank checks that the package declares tensors with the shapes on one rank.
 func TestPythonPackageHasTensorsOfOneRank(t *testing.T) {
 	text := read(t, filepath.Join(emitGradient(t), "python", "llama_mlp", "__init__.py"))
 	for _, want := range []string{
@@ -33,7 +33,7 @@ func TestPythonPackageHasTensorsOfOneRank(t *testing.T) {
 		// The rows of Wg are split, and the columns of W2, which follow an axis that is not split.
 		`Tensor("Wg", (56, 32), torch.bfloat16, splits=(Split(axis=0, parts=2, stride=1),), weight=True),`,
 		`Tensor("W2", (32, 56), torch.bfloat16, splits=(Split(axis=1, parts=2, stride=1),), weight=True),`,
-		`Tensor("gamma", (32,), torch.bfloat16),`, // of the backward pass
+		`Tensor("gamma", (32,), torch.bfloat16),`, // a tensor that only the backward pass has
 		`Tensor("dW2", (32, 56), torch.bfloat16, splits=(Split(axis=1, parts=2, stride=1),)),`,
 		`def llama_mlp(X, gamma, Wg, Wu, W2, *, group=None):`,
 		`_operator = runtime.Operator(_FORWARD, _BACKWARD)`,
@@ -44,7 +44,8 @@ func TestPythonPackageHasTensorsOfOneRank(t *testing.T) {
 	}
 }
 
-// TestPythonPackageHasWeightsOf8Bits: operands of GEMMs that quantize are weights, and so are stored numbers of 8 bits and their scales.
+// TestPythonPackageHasWeightsOf8Bits checks that operands of GEMMs that quantize are weights, and so are stored numbers
+// of 8 bits and their scales.
 func TestPythonPackageHasWeightsOf8Bits(t *testing.T) {
 	spec := file(t, "weights.yaml", `hirgen: 1
 name: weights
@@ -79,8 +80,8 @@ ops:
 	}
 }
 
-// TestPythonPackageIsVerified: verify accepts a folder with a package and finds an edit of its backward pass. The
-// command in pyproject.toml regenerates the file.
+// TestPythonPackageIsVerified checks that verify accepts a folder with a package and finds an edit of its backward
+// pass. The command in pyproject.toml regenerates the file.
 func TestPythonPackageIsVerified(t *testing.T) {
 	out := emitGradient(t)
 	if exit, stdout, stderr := hirgen(t, "", "verify", out); exit != exitOK {
@@ -101,7 +102,7 @@ func TestPythonPackageIsVerified(t *testing.T) {
 	}
 }
 
-// TestPythonSharesWhatPeersReach: only tensors that other ranks access over CUDA IPC are marked as shared.
+// TestPythonSharesWhatPeersReach checks that only tensors that other ranks access over CUDA IPC are marked as shared.
 func TestPythonSharesWhatPeersReach(t *testing.T) {
 	for via, want := range map[string]string{"nccl": "torch.bfloat16, splits=(Split(axis=0, parts=4, stride=1),)),",
 		"ipc-get": "parts=4, stride=1),), shared=True),"} {

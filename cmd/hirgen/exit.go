@@ -44,7 +44,8 @@ type exitError struct{ code int }
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// report prints an error and returns its exit code. It prints nothing for nil and for an exitError.
+// report prints an error and returns its exit code. It prints nothing for nil, for an exitError and for an
+// interruption.
 func report(w io.Writer, cmd *cobra.Command, err error) int {
 	var (
 		spec        *specError

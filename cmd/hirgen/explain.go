@@ -31,7 +31,7 @@ communication is there; and how long other schedules are predicted to take. SPEC
   hirgen explain testdata/specs/llama_mlp/spec.yaml -p D=4 --schedule auto --machine h100 -o page.html`,
 		Args: exactly("CODE or SPEC"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return errorCodes(), cobra.ShellCompDirectiveDefault // and files
+			return errorCodes(), cobra.ShellCompDirectiveDefault // ShellCompDirectiveDefault offers files, too
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out != "" {
@@ -101,7 +101,7 @@ func (f *specFlags) explain(cmd *cobra.Command, path, out string, alternatives b
 	return nil
 }
 
-// errorCodes returns the completions: each code with its subject.
+// errorCodes returns the completions of explain: each error code with its title.
 func errorCodes() []string {
 	var codes []string
 	for _, e := range diag.Entries() {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestExplainPage: a page shows the program under the given flags and parameters, and an error in a spec has its
-// position.
+// TestExplainPage checks that a page shows the program under the given flags and parameters, and an error in a
+// spec has its position.
 func TestExplainPage(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.html")
 	if exit, _, stderr := hirgen(t, "", "explain", agMatmul, "-p", "S=2", "--schedule", "streams=1", "--machine", "h100", "-o",

@@ -81,7 +81,7 @@ others become its inputs, and outputs of the forward pass that --forward writes:
 // as a pipe, or holds an earlier result of grad for a spec of the same name.
 func replaces(path, text string) bool {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return true // or else writing says why not
+		return true // if the file cannot be written, the write returns the error
 	}
 	have, err := os.ReadFile(path)
 	name := regexp.MustCompile(`(?m)^name: .*$`)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestGradReplacesItsOwnFiles: grad replaces its earlier results for the same spec, and other files only with --force.
+// TestGradReplacesItsOwnFiles checks that grad replaces its earlier results for the same spec, and other files only
+// with --force.
 func TestGradReplacesItsOwnFiles(t *testing.T) {
 	const mlp, block = "../../testdata/specs/llama_mlp/spec.yaml", "../../testdata/specs/mlp_tp/spec.yaml"
 	own := file(t, "mine.yaml", read(t, mlp))
@@ -36,7 +37,7 @@ func TestGradReplacesItsOwnFiles(t *testing.T) {
 	}
 }
 
-// TestEmitKeepsOtherPrograms: emit replaces the folder of another program only with --force.
+// TestEmitKeepsOtherPrograms checks that emit replaces the folder of another program only with --force.
 func TestEmitKeepsOtherPrograms(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	emit := func(args ...string) (int, string) {

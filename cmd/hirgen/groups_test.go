@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestEveryCommandHasAGroup: every command is in a group of hirgen --help, or in ungrouped.
+// TestEveryCommandHasAGroup checks that every command is in a group of hirgen --help, or in ungrouped.
 func TestEveryCommandHasAGroup(t *testing.T) {
 	for _, cmd := range newRoot().Commands() {
 		if (cmd.GroupID == "") != slices.Contains(ungrouped, cmd.Name()) {
@@ -50,7 +50,7 @@ func TestDidYouMean(t *testing.T) {
 	}
 }
 
-// TestOneNameOfTheOutput: in every command, -o is short for --output, and for no other flag.
+// TestOneNameOfTheOutput checks that in every command, -o is short for --output, and for no other flag.
 func TestOneNameOfTheOutput(t *testing.T) {
 	for _, cmd := range newRoot().Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -61,8 +61,8 @@ func TestOneNameOfTheOutput(t *testing.T) {
 	}
 }
 
-// TestHelpBeginsPlainly: the help of each command begins with a sentence of at most 240 bytes, and its summary has one
-// line.
+// TestHelpBeginsPlainly checks that the help of each command begins with a sentence of at most 240 bytes, and its
+// summary has one line.
 func TestHelpBeginsPlainly(t *testing.T) {
 	for _, cmd := range newRoot().Commands() {
 		switch first, _, _ := strings.Cut(cmd.Long, "."); {
@@ -75,7 +75,8 @@ func TestHelpBeginsPlainly(t *testing.T) {
 	}
 }
 
-// TestOtherNamesLeadSomewhere: every suggested command and flag exists, and the names that lead to it do not.
+// TestOtherNamesLeadSomewhere checks that every suggested command and flag exists, and the names that lead to it
+// do not.
 func TestOtherNamesLeadSomewhere(t *testing.T) {
 	commands, flags := []string{}, []string{}
 	for _, cmd := range newRoot().Commands() {

@@ -269,8 +269,8 @@ func TestCheckSummarises(t *testing.T) {
 	}
 }
 
-// TestCheckListsEveryCommunication: collectives along each axis of a grid, sums by peer reads and along a ring, the
-// fallback variant between nodes, and a program without communication.
+// TestCheckListsEveryCommunication covers collectives along each axis of a grid, sums by peer reads and along a
+// ring, the fallback variant between nodes, and a program without communication.
 func TestCheckListsEveryCommunication(t *testing.T) {
 	grid := "hirgen: 1\nname: p\nmesh: {x: 2, y: 3}\ntensors:\n  A: [DIDx, DIDy, 8]\n  C: [2, DIDy, 8]\n  E: [DIDx, 3, 8]\n" +
 		"ops:\n  - C = set(A)\n  - E = set(A)\n"
@@ -362,7 +362,7 @@ func TestExportGoPrintsAProgram(t *testing.T) {
 	}
 }
 
-// TestFullOutputIsAnError prints to a device that takes nothing.
+// TestFullOutputIsAnError prints to /dev/full, a device without space.
 func TestFullOutputIsAnError(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

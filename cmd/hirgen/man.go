@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// newMan is for packagers, and "make man".
+// newMan returns the command for packagers and "make man".
 func newMan() *cobra.Command {
 	return &cobra.Command{
 		Use:     "man FOLDER",

@@ -12,7 +12,7 @@ import (
 var severity = []int{exitOK, exitEdited, exitNotProved, exitSpec, exitEnvironment, exitInternal}
 
 // eachFile runs a function for each file, and reports the errors of each. The returned error has the most serious exit
-// code. A usage error or Ctrl-C ends it at once. With a single file, it returns the error of that file.
+// code. A usage error or Ctrl-C ends eachFile at once. With a single file, it returns the error of that file.
 func eachFile(cmd *cobra.Command, paths []string, do func(path string) error) error {
 	if len(paths) == 1 {
 		return do(paths[0])

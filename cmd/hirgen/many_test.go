@@ -14,7 +14,8 @@ const (
 	wrongSpec = "hirgen: 1\nname: p\ntensors: {A: [8]}\nops:\n  - B = rleu(A)\n"
 )
 
-// TestSeveralFiles: an error in one file does not stop the later files, and the most severe exit code is returned.
+// TestSeveralFiles checks that an error in one file does not stop the later files, and the most severe exit code
+// is returned.
 func TestSeveralFiles(t *testing.T) {
 	wrong, other, right := file(t, "wrong.yaml", wrongSpec), file(t, "other.yaml", wrongSpec), file(t, "right.yaml", rightSpec)
 	for _, c := range []struct {
@@ -48,7 +49,7 @@ func TestSeveralFiles(t *testing.T) {
 	}
 }
 
-// TestFmtFormatsBehindAMistake: fmt -w formats a valid file after a file with an error.
+// TestFmtFormatsBehindAMistake checks that fmt -w formats a valid file after a file with an error.
 func TestFmtFormatsBehindAMistake(t *testing.T) {
 	broken, loose := file(t, "broken.yaml", "ops: [1\n"), file(t, "loose.yaml", strings.Replace(rightSpec, "B = relu(A)", "B=relu( A )", 1))
 	if exit, _, stderr := hirgen(t, "", "fmt", "-w", broken, loose); exit != exitSpec || !strings.Contains(stderr, "broken.yaml:1:6") ||
@@ -57,7 +58,7 @@ func TestFmtFormatsBehindAMistake(t *testing.T) {
 	}
 }
 
-// TestCheckAsJSONHasMistakes: an object for one file, an array for several.
+// TestCheckAsJSONHasMistakes checks that check --json prints an object for one file, and an array for several.
 func TestCheckAsJSONHasMistakes(t *testing.T) {
 	wrong := file(t, "wrong.yaml", wrongSpec)
 	exit, out, stderr := hirgen(t, "", "check", "--json", wrong)
@@ -83,7 +84,7 @@ func TestCheckAsJSONHasMistakes(t *testing.T) {
 	}
 }
 
-// TestCheckWatchesSeveral: a change of the second file is noticed.
+// TestCheckWatchesSeveral checks that a change of the second file is noticed.
 func TestCheckWatchesSeveral(t *testing.T) {
 	first, second := file(t, "first.yaml", rightSpec), file(t, "second.yaml", rightSpec)
 	seen := textsOf([]string{first, second})

@@ -32,7 +32,7 @@ type dialog struct {
 	answers *bufio.Scanner
 	out     io.Writer
 	layer   string
-	sizes   map[string]int64 // that were given, or answered
+	sizes   map[string]int64 // sizes given on the command line or answered, by parameter
 }
 
 // askForAll asks for a layer, and for each of its sizes that has none yet; an empty answer takes the default. hirgen

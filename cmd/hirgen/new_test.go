@@ -45,7 +45,8 @@ func TestNewWritesASpecThatChecks(t *testing.T) {
 	}
 }
 
-// TestNewAsks: for an answer that does not fit, new prints the reason and asks again. It keeps the earlier answers.
+// TestNewAsks checks that for an answer that does not fit, new prints the reason and asks again. It keeps the
+// earlier answers.
 func TestNewAsks(t *testing.T) {
 	for _, c := range []struct {
 		answers string
@@ -89,7 +90,8 @@ func TestNewAsks(t *testing.T) {
 	}
 }
 
-// TestNewLayersAreProved: the spec of every layer passes check and verify, and can be lowered to calls.
+// TestNewLayersAreProved checks that the spec of every layer passes check and verify, and can be lowered to
+// calls.
 func TestNewLayersAreProved(t *testing.T) {
 	for _, layer := range api.Layers {
 		path := filepath.Join(t.TempDir(), layer+".yaml")

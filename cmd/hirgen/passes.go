@@ -64,7 +64,7 @@ func (f *specFlags) loweringOptions(w io.Writer) (lowering.Options, error) {
 	return options, nil
 }
 
-// dump prints the program after a pass.
+// dump prints the program after a pass, or that the pass did not change it.
 func dump(w io.Writer, pass, text string, changed bool) {
 	if !changed {
 		fmt.Fprintf(w, "# after %s: unchanged\n\n", pass)

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/bench"
 )
 
-// progress shows the current step: on a terminal a bar with the remaining time, elsewhere a line for each step that
-// begins. all is 0 if the number of steps is not known.
+// progress returns a function that shows the current step: on a terminal a bar with the remaining time, elsewhere a
+// line for each step that begins. Its argument all is 0 if the number of steps is not known.
 func progress(w io.Writer) bench.Progress {
 	if file, ok := w.(io.Reader); ok && isTerminal(file) {
 		begin := time.Now()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestReadmeExample: check prints the lines that the README shows for its spec.
+// TestReadmeExample checks that check prints the lines that the README shows for its spec.
 func TestReadmeExample(t *testing.T) {
 	readme := read(t, "../../README.md")
 	t.Chdir(t.TempDir())
@@ -23,7 +23,7 @@ func TestReadmeExample(t *testing.T) {
 	}
 }
 
-// TestGettingStartedShowsWhatIsThere: the page quotes the current spec, host program and source.
+// TestGettingStartedShowsWhatIsThere checks that the page quotes the current spec, host program and source.
 func TestGettingStartedShowsWhatIsThere(t *testing.T) {
 	page := read(t, gettingStarted)
 	_, pipeline, _ := strings.Cut(page, "## Read a pipeline")
@@ -120,7 +120,7 @@ func TestCookbook(t *testing.T) {
 	}
 }
 
-// TestGettingStartedShowsAFinding: verify prints the finding that the page shows for a wrong event.
+// TestGettingStartedShowsAFinding checks that verify prints the finding that the page shows for a wrong event.
 func TestGettingStartedShowsAFinding(t *testing.T) {
 	_, printed, _ := hirgen(t, "", "lower", agMatmul, "--calls")
 	broken := strings.Replace(printed, "StreamWait(event allgather_A_done_, index s, on compute)",

@@ -77,7 +77,8 @@ func TestPipedSpecsAreNamedByTheirName(t *testing.T) {
 	}
 }
 
-// TestSpecsWithABackslashAreRefused: emit refuses file names of specs that an emitted folder cannot have.
+// TestSpecsWithABackslashAreRefused checks that emit refuses file names of specs that an emitted folder cannot
+// have.
 func TestSpecsWithABackslashAreRefused(t *testing.T) {
 	for _, name := range []string{`back\`, `a\b.yaml`, "\xff.yaml"} {
 		exit, _, stderr := hirgen(t, "", "emit", file(t, name, read(t, agMatmul)), "-o", filepath.Join(t.TempDir(), "out"), "--no-verify")
@@ -87,7 +88,7 @@ func TestSpecsWithABackslashAreRefused(t *testing.T) {
 	}
 }
 
-// TestGitKeepsTheBytes: git with core.autocrlf does not change the files of an emitted folder.
+// TestGitKeepsTheBytes checks that git with core.autocrlf does not change the files of an emitted folder.
 func TestGitKeepsTheBytes(t *testing.T) {
 	dir := t.TempDir()
 	line := []string{"emit", agMatmul, "-o", filepath.Join(dir, "out"), "--no-verify"}

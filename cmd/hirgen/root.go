@@ -55,7 +55,7 @@ func execute(ctx context.Context, args []string, s streams) (exit int) {
 	return exit
 }
 
-// newRoot wires the command line: one function, and one file, per command.
+// newRoot returns the command line. Each command has its own function.
 func newRoot() *cobra.Command {
 	var showVersion bool
 	root := &cobra.Command{

@@ -31,8 +31,8 @@ func TestRunLaunchesAnyCommand(t *testing.T) {
 	}
 }
 
-// TestRanksAreThoseOfTheFolder: the number of ranks comes from -n, the manifest or the spec of the folder, in this
-// order.
+// TestRanksAreThoseOfTheFolder checks that the number of ranks comes from -n, the manifest or the spec of the
+// folder, in this order.
 func TestRanksAreThoseOfTheFolder(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	if exit, _, stderr := hirgen(t, "", "emit", agMatmul, "-o", out, "-p", "D=2", "--no-verify"); exit != exitOK {

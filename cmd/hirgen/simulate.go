@@ -146,7 +146,7 @@ func (f *simulateFlags) options(cmd *cobra.Command, path string) (o simulate.Opt
 	if o.Lowering, err = f.loweringOptions(cmd.ErrOrStderr()); err != nil {
 		return o, err
 	}
-	o.Lowering.Verify = false // each takes as long as the lowering
+	o.Lowering.Verify = false // verifying takes as long as lowering
 	if o.Machine = o.Lowering.Machine; o.Machine == nil {
 		o.Machine, err = loadMachine(f.machine)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/simulate"
 )
 
-// TestSimulateRefuses: simulate refuses wrong command lines, and specs that it cannot load or lower.
+// TestSimulateRefuses checks that simulate refuses wrong command lines, and specs that it cannot load or lower.
 func TestSimulateRefuses(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -36,7 +36,8 @@ func TestSimulateRefuses(t *testing.T) {
 	}
 }
 
-// TestSimulate: a user's machine file with nodes, a table or JSON, a page, and the trace of one rank of each class.
+// TestSimulate runs simulate with a user's machine file with nodes. It checks the table and the JSON, a page, and
+// the trace of one rank of each class.
 func TestSimulate(t *testing.T) {
 	own := file(t, "own.json", `{"like": "h200", "name": "mine", "nodes": {"ranks": 4, "latency_us": 3, "gbps": [[1, 25]]}}`)
 	folder := t.TempDir()
@@ -80,7 +81,7 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-// TestSimulatePageShowsItsOutput: docs/simulate.md has the table of its example.
+// TestSimulatePageShowsItsOutput checks that docs/simulate.md has the table of its example.
 func TestSimulatePageShowsItsOutput(t *testing.T) {
 	blocks := strings.Split(read(t, "../../docs/simulate.md"), "```")
 	spec := file(t, "fsdp.yaml", strings.TrimPrefix(blocks[1], "yaml"))
@@ -90,7 +91,7 @@ func TestSimulatePageShowsItsOutput(t *testing.T) {
 	}
 }
 
-// TestSimulateHelpShowsItsOutput: the help has the table that its first example prints.
+// TestSimulateHelpShowsItsOutput checks that the help has the table that its first example prints.
 func TestSimulateHelpShowsItsOutput(t *testing.T) {
 	cmd := newSimulate()
 	first, _, _ := strings.Cut(cmd.Example, "\n")

@@ -175,7 +175,7 @@ func (f *specFlags) lowered(cmd *cobra.Command, path string) (*hostir.Program, *
 // source is a spec as it was read.
 type source struct {
 	path     string // as the user typed it
-	name     string // in diagnostics and emitted programs
+	name     string // its name in diagnostics and emitted programs
 	text     []byte
 	pipeline *model.Pipeline // set by lower
 	lowering lowering.Options
@@ -191,7 +191,7 @@ func (s *source) calls(program *hostir.Program) (*calls.Described, error) {
 }
 
 // locate replaces the base name of the spec in diagnostics by the path that the user typed. Positions have only base
-// names, so that output does not depend on folders. Other errors stay unchanged.
+// names, so that output does not depend on folders. Errors without diagnostics stay unchanged.
 func (s *source) locate(err error) error {
 	found, ok := diag.Diagnostics(err)
 	if !ok {

@@ -76,10 +76,10 @@ type table[Row any] struct {
 	rows                            func() []Row
 	name                            func(Row) string
 	describe                        func(io.Writer, []Row) error
-	hint                            func(name string) string // what was probably meant, or nothing
+	hint                            func(name string) string // suggests a name for an unknown one; empty: no suggestion
 }
 
-// tableCommand lists the rows with the names that are given, or all.
+// tableCommand returns a command that lists the rows with the given names, or all rows.
 func tableCommand[Row any](t table[Row]) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{

@@ -73,7 +73,8 @@ func TestSchemaIsThePublishedOne(t *testing.T) {
 	}
 }
 
-// TestManWritesAPageOfEveryCommand also checks that the page of schedule has its summary.
+// TestManWritesAPageOfEveryCommand checks that man writes a page for every command, and that the
+// page of schedule has its summary.
 func TestManWritesAPageOfEveryCommand(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "man")
 	if exit, _, stderr := hirgen(t, "", "man", folder); exit != exitOK {

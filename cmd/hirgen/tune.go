@@ -162,7 +162,8 @@ func printRace(w io.Writer, tuned *bench.Tuned) {
 	}
 }
 
-// compareAgain returns a line for each size, with the speedup of the winner over auto.
+// compareAgain returns a line for each size, with the speedup of the winner over auto. The row of
+// auto precedes the winner's.
 func compareAgain(result *bench.Result) []string {
 	var lines []string
 	var base bench.Row

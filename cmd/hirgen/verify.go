@@ -55,7 +55,7 @@ several files the most serious one counts.`,
 				if len(args) > 1 {
 					found.heading = path + ":\n"
 				}
-				own := flags // -n is a parameter of another name in each spec
+				own := flags // -n sets a parameter whose name differs from spec to spec
 				own.params = slices.Clone(flags.params)
 				return own.verify(cmd, path, ranks, found)
 			})

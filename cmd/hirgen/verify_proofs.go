@@ -9,7 +9,8 @@ import (
 	"github.com/hirgen/hirgen/prove/values"
 )
 
-// proofs prints the proofs of a command: text as soon as a program is proved, JSON when all are.
+// proofs prints the proofs of a command: text as soon as the programs of a file are checked, JSON
+// when all files are.
 type proofs struct {
 	out     io.Writer
 	asJSON  bool
@@ -17,7 +18,8 @@ type proofs struct {
 	reports []*prove.Report
 }
 
-// prove proves programs, one after the other, and fails with exit code 8 unless all are proved.
+// prove proves programs, one after the other, and prints the reports as text unless asJSON is set.
+// Its error has exit code 8 unless all are proved.
 func (p *proofs) prove(programs []*calls.Program, load values.Load) error {
 	proved := true
 	var reports []*prove.Report
@@ -44,7 +46,7 @@ func (p *proofs) prove(programs []*calls.Program, load values.Load) error {
 	return nil
 }
 
-// end prints the proofs as JSON, if there are any.
+// end prints the proofs as JSON if asJSON is set and there are any.
 func (p *proofs) end() error {
 	if !p.asJSON || len(p.reports) == 0 {
 		return nil

@@ -52,7 +52,7 @@ func programVersion() string {
 }
 
 // number returns the version of -ldflags, or of the module for "go install", or else release. It ignores the version
-// that Go gives a checkout, because the line already has the commit.
+// that Go gives a checkout, because origin already has the commit.
 func number(info *debug.BuildInfo) string {
 	if version == "" && fromModule(info) {
 		return strings.TrimPrefix(info.Main.Version, "v")

@@ -32,7 +32,7 @@ func TestOriginIsTheBestThatIsKnown(t *testing.T) {
 	checkout := settings("vcs.revision", "abc", "vcs.time", "2026-11-23T04:00:00Z", "vcs.modified", "true")
 	for _, c := range []struct {
 		info *debug.BuildInfo
-		set  string // by -ldflags
+		set  string // the commit set by -ldflags
 		want string
 	}{
 		{nil, "", "commit unknown"},
@@ -72,8 +72,8 @@ func TestNumberIsThatOfTheModule(t *testing.T) {
 	version = ""
 }
 
-// The pages state the versions that hirgen prints. The first entry of the changelog has the version of the program, and
-// its first line those of specs and of the C ABI.
+// TestPagesStateTheVersions checks that the pages state the versions that hirgen prints. The first entry of the
+// changelog has the version of the program, and its first line those of specs and of the C ABI.
 func TestPagesStateTheVersions(t *testing.T) {
 	_, printed, _ := hirgen(t, "", "version")
 	lines := strings.Split(printed, "\n")

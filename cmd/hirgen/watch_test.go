@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// printed is an output that a test reads while a command writes it.
+// printed holds the output of a command that a test reads while the command writes it.
 type printed struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
@@ -41,7 +41,8 @@ func (p *printed) await(t *testing.T, want string) {
 	t.Fatalf("no check ended that prints %q", want)
 }
 
-// A spec is checked when it changes, also after a mistake, until the command is interrupted.
+// TestCheckWatches checks that a spec is checked when it changes, also after a mistake, until the
+// command is interrupted.
 func TestCheckWatches(t *testing.T) {
 	const spec = "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\n"
 	path := file(t, "spec.yaml", spec)

@@ -74,7 +74,7 @@ def write_harness(solutions: list, folder: Path) -> None:
 
 
 def build(solutions: list, ranks: int) -> dict[int, str]:
-    """Builds the programs, and returns the failures."""
+    """Builds the programs, and returns the failures by number of the problem."""
     begin, failures = time.monotonic(), {}
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
         building = {pool.submit(solution.program, ranks): solution for solution in solutions}
@@ -86,7 +86,8 @@ def build(solutions: list, ranks: int) -> dict[int, str]:
 
 
 def run(numbers: list[int], rows: Path, args) -> None:
-    """Runs the ranks. After a crash it goes on with the problem after the one that crashed."""
+    """Runs the ranks. If they crash in a problem, records the failure and starts them again for the next problem. If a problem only failed
+    to be captured in a graph, its row is complete and the ranks start again after it."""
     deadline = time.time() + 60 * args.minutes
     while numbers:
         before = lines(rows)
@@ -116,7 +117,7 @@ def latest(rows: Path) -> dict[int, dict]:
 
 
 def page(rows: dict[int, dict]) -> str:
-    """A table of all problems. A problem without a spec has the reason."""
+    """A Markdown table of all problems of problems.tsv. Times of the reference are multiples of hirgen's."""
     lines = [
         "| problem | solved | hirgen, ms | reference | in a graph: hirgen, ms | reference | compiled | spec |",
         "|---|---|---|---|---|---|---|---|",

@@ -13,9 +13,9 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-ATOL = RTOL = 1e-2  # the benchmark's
-WARM_UP, TIMED = 500, 100  # calls, the benchmark's
-SIDE = 1024  # rows and columns, the benchmark's
+ATOL = RTOL = 1e-2  # tolerances of the benchmark
+WARM_UP, TIMED = 500, 100  # numbers of calls in the benchmark
+SIDE = 1024  # rows and columns in the benchmark
 IN_GRAPH = 5  # calls in a CUDA graph
 
 
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def merged(rows: list[dict]) -> dict:
-    """The row of all ranks: the slowest rank's times, and the first failure."""
+    """The row of all ranks: the slowest rank's times, and for other keys the value of the first rank that has the key."""
     row = dict(rows[0])
     for other in rows[1:]:
         for key, value in other.items():
@@ -115,7 +115,8 @@ class Problem:
             return Path(save_tensor(result, folder, 0)).read_bytes()
 
     def times(self, compiled: bool) -> dict[str, float]:
-        """Milliseconds of a call."""
+        """Milliseconds of a call of the reference and of hirgen, and of both in CUDA graphs. A failed capture gives its reason
+        instead."""
         times = {"reference_ms": self.timed(self.reference.solution), "hirgen_ms": self.timed(self.solution)}
         forms = {"graph": self.reference.solution, "hirgen_graph": self.solution}
         if compiled:
@@ -129,7 +130,7 @@ class Problem:
         return times
 
     def timed(self, call) -> float:
-        """By the benchmark's own function."""
+        """Milliseconds of a call, measured by the benchmark's function."""
         from scripts.worker import _perf_run_fn_and_first_tensor
         from utils.performance import measure_solution_performance
 
@@ -138,7 +139,7 @@ class Problem:
         return measure_solution_performance(run, tensor, WARM_UP, TIMED)["wall_time_ms"]
 
     def graph(self, call) -> float:
-        """Of a CUDA graph of several calls."""
+        """Milliseconds of a call in a CUDA graph of IN_GRAPH calls."""
         arguments = self.arguments(0)
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())

@@ -17,7 +17,7 @@ const module = "github.com/hirgen/hirgen/"
 // lists is what any folder may use: it extends the package slices.
 const lists = "internal/base/lists"
 
-// transports has rows that the stages read.
+// transports is the package with the table of transports, which several stages read.
 const transports = "model/transports"
 
 // mayImport lists the folders that each folder may import. "folder/*" stands for the packages in a folder. A folder
@@ -136,7 +136,7 @@ var mayImport = map[string][]string{
 	"emit/gopkg/element":  {},
 	"emit/gopkg/_package": {},
 
-	// The one call of the library: what cmd/hirgen emit does, in Go.
+	// The package at the root: it does what hirgen emit does, as a Go function.
 	".": {"model", "model/schema", "lowering", "calls", "prove", "emit"},
 
 	"cmd/hirgen": {"model", "model/names", "model/grad", "model/schema", "model/domain", "model/schedule", "lowering", "lowering/schedules",
@@ -156,9 +156,9 @@ var onlyIn = map[string][]string{
 	"github.com/google/go-cmp/":              {"*_test.go", "lowering/lowertest/*.go"},
 }
 
-// file is a Go file of the module with what it imports.
+// file is a Go file of the module with its imports.
 type file struct {
-	path    string // from the root of the module, with slashes
+	path    string // path from the root of the module, with slashes
 	imports []string
 }
 
@@ -197,7 +197,7 @@ func TestShapingPackagesStayInOnePlace(t *testing.T) {
 	}
 }
 
-// TestRulesCatch shows that the rules can fail.
+// TestRulesCatch checks that the rules forbid imports against the flow.
 func TestRulesCatch(t *testing.T) {
 	if permits(mayImport["emit"], "model") || permits(mayImport["emit"], "lowering/hostir") ||
 		permits(mayImport["emit"], "lowering/fromhost") || permits(mayImport["model"], "lowering/hostir") {
@@ -283,7 +283,7 @@ func parseModule(t *testing.T) []file {
 	return files
 }
 
-// skipped folders hold no source of the module: tools, builds, and data.
+// skipped reports whether a folder holds no source of the module: tools, builds, or data.
 func skipped(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "testdata" || name == "build" || name == "bin" || name == "out" || name == "generated"
 }

@@ -1,5 +1,3 @@
-// Package archtest tests which packages may import which. It has tests only.
-//
 // hirgen works in one direction, from the model to the host IR to the emitted folder. The imports follow: a package
-// knows earlier stages through a given vocabulary, and never imports a later one.
+// imports only those packages of earlier stages that its entry in mayImport lists, and never a later stage.
 package archtest

@@ -44,8 +44,8 @@ func TestCallsFromC(t *testing.T) {
 	}
 }
 
-// TestCapturedCalls: a client captures calls into its own graphs and launches these between other calls, before and after memory is
-// shared with the other ranks.
+// TestCapturedCalls checks a client that captures calls into its own graphs, and launches the graphs between other calls. It
+// captures before and after the first call, in which ranks share memory.
 func TestCapturedCalls(t *testing.T) {
 	for _, via := range []string{"nccl", "ipc-get", "ipc-put"} {
 		program := exchanges.make(t, pointToPoint(t, "ag_matmul_p2p", via, "graph: true"), small("ag_matmul_p2p", 2))
@@ -63,7 +63,7 @@ func TestCapturedCalls(t *testing.T) {
 	}
 }
 
-// TestTransportFromC: a library with several transports reports the one that it uses.
+// TestTransportFromC checks that a library with several transports reports the one that it uses.
 func TestTransportFromC(t *testing.T) {
 	spec := pointToPoint(t, "ag_matmul_p2p", "auto")
 	program := exchanges.make(t, spec, small("ag_matmul_p2p", 2))
@@ -77,8 +77,8 @@ func TestTransportFromC(t *testing.T) {
 	}
 }
 
-// TestMemoryThatIPCCannotShare: CUDA IPC shares only memory of cudaMalloc. If other ranks access tensors of the caller
-// in other memory, each call copies them, and a line on standard error says so.
+// TestMemoryThatIPCCannotShare checks that CUDA IPC shares only memory of cudaMalloc. If other ranks access tensors of
+// the caller in other memory, each call copies them, and a line on standard error says so.
 func TestMemoryThatIPCCannotShare(t *testing.T) {
 	for via, spec := range map[string]string{"auto": "ag_matmul_p2p", "ipc-put": "allgather_p2p"} { // an input, and an output
 		program := exchanges.make(t, pointToPoint(t, spec, via), small(spec, 4))

@@ -14,8 +14,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// TestCalibrateDescribesTheMachine: --calibrate writes a machine that predictions accept. On the CPU device its figures
-// mean little.
+// TestCalibrateDescribesTheMachine checks that --calibrate writes a machine that predictions accept. On the CPU device
+// its figures mean little.
 func TestCalibrateDescribesTheMachine(t *testing.T) {
 	spec, values := example(t, "../../testdata/specs/ag_matmul_p2p/spec.yaml", row(2))
 	program := examples.make(t, spec, values)
@@ -53,7 +53,7 @@ func TestCalibrateDescribesTheMachine(t *testing.T) {
 	}
 }
 
-// TestCalibrateNeedsPeers: one rank has no links to measure.
+// TestCalibrateNeedsPeers checks that --calibrate refuses to run on one rank, which has no links to measure.
 func TestCalibrateNeedsPeers(t *testing.T) {
 	spec, values := example(t, "../../testdata/specs/ag_matmul_p2p/spec.yaml", row(1))
 	program := examples.make(t, spec, values)
@@ -63,8 +63,8 @@ func TestCalibrateNeedsPeers(t *testing.T) {
 	}
 }
 
-// TestPredictionsAreTraces: the predicted calls of a rank are those that --trace shows. Event records and waits do not
-// count: a prediction has no records, and a program omits waits that others imply.
+// TestPredictionsAreTraces checks that the predicted calls of a rank are those that --trace shows. Event records and
+// waits do not count: a prediction has no records, and a program omits waits that others imply.
 func TestPredictionsAreTraces(t *testing.T) {
 	m, err := cost.LoadMachine("h200")
 	if err != nil {

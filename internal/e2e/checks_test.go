@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// TestChecksAcceptRightPrograms runs correct programs that the check once rejected: elements are not finite, or sums of
+// TestChecksAcceptRightPrograms runs correct programs that a check could reject: elements are not finite, or sums of
 // normally distributed inputs lose digits.
 func TestChecksAcceptRightPrograms(t *testing.T) {
 	files, _ := filepath.Glob("testdata/checks/*.yaml")

@@ -56,7 +56,7 @@ func combination(t *testing.T, seed uint64, spec string, values params) string {
 	for _, c := range scheduleChoices {
 		value := c.values[random.IntN(len(c.values))]
 		if c.field == "via" && slices.Contains(fields, "transport: auto") {
-			continue // it says which transport, and auto leaves that open
+			continue // via selects the transport, which transport: auto leaves open
 		}
 		if value != "" {
 			fields = append(fields, c.field+": "+value)
@@ -132,7 +132,7 @@ func TestEveryCombinationIsEmitted(t *testing.T) {
 	}
 }
 
-// TestCombinations builds and runs a few of them.
+// TestCombinations builds and runs a few combinations, or 300 in a full test.
 func TestCombinations(t *testing.T) {
 	for _, seed := range combinations() {
 		name, spec, values := combined(t, seed)
@@ -143,7 +143,7 @@ func TestCombinations(t *testing.T) {
 				mustPassInOrders(t, program, 4, 4, transport...)
 			}
 			if len(exchanges.transports()) == 1 {
-				return // it does not find out which ranks share memory
+				return // the program does not find out which ranks share memory
 			}
 			for _, ranks := range []string{"2|3", "1"} {
 				mustPassInOrders(t, onRanks(t, program, ranks, "HIRGEN_BOOT_ID=another"), 4, 2)
@@ -152,7 +152,7 @@ func TestCombinations(t *testing.T) {
 	}
 }
 
-// combinations returns the seeds to build and run: a few, one of which once did not compile, or 300 in a full test.
+// combinations returns the seeds of the combinations to build and run: a few, or 300 in a full test.
 func combinations() []uint64 {
 	if !full {
 		return []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 16, 18, 123}

@@ -16,8 +16,7 @@ import (
 // access of a kernel. Without the last two flags and fewer, that takes a third of the time of a run.
 const quick = "-O1 -D_GLIBCXX_ASSERTIONS -ftls-model=initial-exec -fno-plt"
 
-// fewer are flags of GCC: code that is instrumented for its accesses calls nothing at the beginning and the end of a
-// function.
+// fewer are flags of GCC: functions that are instrumented for their accesses do not report their beginning and end.
 const fewer = " --param tsan-instrument-func-entry-exit=0"
 
 // standardHeaders are those that emitted programs and the runtime's headers include.
@@ -31,11 +30,12 @@ var programHeaders = []string{
 	"hirgen/abi.hpp", "hirgen/ipc.hpp", "hirgen/matmul.hpp", "hirgen/mesh.hpp", "hirgen/program.hpp", "hirgen/reference.hpp",
 }
 
-// compilerFlags returns quick and, with GCC, fewer and a precompiled header, which is most of the work of compiling a
-// program. For code whose accesses are seen, as in programs, it has programHeaders too: GCC knows those of emitted folders
-// by their content. Where the precompiled header does not fit, as for main.cpp of the executable, GCC uses the
-// header itself, which is empty. Programs thus compile here even if they lack an include. Those under generated/ are
-// compiled with CUDA's headers and without this one.
+// compilerFlags returns quick and, with GCC, fewer and a precompiled header, because headers are most of the work of
+// compiling a program. A second precompiled header, for code that is instrumented as emitted programs are, also has
+// programHeaders: GCC recognizes the copies in emitted folders by their content. For flags that fit neither precompiled
+// header, as for main.cpp of the executable, GCC uses the header itself, which is empty. Programs thus compile here
+// even if they lack an include. The sources in generated/ are compiled elsewhere, with CUDA's headers and without this
+// one.
 var compilerFlags = sync.OnceValues(func() (string, error) {
 	compiler := cmp.Or(os.Getenv("CXX"), "c++")
 	version, err := exec.Command(compiler, "--version").Output()

@@ -15,9 +15,9 @@ type byteRun struct{ begin, end int64 }
 type logged struct {
 	Device   int32
 	Label    string
-	Memory   uint64 // of an allocation
+	Memory   uint64 // number of the allocation, for an entry of an allocation
 	Call     int64
-	Kind     string // of a call; empty for an allocation
+	Kind     string // kind of the call; empty for an allocation
 	Operands []loggedOperand
 }
 

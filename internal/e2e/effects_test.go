@@ -29,20 +29,22 @@ type unit struct {
 type comparison struct {
 	program *unroll.Program
 	log     *accessLog
-	nodes   []int               // of ranks; nil: one for all
-	owner   map[uint64]memoryOf // of logged memories
+	nodes   []int               // node of each rank; nil: one for all
+	owner   map[uint64]memoryOf // owner of each logged memory
 	bases   []int64             // by call: where arguments begin in their allocations
 	units   int
 }
 
-// memoryOf is a memory of a rank: an argument, a buffer, or the workspaces (-1).
+// memoryOf is a memory of a rank: the number of an argument or a buffer, or -1 for the workspaces.
 type memoryOf struct{ rank, number int32 }
 
 // bases has the offsets of arguments in their allocations, in bytes, for each logged call of a run with the arguments
-// brief. The key is the number of logged calls: a graph is captured once for each offset.
+// brief. The key is the number of logged calls, which is smaller with a graph, because a graph is captured once for
+// each offset.
 var bases = map[int][]int64{5: {leastAligned, leastAligned, 0, 0, 0}, 2: {leastAligned, 0}}
 
-// leastAligned is HIRGEN_ALIGNMENT: checked calls begin arguments that many bytes after the start of an allocation.
+// leastAligned is HIRGEN_ALIGNMENT, in bytes: some checked calls begin arguments that far after the start of an
+// allocation.
 const leastAligned = 16
 
 // comparesLog compares the accesses that the calls of a program declare with the log of a run: both must read and write

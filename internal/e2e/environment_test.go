@@ -11,7 +11,8 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// start runs the program directly, without the launcher, with these variables alone.
+// start runs the program directly, without the launcher, with only these variables and PATH. Every
+// wait ends after 3 s.
 func start(t *testing.T, program string, env ...string) (exit int, stderr string) {
 	t.Helper()
 	return startWithin(t, 3, program, env...)
@@ -33,7 +34,7 @@ func TestLaunchVariablesAreRequiredAndConsistent(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		env  []string
-		want []string // in the message
+		want []string // texts in the message
 	}{
 		{"none", nil, []string{"hirgen run", "torchrun"}},
 		{"half a family", []string{"RANK=0"}, []string{"WORLD_SIZE"}},
@@ -63,7 +64,7 @@ func TestWrongNumberOfRanks(t *testing.T) {
 	}
 }
 
-// TestMissingRankIsNamed starts one rank of two: the other never comes.
+// TestMissingRankIsNamed starts only one rank of two. Its error names the other rank.
 func TestMissingRankIsNamed(t *testing.T) {
 	program := shared.make(t, agMatmul(plain), params{"D": 2})
 	port, release, err := launch.ReservePort()

@@ -15,7 +15,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// exampleSize has the size in tests of each parameter that an example spec may have next to D.
+// exampleSize has the sizes that tests give to the parameters of example specs, other than D.
 var exampleSize = params{
 	"S": 4, "M": 128, "N": 48, "K": 32, // products
 	"B": 2, "L": 8, "H": 16, "G": 8, "C": 4, // attention
@@ -111,7 +111,7 @@ func TestExampleSpecs(t *testing.T) {
 	if err != nil || len(specs) == 0 {
 		t.Fatalf("no specs: %v", err)
 	}
-	var compared sync.Map // by example
+	var compared sync.Map // examples that were compared, by name
 	t.Cleanup(func() { mustShowMistakesInTables(t, &compared) })
 	for n, path := range specs {
 		for i, at := range placesOf(n) {

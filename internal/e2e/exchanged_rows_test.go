@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestExchangedRows runs programs whose ranks send each other rows in one kernel. Sums add them there: before a norm of rows, before an
-// operation on elements, and alone; of an input and of a product; for all ranks or for one. Other kernels only move them. It runs calls
-// one after the other on two to four ranks, in many orders.
+// TestExchangedRows runs programs whose ranks send each other rows in one kernel. For sums, the kernel also adds the
+// rows: before a norm of rows, before an operation on elements, and alone; of an input and of a GEMM's result; for all
+// ranks or for one. Calls run one after the other on two to four ranks, in many orders.
 func TestExchangedRows(t *testing.T) {
 	product := []string{"A: [DIDx, M, K/D]", "W: [DIDx, K/D, N]", "P = matmul(A, W)"}
 	input := []string{"P: [DIDx, M, N]"}

@@ -16,7 +16,7 @@ import (
 func (f folder) makeGo(t *testing.T, spec string, values params) string {
 	t.Helper()
 	f.emitWith(t, spec, values, emit.Packages{Go: true})
-	return f.buildIn(t, "cpu") // where the package looks for the library
+	return f.buildIn(t, "cpu") // builds where the package looks for the library
 }
 
 // goClient compiles a command of testdata/go in its own module, which requires the module of the folder.

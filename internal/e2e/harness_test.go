@@ -112,11 +112,11 @@ func (f folder) emitWith(t *testing.T, spec string, values params, packages emit
 	return pipeline
 }
 
-// first is held while a runtime is compiled that others wait for.
+// first is held while the first runtime is compiled. Other builds wait for it.
 var first sync.Mutex
 
-// build builds the emitted program and returns its path. The sources are compiled together, because most of the time goes
-// into the headers that they share. Those under generated/ are not built so.
+// build builds the emitted program and returns its path. The sources are compiled together, because most of the time
+// goes into the headers that they share. scripts/build-generated.sh compiles the sources in generated/ one by one.
 func (f folder) build(t *testing.T) string {
 	t.Helper()
 	unity, _ := filepath.Abs("testdata/unity.cmake")

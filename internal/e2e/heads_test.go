@@ -73,7 +73,7 @@ func TestHeadsOverRanksAreTheUnsplitHeads(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			inputs := eval.Fill(p, 5+1) // those of the second call
+			inputs := eval.Fill(p, 5+1) // the inputs of the second call
 			for _, in := range whole.Inputs {
 				inputs[in.Name] = &eval.Array{Shape: domain.Shape(in.Axes), Data: inputs[in.Name].Data}
 			}

@@ -44,7 +44,8 @@ func TestLaunchersForReal(t *testing.T) {
 	own := []string{"--iters", "2", "--timeout", "20", "--require-secret"}
 	t.Run("Open MPI", func(t *testing.T) {
 		needs(t, "mpirun")
-		// Its own key is the secret. The variables let root start it, and two ranks share a core.
+		// Open MPI's own key is the secret. The variables let root start ranks, and let two ranks
+		// share a core.
 		root := []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1"}
 		launched(t, root, "mpirun", append([]string{"-n", "2", program}, own...)...).mustPass(t)
 		if r := launched(t, root, "mpirun", append([]string{"-n", "3", program}, own...)...); r.exit == 0 ||

@@ -37,7 +37,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestLlamaBlocksInFP32 runs both blocks at three ranks in fp32, whose tolerance is narrow.
+// TestLlamaBlocksInFP32 runs llama_block and llama_block_sp on three ranks in fp32, whose tolerance is narrow.
 func TestLlamaBlocksInFP32(t *testing.T) {
 	for _, name := range []string{"llama_block", "llama_block_sp"} {
 		t.Run(name, func(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// TestMemoryIsWhatCheckSays: a program allocates as many bytes of buffers and of shared memory as hirgen check prints,
-// and at most as many of workspaces. The examples cover buffers in the memory of others, worker streams with
-// workspaces, an attention, and memory that ranks share.
+// TestMemoryIsWhatCheckSays checks that a program allocates as many bytes of buffers and of shared memory as hirgen
+// check prints, and at most as many of workspaces. The examples cover buffers in the memory of others, worker streams
+// with workspaces, an attention, and memory that ranks share.
 func TestMemoryIsWhatCheckSays(t *testing.T) {
 	examples, seen := examples.beside(t), calls.Memory{}
 	for _, name := range []string{"mlp_sp", "matmul_ar_p2p", "transformer_block_backward"} {
@@ -71,7 +71,7 @@ func memoryIn(t *testing.T, path string) memory {
 	return report.Memory
 }
 
-// TestWorkspacesAreTheRuntimes: Go and C++ have the same size of workspaces.
+// TestWorkspacesAreTheRuntimes checks that Go and C++ have the same size of workspaces.
 func TestWorkspacesAreTheRuntimes(t *testing.T) {
 	data, err := os.ReadFile("../../runtime_cpp/include/hirgen/matmul.hpp")
 	if err != nil {

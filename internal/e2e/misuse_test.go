@@ -27,8 +27,8 @@ ops:
 // others is a second folder, for programs that run together with the one in shared.
 var others = folder{"others"}
 
-// TestTwoProgramsInOneProcess: a client hands its buffers, stream and events to two programs, and to
-// two handles of one of them.
+// TestTwoProgramsInOneProcess checks that a client hands its buffers, stream and events to two
+// programs, and to two handles of one of them.
 func TestTwoProgramsInOneProcess(t *testing.T) {
 	first := shared.make(t, agMatmul(plain), params{"D": 2})
 	second := others.make(t, widen, params{"D": 2})
@@ -41,7 +41,7 @@ func TestTwoProgramsInOneProcess(t *testing.T) {
 	}
 }
 
-// TestMisuse: a wrong call of a client returns an error, and later calls are correct.
+// TestMisuse checks that a wrong call of a client returns an error, and later calls are correct.
 func TestMisuse(t *testing.T) {
 	for _, graph := range []bool{false, true} {
 		s := plain
@@ -62,7 +62,8 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// TestPeersOfMisuse: the peers of a rank whose call was refused wait no longer than the deadline.
+// TestPeersOfMisuse checks that the peers of a rank whose call was refused wait no longer than the
+// deadline.
 func TestPeersOfMisuse(t *testing.T) {
 	program := shared.make(t, agMatmul(plain), params{"D": 2})
 	caller := client(t, "misuse.c", library{shared, program, "hirgen_ag_matmul"})
@@ -77,7 +78,7 @@ func TestPeersOfMisuse(t *testing.T) {
 	}
 }
 
-// TestRanksOfDifferentFolders: every rank says how the folders differ.
+// TestRanksOfDifferentFolders checks that every rank says how the folders differ.
 func TestRanksOfDifferentFolders(t *testing.T) {
 	links := t.TempDir()
 	start := filepath.Join(links, "start")

@@ -96,7 +96,7 @@ func TestPointToPoint(t *testing.T) {
 type exchangeCase struct {
 	spec   string
 	ranks  int64
-	fields []string // of the schedule, in addition to those that all have
+	fields []string // fields of the schedule, in addition to the fields of all cases
 }
 
 // exchangeCases returns some cases, or in a full test all of them: each on 2, 4 and 8 ranks in 50 orders.
@@ -190,12 +190,12 @@ func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 		waits                 int
 		fields                []string
 	}{
-		{"ag_matmul_p2p", "ipc-get", "cuStreamWaitValue32(", 2, nil}, // for the ready flag and for the done flag
+		{"ag_matmul_p2p", "ipc-get", "cuStreamWaitValue32(", 2, nil}, // one wait for the ready flag and one for the done flag
 		{"ag_matmul_p2p", "ipc-put", "cuStreamWaitValue32(", 2, nil},
 		{"ag_matmul_p2p", "ipc-get", "launch_flag_wait(", 2, []string{"graph: true"}},
-		// the owner's
+		// the wait of the owner of the memory
 		{"ag_matmul_p2p", "ipc-get", "done_flags.submit(", 1, []string{"lead: all", "copy: fused", "signals: batched"}},
-		// before a sub-chunk is summed
+		// the wait before a sub-chunk is summed
 		{"matmul_ar_p2p", "ipc-put", "done_flags.submit(", 1, []string{"lead: all", "signals: batched", "split: 2", "interchange: true"}},
 		{"matmul_ar_p2p", "ipc-put", "done_flags.submit(", 1,
 			[]string{"lead: all", "signals: batched", "split: 2", "interchange: true", "block: D"}},

@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/prove/mutate"
 )
 
-// TestMutantsOnTheDevice: a program runs right on the CPU device, and mutants of it that the interpreter shows to be
-// wrong are wrong there, too. make verify-report ARGS="-device 40" runs more of them on the device.
+// TestMutantsOnTheDevice checks that a program runs right on the CPU device, and mutants of it that the interpreter
+// shows to be wrong are wrong there, too. make verify-report ARGS="-device 40" runs more of them on the device.
 func TestMutantsOnTheDevice(t *testing.T) {
 	subjects, err := recall.Example("../..", "ag_matmul", "")
 	if err != nil {
@@ -43,8 +43,8 @@ func TestMutantsOnTheDevice(t *testing.T) {
 	}
 }
 
-// TestTableFaultsInRuns: programs with mistakes in tables that only runs find fail on the device. Without the mistake
-// they pass.
+// TestTableFaultsInRuns checks that programs with mistakes in tables that only runs find fail on the device. Without
+// the mistake they pass.
 func TestTableFaultsInRuns(t *testing.T) {
 	flags, err := compilerFlags()
 	if err != nil {

@@ -34,13 +34,13 @@ ops:
 fill: {A: normal, B: normal, E: normal}
 `
 
-// TestSameBits runs programs with normal inputs in 20 orders. Outputs that effects.Outputs does not list as varying
-// must have the same bits in all, and the others must not. The CPU device adds the parts of NCCL's sums in an order
-// that the seed picks, so a sum of three ranks has other bits.
+// TestSameBits runs programs with normal inputs in 20 orders. Outputs must have the same bits in all orders, unless
+// effects.Outputs states why they vary; those must vary. The CPU device adds the parts of NCCL's sums in an order
+// that depends on the seed, so a sum of three ranks varies.
 func TestSameBits(t *testing.T) {
 	for _, c := range []struct {
 		name, schedule string
-		others         string // outputs that are not listed
+		others         string // outputs whose bits vary
 	}{
 		{"", "{pipeline: p2p, all: {via: ipc-put, copy: sm, fuse: exchange}}", "R"},
 		{"", "{deterministic: true}", ""},

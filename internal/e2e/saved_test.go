@@ -36,7 +36,7 @@ outputs: [dQ, dK, dV]
 	for _, in := range pipeline.Inputs {
 		args = append(args, "--dump", in.Name+"="+dumped(in.Name))
 	}
-	inputs := eval.Fill(pipeline, 5+1) // those of the second call
+	inputs := eval.Fill(pipeline, 5+1) // the inputs of the second call
 	compare := func(inputs map[string]*eval.Array) {
 		t.Helper()
 		for _, in := range pipeline.Inputs {

@@ -7,7 +7,7 @@ import (
 // schedule is the schedule of a spec.
 type schedule struct {
 	streams      int
-	waits, joins string // of the reference
+	waits, joins string // values of initial_waits and joins for the preset reference
 	graph        bool
 }
 

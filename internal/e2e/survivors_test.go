@@ -21,20 +21,21 @@ type loss struct {
 	name    string
 	fault   string // HIRGEN_FAULT of the victim; empty: it makes no more calls
 	timeout time.Duration
-	code    int // that the victim ends with
+	code    int // exit code of the victim
 }
 
-// losses lists them. Only the timeout shows that a process is stopped, or a call late.
+// losses lists the ways in which rank 1 fails. Only the timeout shows that a process is stopped, or that a call
+// is late.
 var losses = []loss{
 	{"kill", "kill:1:3:5", patience, -1},
 	{"segv", "segv:1:3:5", patience, -1},
-	{"stop", "stop:1:3:5", deadline / 2, 0}, // it is continued later, and goes on as well
+	{"stop", "stop:1:3:5", deadline / 2, 0}, // SIGCONT resumes the victim, which then ends without an error
 	{"stall", "stall:1:3:5", deadline / 2, 6},
 	{"idle", "", deadline / 2, 0},
 }
 
-// TestSurvivors: a process that asked for it survives the loss of its peer during a call. It gets the report in time
-// and continues with another handle. Clients are in C, Go and Python.
+// TestSurvivors checks that a process that asks to survive failures (on_failure) survives the loss of its peer
+// during a call. It gets the report in time and continues with another handle. Clients are in C, Go and Python.
 func TestSurvivors(t *testing.T) {
 	program := exchanges.makeGo(t, pointToPoint(t, "ag_matmul_p2p", "auto"), small("ag_matmul_p2p", 2))
 	built := library{exchanges, program, "hirgen_exchange"}

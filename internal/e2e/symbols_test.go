@@ -23,8 +23,8 @@ func exports(t *testing.T, library string) []string {
 	return symbols
 }
 
-// TestExports: a program's library exports the functions of its header and nothing else, and the CPU device exports the
-// functions of CUDA's libraries and its own for kernels.
+// TestExports checks that a program's library exports the functions of its header and nothing else, and the CPU device
+// exports the functions of CUDA's libraries and its own for kernels.
 func TestExports(t *testing.T) {
 	program := shared.make(t, agMatmul(plain), params{"D": 2})
 	folder := filepath.Dir(program)

@@ -131,7 +131,7 @@ func TestCheckpointsLoadIntoLayers(t *testing.T) {
 	}
 }
 
-// TestJSONReportIsComplete reads what --json writes.
+// TestJSONReportIsComplete reads the file that --json writes.
 func TestJSONReportIsComplete(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.json")
 	program := shared.make(t, agMatmul(plain), params{"D": 2})
@@ -156,7 +156,7 @@ func TestJSONReportIsComplete(t *testing.T) {
 	}
 }
 
-// TestUnknownOptionIsAUsageError asks for what the program does not have.
+// TestUnknownOptionIsAUsageError passes an option that the program does not have.
 func TestUnknownOptionIsAUsageError(t *testing.T) {
 	program := shared.make(t, agMatmul(plain), params{"D": 1})
 	r := run(t, launch.Options{Program: program, N: 1, Args: []string{"--itres", "3"}})

@@ -19,9 +19,9 @@ type slice struct {
 	kind        string // "gemm", "event wait", ...
 	statement   string // "allgather of A"
 	andAlso     []string
-	call, index int // of the program, from 1; of the statement's function within the call, from 0
+	call, index int // call of the program, from 1; index of the statement's function within the call, from 0
 	id          int // within the rank, in the order of issue
-	record      int // of an event wait: the id of what it waits for; -1 for none
+	record      int // for an event wait: the id of the record that it waits for; -1 for none
 	begin, end  int64
 }
 
@@ -29,11 +29,11 @@ type slice struct {
 // when its turn on the stream comes, even if the seed runs it later.
 func (s slice) couldRunWith(other slice) bool { return s.begin < other.end && other.begin < s.end }
 
-// trace is what a file of --trace holds.
+// trace is the content of a file of --trace.
 type trace struct {
 	slices []slice
-	names  map[[2]int]string // of the tracks
-	error  int64             // of the time axis, nanoseconds
+	names  map[[2]int]string // names of the tracks
+	error  int64             // error of the time axis, in nanoseconds
 	about  traceAbout
 }
 
@@ -124,7 +124,7 @@ func expected(t *testing.T, p *calls.Program, rank int64) map[string]int {
 // expecting counts the calls of a rank.
 type expecting struct {
 	*issue.Rank
-	statements map[string]string // by label
+	statements map[string]string // statements by label of their calls
 	counts     map[string]int
 }
 

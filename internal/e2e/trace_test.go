@@ -89,7 +89,7 @@ func TestTraceHasAttentions(t *testing.T) {
 	}
 }
 
-// callsOf counts what a rank did in a call of the program, as expected() does.
+// callsOf counts what a rank did in a call of the program, by the text that expected uses.
 func (tr trace) callsOf(rank, call int) map[string]int {
 	calls := map[string]int{}
 	for _, s := range tr.slices {
@@ -105,7 +105,7 @@ func (tr trace) callsOf(rank, call int) map[string]int {
 	return calls
 }
 
-// checkTracks: a stream does one thing after the other, in the order of issue, and has a name.
+// checkTracks checks that a stream does one thing after the other, in the order of issue, and has a name.
 func (tr trace) checkTracks(t *testing.T) {
 	t.Helper()
 	last := map[[2]int]slice{}
@@ -123,7 +123,8 @@ func (tr trace) checkTracks(t *testing.T) {
 	}
 }
 
-// checkWaits: every wait names a record that was issued before it, and does not end before it.
+// checkWaits checks that every wait for an event names a record that was issued before it, and does not end before that
+// record.
 func (tr trace) checkWaits(t *testing.T) {
 	t.Helper()
 	byID := map[[2]int]slice{}
@@ -144,8 +145,8 @@ func (tr trace) checkWaits(t *testing.T) {
 	}
 }
 
-// checkCollectives: no rank ends a collective before all ranks have begun it. This compares ranks, so it fails if their
-// times are not on one axis.
+// checkCollectives checks that no rank ends a collective before all ranks have begun it. This compares ranks, so it
+// fails if their times are not on one axis.
 func (tr trace) checkCollectives(t *testing.T, ranks int) {
 	t.Helper()
 	met := map[string][]slice{}
@@ -169,8 +170,8 @@ func (tr trace) checkCollectives(t *testing.T, ranks int) {
 	}
 }
 
-// checkAxis: times begin at zero and fit into the run, and no call ends before it begins. The file and the output state
-// the error of the axis and the cost of tracing.
+// checkAxis checks that times begin at zero and fit into the run, and that no call ends before it begins. The file and
+// the output have to state the error of the axis and the cost of tracing.
 func (tr trace) checkAxis(t *testing.T, r result, calls int) {
 	t.Helper()
 	first, last := tr.slices[0].begin, int64(0)
@@ -187,7 +188,7 @@ func (tr trace) checkAxis(t *testing.T, r result, calls int) {
 	if about.Calls != calls || about.Program != "example" || about.Traced <= 0 || about.Untraced <= 0 {
 		t.Errorf("the file is about %+v", about)
 	}
-	// Half of the shortest way of an event there and back: a busy computer has some that are short.
+	// The error is half of the shortest round trip of an event; even a busy computer has short round trips.
 	if about.AlignmentError < 0.5 || about.AlignmentError > 1000 {
 		t.Errorf("the clocks are aligned within %g us", about.AlignmentError)
 	}
@@ -252,7 +253,8 @@ func TestTraceAlignsClocks(t *testing.T) {
 	t.Logf("aligned within %g us", tr.about.AlignmentError)
 }
 
-// TestATraceOfAGraphIsRefused: within a graph no call can be timed by itself.
+// TestATraceOfAGraphIsRefused checks that --trace refuses a program with a CUDA graph, whose calls cannot be timed one
+// by one.
 func TestATraceOfAGraphIsRefused(t *testing.T) {
 	captured := plain
 	captured.graph = true

@@ -91,9 +91,9 @@ func takesNCCL(t *testing.T, program, message string) {
 	}
 }
 
-// TestTransportAutoOnAGrid: ranks that exchange nothing need not share memory. On two nodes with a
-// row of the grid each, CUDA IPC carries what goes along rows; with a column each it cannot. Where one
-// row is on one node and the other one is not, it carries the first.
+// TestTransportAutoOnAGrid checks that ranks that exchange nothing need not share memory. The ranks along a row of
+// the grid exchange data. If each row is on one node, the transport is CUDA IPC, and if each column is, NCCL. If
+// only one row is on one node, CUDA IPC is used within that row.
 func TestTransportAutoOnAGrid(t *testing.T) {
 	spec := pointToPoint(t, "ag_matmul_p2p", "auto")
 	program := exchanges.make(t, strings.Replace(spec, "mesh: {x: D}", "mesh: {y: 2, x: D}", 1), small("ag_matmul_p2p", 2))

@@ -93,7 +93,7 @@ func TestTwoHosts(t *testing.T) {
 	}
 }
 
-// TestSlurmOnTwoHosts has ranks that know the first host by its name in Slurm's list of nodes.
+// TestSlurmOnTwoHosts checks ranks that know the first host by its name in Slurm's list of nodes.
 func TestSlurmOnTwoHosts(t *testing.T) {
 	program := shared.make(t, agMatmul(plain), params{"D": 2})
 	hosts := twoHosts(t)

@@ -26,9 +26,10 @@ func TestGoInstall(t *testing.T) {
 	cache := strings.TrimSpace(string(output(t, root, nil, "go", "env", "GOMODCACHE")))
 	configured := strings.TrimSpace(string(output(t, root, nil, "go", "env", "GOPROXY")))
 	env := []string{
-		// What others wrote comes from where it was downloaded to already.
+		// Other modules come from the downloads in the module cache of this machine, or else from its proxy.
 		"GOPROXY=file://" + filepath.Join(dir, "proxy") + ",file://" + filepath.Join(cache, "cache", "download") + "," + configured,
-		// This machine never hears of the version that is published here.
+		// The module and the program go to folders of this test, so that the machine does not keep the version that is
+		// published here.
 		"GOMODCACHE=" + filepath.Join(dir, "modules"), "GOFLAGS=-modcacherw", "GOBIN=" + filepath.Join(dir, "bin"), "GONOSUMDB=" + hirgen,
 	}
 	output(t, dir, env, "go", "install", hirgen+"/cmd/hirgen@"+version)
@@ -47,7 +48,7 @@ func TestGoInstall(t *testing.T) {
 	}
 }
 
-// TestBuildsForMacOS compiles the program for the system where it checks, lowers and emits.
+// TestBuildsForMacOS compiles the program for macOS, where hirgen can check, lower and emit specs.
 func TestBuildsForMacOS(t *testing.T) {
 	if os.Getenv("HIRGEN_TEST_FULL") == "" {
 		t.Skip("compiles the standard library for another system; a release builds for it, too")
@@ -56,7 +57,7 @@ func TestBuildsForMacOS(t *testing.T) {
 		"./cmd/hirgen")
 }
 
-// publish writes what a module proxy serves of this module: its zip holds what the repository does.
+// publish writes the files that a module proxy serves of this module. Its zip has the files of the repository.
 func publish(t *testing.T, proxy, version string) {
 	t.Helper()
 	folder := filepath.Join(proxy, filepath.FromSlash(hirgen), "@v")
@@ -91,7 +92,7 @@ func (s source) Path() string                 { return string(s) }
 func (s source) Lstat() (os.FileInfo, error)  { return os.Lstat(filepath.Join(root, string(s))) }
 func (s source) Open() (io.ReadCloser, error) { return os.Open(filepath.Join(root, string(s))) }
 
-// files are those of the repository, with new ones that git does not ignore and without those that were removed.
+// files returns the files of the repository, with new files that git does not ignore and without removed files.
 func files(t *testing.T) []zip.File {
 	t.Helper()
 	var found []zip.File

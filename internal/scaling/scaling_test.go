@@ -54,8 +54,8 @@ func processorTime(tb testing.TB) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// cost is the processor time of lowering, verifying and emitting n operations, garbage
-// collection included; the least of a few runs.
+// cost returns the processor time of lowering, verifying and emitting n operations, garbage collection included; the
+// least of some runs.
 func (l longPipeline) cost(t *testing.T, n, runs int) time.Duration {
 	t.Helper()
 	p := l.build(t, n)
@@ -127,10 +127,10 @@ func (l longPipeline) provedAndEmitted(t *testing.T, n int) (proof, rest time.Du
 	return proof, time.Since(start) - proof
 }
 
-// TestExamplesAreEmittedAtOnce limits the processor time that hirgen takes to lower, verify and emit an example: 210 ms to
-// 270 ms at most on two cores that do nothing else, half of it for garbage. It is lowered three times, since the times with
-// and without derived placements are predicted. Those without a schedule are lowered for each that auto tries, 28, and take
-// 1.5 s.
+// TestExamplesAreEmittedAtOnce limits the processor time that hirgen takes to lower, verify and emit an example. On two
+// idle cores that is at most 210 ms to 270 ms, half of it for garbage collection. An example with a schedule is lowered
+// three times, because the times with and without derived placements are predicted. An example without one is lowered
+// for each of the 28 schedules that auto tries, and takes 1.5 s.
 func TestExamplesAreEmittedAtOnce(t *testing.T) {
 	const most, mostOfAuto = 400 * time.Millisecond, 2400 * time.Millisecond
 	files, _ := filepath.Glob("../../testdata/specs/*/spec.yaml")
@@ -160,14 +160,14 @@ func TestExamplesAreEmittedAtOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkLower lowers and verifies.
+// BenchmarkLower lowers and verifies long pipelines.
 func BenchmarkLower(b *testing.B) {
 	for b, p := range eachLength(b) {
 		inProcessorTime(b, func() { lower(b, p) })
 	}
 }
 
-// BenchmarkEmit prints every file.
+// BenchmarkEmit prints every file of long pipelines.
 func BenchmarkEmit(b *testing.B) {
 	for b, p := range eachLength(b) {
 		program := lower(b, p)
@@ -186,7 +186,7 @@ func inProcessorTime(b *testing.B, run func()) {
 	b.ReportMetric(used.Seconds()/float64(b.N), "cpu-s/op")
 }
 
-// eachLength runs a benchmark of each long pipeline.
+// eachLength runs a benchmark of each long pipeline with about 1,000, 10,000 and 100,000 operations.
 func eachLength(b *testing.B) iter.Seq2[*testing.B, *model.Pipeline] {
 	b.Helper()
 	return func(yield func(*testing.B, *model.Pipeline) bool) {

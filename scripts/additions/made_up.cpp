@@ -1,5 +1,5 @@
-// Checks the made-up function, type and collective in the runtime and in the CPU device. Exits with
-// 1 if a value is wrong.
+// Checks the made-up function, type and collective of made_up.py in the runtime and in the CPU
+// device. Exits with 1 if a value is wrong.
 #include <cstdio>
 #include <string_view>
 

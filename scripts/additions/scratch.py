@@ -22,7 +22,7 @@ class Scratch:
                 shutil.copy2(ROOT / name, self.root / name)
 
     def run(self, *command, fails=False):
-        """Both outputs of a command, which succeeds, or fails if that is expected."""
+        """Runs a command, which must succeed, or with fails must fail. Returns its stdout and stderr as one text."""
         done = subprocess.run(command, cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
                               env={**os.environ, "GOFLAGS": "-trimpath", "GOWORK": "off"})
         if (done.returncode != 0) != fails:
@@ -33,7 +33,7 @@ class Scratch:
         return (self.root / path).read_text()
 
     def changed(self):
-        """The files of production that differ from the tree's, or are new."""
+        """The production files of the copy that are new or differ from the tree."""
         listed = (p for p in self.root.rglob("*") if p.is_file() and p.relative_to(self.root).parts[0] not in {"build", "out"})
         names = (str(p.relative_to(self.root)) for p in listed)
         return {n for n in names if not NOT_PRODUCTION.search(n)
@@ -74,7 +74,7 @@ class Addition:
         return int(most[1]), re.compile("|".join(named))
 
     def mistakes(self):
-        """Files that CONTRIBUTING.md does not name, and too many of them."""
+        """Messages about touched files that CONTRIBUTING.md does not name, and about more files than it allows."""
         most, named = self.limit()
         wrong = [f"{self.section}: CONTRIBUTING.md does not name {path}" for path in sorted(self.touched) if not named.fullmatch(path)]
         if len(self.touched) > most:

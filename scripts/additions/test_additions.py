@@ -1,5 +1,5 @@
-"""Adds a made-up elementwise function, element type, collective and value of the schedule to a copy of the tree. They work, and touch
-no more files than CONTRIBUTING.md names. A made-up thing that has to be named in one more place fails here.
+"""Adds a made-up elementwise function, element type, collective and value of the schedule to a copy of the tree. Tests that they work, and
+touch no other and no more files than CONTRIBUTING.md allows.
 """
 import pathlib
 import shutil
@@ -29,7 +29,7 @@ class TestAdditions(unittest.TestCase):
         cls.tree.run("go", "build", "-o", "build/hirgen", "./cmd/hirgen")
 
     def emit(self, name, *flags, fails=False, dtype="bf16", ranks=2, tensors, op, schedule=""):
-        """The folder of the program of a spec, which hirgen has proved; or the error if there is one."""
+        """Emits a spec, which hirgen proves before. Returns the folder of the program, or with fails the output of hirgen."""
         spec = self.tree.root / f"build/{name}.yaml"
         declared = "".join(f"  {tensor}\n" for tensor in tensors)
         spec.write_text(SPEC.format(name=name, dtype=dtype, ranks=ranks, tensors=declared, op=op, schedule=schedule))

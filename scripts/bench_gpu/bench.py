@@ -92,8 +92,8 @@ def wanted(made, args):
 
 
 def expected(step, done):
-    """The expected seconds of a step. done has (step, seconds) of earlier steps, and only steps of the same kind count. The result is
-    the shortest time of a step that was at least as large, or the longest of all if every one was smaller."""
+    """The expected seconds of a step. done has (step, seconds) of earlier steps, and only steps of the same kind count. The result is the
+    shortest time of a step that was at least as large, the longest of all if every one was smaller, or 0 if there is none."""
     alike = [(one, seconds) for one, seconds in done if (one.section == "bounds") == (step.section == "bounds")]
     larger = [seconds for one, seconds in alike if one.cell.check_flops >= step.cell.check_flops]
     return min(larger) if larger else max((seconds for _, seconds in alike), default=0)

@@ -77,7 +77,7 @@ def ready(group, runtime, teams, args):
 
 
 def row_of(prepared, args):
-    """Times a layer."""
+    """Times a prepared layer and returns its row."""
     one, peers, items = prepared
     layer = one.cell
     row = one.timed(peers, items) | {"name": layer.name, "size": layer.size and vars(layer.size)}

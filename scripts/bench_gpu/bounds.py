@@ -32,12 +32,12 @@ def product(parts):
 
 
 def copies(operation):
-    """The name of the measurement of all copies to a rank, alone; for an allreduce the partial sums and then the sums."""
+    """The name of the measurement of all copies to a rank, alone. An allreduce copies the partial sums and then the sums."""
     return f"copies of {operation}"
 
 
 def beside(operation, parts):
-    """The name of the measurement of the split GEMM while these copies run."""
+    """The name of the measurement of the split GEMM while the operation's copies run. One part means the whole GEMM, without copies."""
     return product(1) if parts == 1 else f"{product(parts)} beside {copies(operation)}"
 
 

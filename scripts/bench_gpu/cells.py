@@ -21,7 +21,7 @@ OPERATIONS = ["ag_matmul", "matmul_rs", "matmul_ar"]
 
 #: Expected FLOP/s of GEMMs, bytes/s of links and of memory, and seconds of the shortest call, for estimates of the time of a call.
 PRODUCT_FLOPS, LINK_BYTES, MEMORY_BYTES, LEAST_SECONDS = 650e12, 330e9, 3e12, 20e-6
-#: The calls in a CUDA graph last for about so long, and are at most so many. Then its launch adds little to the time of a call.
+#: A CUDA graph holds as many calls as last for GRAPH_SECONDS, but at most MOST_IN_GRAPH, so that its launch adds little to a call.
 GRAPH_SECONDS, MOST_IN_GRAPH = 1e-3, 50
 ELEMENT = 2  # bytes of bf16
 
@@ -77,7 +77,7 @@ class Cell:
         return max(self.flops / PRODUCT_FLOPS, self.moved_bytes / LINK_BYTES, self.weight_bytes / MEMORY_BYTES, LEAST_SECONDS)
 
     def in_graph(self, asked=0):
-        """The calls of a CUDA graph, on both sides: as many as asked for, or without a wish as last for GRAPH_SECONDS."""
+        """The number of calls in a CUDA graph, on both sides: asked, or if asked is 0 as many as last for GRAPH_SECONDS."""
         return asked or max(1, min(MOST_IN_GRAPH, round(GRAPH_SECONDS / self.expected_seconds)))
 
     @property
@@ -95,7 +95,8 @@ class Cell:
 
     def calls(self, seconds, repeats, least, warm=0, in_graph=1):
         """(warm-up calls, calls per repeat). The warm-up lasts for warm seconds or half of seconds, whichever is longer, and all repeats
-        together last for seconds. There are at least 3 warm-up calls and least calls per repeat. Both are whole graphs."""
+        together last for seconds. There are at least 3 warm-up calls and least calls per repeat. Both are rounded up to multiples of
+        in_graph."""
         iters = max(least, math.ceil(seconds / repeats / self.expected_seconds))
         warmup = max(3, math.ceil(max(warm, seconds / 2) / self.expected_seconds))
         return tuple(in_graph * math.ceil(count / in_graph) for count in (warmup, iters))

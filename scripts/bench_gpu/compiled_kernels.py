@@ -4,7 +4,7 @@
     scripts/bench_gpu/compiled_kernels.py [WORD]    kernels with WORD in their names
 
 As in fused_kernels.cu, the unit is a device-to-device copy that reads and writes the same number of bytes: 64 MB and 512 MB, over
-buffers that rotate over at least 512 MB. A row is the median of seven rounds, each with the copy and then the kernel. A CUDA graph
+buffers that rotate over about 2 GB. A row is the median of seven rounds, each with the copy and then the kernel. A CUDA graph
 holds the calls, to exclude host time, and each of its calls has a separate result.
 """
 import math
@@ -50,7 +50,7 @@ def of_tokens():
 
 
 def of_rows(columns):
-    """The same for kernels along rows, with few small operands."""
+    """Tuples as of of_tokens, for kernels along rows, which also have small operands."""
     gamma, beta = (torch.ones(columns, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     rstd = torch.ones(256 * MB // columns, 1, device="cuda")
     return [
@@ -102,7 +102,7 @@ def time_of(graph, replays, count):
 
 
 def measure(case, megabytes):
-    """A row of the table."""
+    """Measures a case and prints its row of the table."""
     name, operands, results, function, columns = case
     elements, slices, replays = slices_of(megabytes, operands)
     half = elements * operands // 2

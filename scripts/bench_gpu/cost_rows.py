@@ -97,13 +97,13 @@ def rows_of_drawn(source, row):
 
 
 def is_one_call(schedule, row):
-    """Whether each call has a launch, as predictions assume: the calls of a CUDA graph share one."""
+    """Whether each call has its own launch, as predictions assume. The calls of a CUDA graph share a launch."""
     return str(schedule.get("graph")).lower() != "true" or row.get("calls", {}).get("in_graph", 1) == 1
 
 
 def undisturbed(item):
-    """The lower quartile of an item's times, for repeats in which the host issued the calls in time. PyTorch's host code takes as long
-    as small collectives, and is late in some repeats."""
+    """The lower quartile of an item's times, as the time of repeats that the host did not delay. PyTorch's host code takes as long as small
+    collectives, and is late in some repeats."""
     times = sorted(item.get("us", []))
     return times[len(times) // 4] if times else None
 

@@ -73,7 +73,7 @@ class Cublasmp(runs.Peers):
         super().start()
 
     def spelled(self, command):
-        """A command in the program's format: its values, separated by spaces. It has no graphs."""
+        """A command in the program's format: its values, separated by spaces, without calls_per_graph, since the program has no graphs."""
         return " ".join(str(value) for name, value in command.items() if name != "calls_per_graph")
 
     def ask(self, **command):

@@ -75,7 +75,8 @@ void fill(void* memory, size_t elements, int seed) {
   }
 }
 
-// Memory of this rank alone, and NVSHMEM memory that other ranks can access.
+// own_memory is memory of this rank alone, shared_memory is NVSHMEM memory that other ranks can
+// access.
 std::shared_ptr<void> own_memory(size_t bytes) {
   void* memory = nullptr;
   CHECK(cudaMalloc(&memory, bytes));
@@ -88,7 +89,7 @@ std::shared_ptr<void> shared_memory(size_t bytes) {
   return {memory, [](void* p) { nvshmem_free(p); }};
 }
 
-// A rank's communicator, and its handle and grids of cuBLASMp. Times calls over all ranks.
+// A rank's communicator, and its handle and grids of cuBLASMp. Times calls on the slowest rank.
 class Ranks {
  public:
   explicit Ranks(const std::string& id_file)
@@ -104,7 +105,7 @@ class Ranks {
     CHECK(cudaEventCreate(&end_));
   }
 
-  // The microseconds of a call on the slowest rank, the mean of `calls` calls.
+  // Returns the microseconds of a call on the slowest rank, the mean of `calls` calls.
   float time(const std::function<void()>& call, int calls) {
     over_ranks(0);  // a barrier
     CHECK(cudaEventRecord(begin_, stream));
@@ -122,7 +123,8 @@ class Ranks {
   cublasMpGrid_t by_rows = nullptr, by_columns = nullptr;
 
  private:
-  // NCCL's unique ID. Rank 0 writes it to a file, renamed into place so that no rank reads a part.
+  // Returns NCCL's unique ID. Rank 0 writes the ID to a file, renamed into place so that no rank
+  // reads a part.
   ncclUniqueId id(const std::string& file) const {
     ncclUniqueId made;
     if (rank == 0) {
@@ -167,7 +169,7 @@ class Problem {
     const int64_t own_rows = gathers ? m / world : m;
     rows_ = gathers ? n * world : n, columns_ = m, inner_ = gathers ? k : k * world;
     const int64_t block =
-        reduces_all_ ? m : m / world;  // of our rows on each rank of the grid
+        reduces_all_ ? m : m / world;  // number of our rows in the block of a rank of the grid
     weights_ = own_memory(kElement * k * n);
     tokens_ = shared_memory(kElement * k * own_rows);
     result_ = shared_memory(kElement * n * (operation == "matmul_rs" ? m / world : m));

@@ -30,7 +30,7 @@ def shapes(seed, count):
 
 
 def odd_shapes(seed, count, ranks):
-    """count shapes of which no extent is a multiple of 8. M is a multiple of the ranks, and with 8 ranks one of 8."""
+    """count shapes of which no extent is a multiple of 8. M is a multiple of the ranks, so with 8 ranks M is a multiple of 8."""
     source = random.Random(f"odd {seed}")
 
     def odd(name):

@@ -100,7 +100,7 @@ class Set:
 
 
 def take_runtime(path):
-    """Moves the runtime's sources of a new set to the set itself and removes the copies in its folders."""
+    """Moves the runtime's sources from the first folder of a new set to the set itself, and removes the copies in the other folders."""
     for folder in sorted(path.glob(f"*/{RUNTIME}")):
         if (path / RUNTIME).exists():
             shutil.rmtree(folder)

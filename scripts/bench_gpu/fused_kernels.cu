@@ -288,7 +288,7 @@ double median(std::vector<double> values) {
 }
 
 void measure(const Case& kernel, int64_t bytes, char* memory, int64_t size) {
-  constexpr int64_t kStep = 16384 * 16;  // whole rows, where a row has a power of two elements
+  constexpr int64_t kStep = 16384 * 16;  // a multiple of every power of two among the row lengths
   const int64_t elements = bytes / (2 * kernel.operands) / kStep * kStep;
   const int64_t slice = elements * 2;
   const auto slices = static_cast<int>(size / (slice * kernel.operands));

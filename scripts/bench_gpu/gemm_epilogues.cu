@@ -176,7 +176,7 @@ bf16* filled(int64_t elements, float deviation = 1.0F) {
   return data;
 }
 
-/// Layouts: x [m, k] and w [n, k]; x [m, k] and w [k, n]; x [k, m] and w [k, n].
+/// Layouts of x and w, in this order: [m, k] and [n, k]; [m, k] and [k, n]; [k, m] and [k, n].
 enum class Form { kLinear, kMatmul, kWeightGradient };
 
 struct Operands {
@@ -193,7 +193,7 @@ struct Shape {
   Form form = Form::kLinear;
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   int batch = 1;
-  int64_t stride_w = 0;  ///< between the batches of w; x has stride 0
+  int64_t stride_w = 0;  ///< elements between the batches of w; x has stride 0
 };
 
 template <typename T>

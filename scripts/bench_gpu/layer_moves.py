@@ -143,7 +143,7 @@ def weight_gradient(rows, grad, matrix):
 
 
 def overlapping(ranks, split):
-    """into with an overlapped backward pass: it sums the gradient of its rows while it computes the gradient of its matrix."""
+    """into with an overlapped backward pass: the sum of the rows' gradient runs during the GEMM of the matrix's gradient."""
     class Into(torch.autograd.Function):
         """gather(rows) @ matrix, or rows @ matrix."""
 
@@ -175,7 +175,8 @@ def overlapping(ranks, split):
 
 
 class OneShot(Eager):
-    """Allreduces by kernels that read symmetric memory. The next call may overwrite a buffer when the kernel ends."""
+    """Allreduces by kernels that read symmetric memory. After such a kernel ends, no rank reads the buffer, so the next call may overwrite
+    it."""
 
     def __init__(self, group):
         super().__init__(group)
@@ -212,14 +213,14 @@ def fused(group):
 
         @staticmethod
         def forward(ctx, rows, matrix):
-            """Fused."""
+            """Gathers and multiplies in one operation."""
             full, product = gathered(rows, matrix)
             ctx.save_for_backward(full, matrix)
             return product
 
         @staticmethod
         def backward(ctx, grad):
-            """Scatters the gradient of the rows, fused."""
+            """Computes the gradient of the rows, multiplied and scattered in one operation, and the gradient of the matrix."""
             full, matrix = ctx.saved_tensors
             return scattered(grad, matrix.t()), weight_gradient(full, grad, matrix)
 
@@ -228,13 +229,13 @@ def fused(group):
 
         @staticmethod
         def forward(ctx, rows, matrix):
-            """Fused."""
+            """Multiplies and scatters in one operation."""
             ctx.save_for_backward(rows, matrix)
             return scattered(rows, matrix)
 
         @staticmethod
         def backward(ctx, grad):
-            """Gathers the gradient, fused."""
+            """Gathers the gradient and multiplies it in one operation; computes the gradient of the matrix."""
             rows, matrix = ctx.saved_tensors
             full, product = gathered(grad, matrix.t())
             return product, weight_gradient(rows, full, matrix)
@@ -254,7 +255,7 @@ class Split:
 
     @classmethod
     def fused(cls, group):
-        """The same with async-TP's fused operations."""
+        """The placement with async-TP's fused operations."""
         made = cls(Eager(group))
         made.into, made.out = fused(group)
         return made

@@ -217,8 +217,8 @@ FEED_FORWARD = [
 #: The specs of the forward swiglu, which have gate and up in one matrix.
 MERGED = {("swiglu", form): f"swiglu_merged_{form}" for form in ("slices", "p2p")}
 
-#: Like FEED_FORWARD, for the blocks. "cut" is the spec in slices of ranks, which all pipelines share.
 WHOLE = {"block": "llama_block", "block_sp": "llama_block_sp"}  # example specs without slices
+#: Like FEED_FORWARD, for the blocks. "cut" is the spec in slices of ranks, which all pipelines share.
 OTHERS = [
     ("whole", "whole", {}, EAGER),
     ("whole, graph", "whole", {}, {**EAGER, **GRAPH}),

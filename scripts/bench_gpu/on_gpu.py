@@ -24,8 +24,8 @@ def symmetric(group, *shape):
 
 
 class Captured:
-    """Calls in one CUDA graph, captured by the first launch. The warm-up runs on the capture stream, where autograd requires the forward
-    pass; it compiles and allocates everything."""
+    """Calls in one CUDA graph, captured by the first launch. Before, the call runs on the capture stream, where autograd requires the
+    forward pass, to compile and allocate everything."""
 
     def __init__(self, call, calls=1):
         self.call, self.calls, self.graph, self.made = call, calls, None, None
@@ -37,8 +37,8 @@ class Captured:
         return self.made
 
     def capture(self):
-        """Captures the calls, one after the other. If that fails, PyTorch leaves its stream as the current one, and its random numbers as
-        captured ones."""
+        """Captures the calls, one after the other. A failed capture leaves its stream current and the random generator in capture; both are
+        restored."""
         caller, stream = torch.cuda.current_stream(), torch.cuda.Stream()
         stream.wait_stream(caller)
         with torch.cuda.stream(stream):
@@ -75,7 +75,7 @@ def timed(call, warmup, iters, repeats):
 
 
 def timed_by_rank(call, warmup, iters, repeats):
-    """The same for each rank: a list of all ranks' times for each repeat. A CUDA graph of several calls is launched less often."""
+    """[[microseconds of a call on each rank] of each repeat]. A CUDA graph of several calls is launched less often."""
     count = launches(call, iters)
     for _ in range(launches(call, warmup)):
         call()

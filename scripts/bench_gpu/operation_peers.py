@@ -20,8 +20,9 @@ import torch.distributed as dist
 from layer_models import EPSILON
 from on_gpu import Captured, empty, normal, symmetric
 
-# Each of these functions returns the calls of an operation's peers by name. The peers most likely to fail come last.
-# A peer allocates symmetric memory in its first call, so the others are timed even where that fails.
+# Each of the functions in OPERATIONS returns the calls of an operation's peers by name. The peers most likely to
+# fail come last. A peer allocates symmetric memory in its first call, so that a failed allocation affects no other
+# peer.
 
 
 def ag_matmul(group, m, n, k):

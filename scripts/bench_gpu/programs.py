@@ -104,7 +104,7 @@ class Program:
         self.failure = "" if code == 0 else "refused: " + first_error(output)
 
     def checked(self):
-        """The output of `hirgen check --json` for the emitted spec, as from checked."""
+        """The output of `hirgen check --json` for the emitted spec, parsed. Raises Refused."""
         return checked(self.builder.hirgen, self.spec, self.variant.options)
 
     def build(self):

@@ -126,9 +126,9 @@ class Peers:
         return {name: {"refused": refused[name]} if name in refused else {"us": []} for name in answer["peers"]}
 
     def tried(self, cell, without=(), in_graph=1):
-        """The same for a layer: compiles its peers and compares them with exact results. Peers whose name contains a text of without are
-        left out. If a peer hangs or breaks its processes, they are restarted, and the other peers are loaded and tried again, with the
-        compiled code from caches."""
+        """Loads a layer, compiles its peers and compares them with exact results. Returns their items as load does. Peers whose name
+        contains a text of without are left out. If a peer hangs or breaks its processes, they are restarted, and the other peers are loaded
+        and tried again, with the compiled code from caches."""
         names, hung = self.load(cell, in_graph), {}
         items = {}
         while left := [name for name in names if name not in items and not any(text in name for text in without)]:
@@ -144,7 +144,7 @@ class Peers:
         return items
 
     def attention(self, cell):
-        """The attention kernels that PyTorch uses for a layer, by name."""
+        """The name of the attention kernel that PyTorch chooses for a layer, or the reason of a failure."""
         try:
             return self.ask(do="attention", operation=cell.operation, **cell.sizes)["attention"]
         except Silence as silence:

@@ -143,7 +143,7 @@ def line(name, side, phase, entries):
 
 
 def us_at(us, share):
-    """A quantile."""
+    """The time below which a share of the times lie: a quantile."""
     return sorted(us)[min(len(us) - 1, int(share * len(us)))]
 
 

@@ -86,7 +86,7 @@ GRAPH_TITLES = ["in graphs, peer / hirgen", "calls a graph"]
 
 
 def graph_columns(row):
-    """The text of these columns for a row."""
+    """The text of the columns of GRAPH_TITLES for a row."""
     return [number(derived(row)["graphs"], 2), str(row.get("calls", {}).get("in_graph", "-"))]
 
 

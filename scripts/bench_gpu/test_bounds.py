@@ -154,7 +154,7 @@ class Steps(unittest.TestCase):
         self.assertEqual(bench.expected(first._replace(section="bounds"), [(second, 9)]), 0)
 
     def collect(self, seconds, **more):
-        """The result of a run with rows and bounds of two shapes, on a mock clock on which each takes this time."""
+        """The result of a run with rows and bounds of two shapes, on a mock clock on which each step takes seconds."""
         clock, result = [0.0], {"rows": [], "tiny": None, "bounds": [], "skipped": []}
 
         def measured(cell, *_):

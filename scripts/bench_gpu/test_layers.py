@@ -213,7 +213,7 @@ class Parts(unittest.TestCase):
 
 
 class Trials(unittest.TestCase):
-    """Trials of peers, one of which hangs, so that its processes are stopped."""
+    """Trials of peers. One peer hangs, so its processes are stopped."""
 
     def test_what_hangs_is_left_out_of_what_is_tried_afresh(self):
         asked, peers = [], runs.Peers.__new__(runs.Peers)

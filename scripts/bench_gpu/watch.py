@@ -13,7 +13,7 @@ import select
 import sys
 import time
 
-INSTANT_POWER = 186  # NVML_FI_DEV_POWER_INSTANT: the usual figure is a mean over a second
+INSTANT_POWER = 186  # NVML_FI_DEV_POWER_INSTANT, the power at this moment; NVML's default is a mean over a second
 
 
 class Gpus:

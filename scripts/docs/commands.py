@@ -1,4 +1,4 @@
-"""The page of commands, made of what they say about themselves when the site is built."""
+"""The page of commands, made from their --help when the site is built."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ root = Path(__file__).resolve().parents[2]
 
 
 def page():
-    """Markdown with a section for each command: what it is for, and its help as it is printed."""
+    """Markdown with a section for each command: its short description, and its help as printed."""
     top = help_of()
     sections = [f"# Commands\n\n{block(top)}"]
     for name, short in commands(top):
@@ -17,7 +17,7 @@ def page():
 
 
 def commands(top):
-    """The name and the line of each command that the help of hirgen lists, but for cobra's own."""
+    """(name, short description) of each command in the help of hirgen, except cobra's own commands."""
     listed = re.search(r"^Available Commands:\n((?:  .*\n)+)", top, re.M)
     found = re.findall(r"^  (\S+) +(.*)$", listed[1] if listed else "", re.M)
     return [(name, short) for name, short in found if name not in ("help", "completion")]

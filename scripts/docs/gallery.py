@@ -17,7 +17,7 @@ def names():
 
 
 def pages():
-    """Every page, in Markdown, and every timeline of the gallery by where it lies in the site."""
+    """{path in the site: text} of all pages, in Markdown, and all timelines, in HTML."""
     made = {"gallery/index.md": index()}
     for name in names():
         made[f"gallery/{name}.md"], made[f"gallery/timelines/{name}.html"] = page(name)
@@ -25,7 +25,7 @@ def pages():
 
 
 def hirgen(*args):
-    """What a command of hirgen prints; the build of the site ends where it fails."""
+    """The output of a command of hirgen. If the command fails, the build of the site ends."""
     return subprocess.run([root / "bin/hirgen", *args], cwd=root, check=True, capture_output=True, text=True).stdout
 
 
@@ -46,7 +46,7 @@ the host program. All of them are emitted, compiled with nvcc and checked on the
 
 
 def page(name):
-    """The page of a spec, and its timeline as a page of its own, which it has in a frame."""
+    """(page of a spec in Markdown, page of its timeline in HTML). The first shows the second in a frame."""
     spec = f"testdata/specs/{name}/spec.yaml"
     with tempfile.TemporaryDirectory() as folder:
         trace, drawn = Path(folder, f"{name}.json"), Path(folder, "page.html")
@@ -86,7 +86,7 @@ What each rank's process issues, by `hirgen lower`, without the lines that decla
 
 
 def statements(lowered):
-    """The statements of each host program of the text, without positions."""
+    """The statements of the host programs in an output of hirgen lower, without positions in the spec."""
     kept = [line for line in lowered.splitlines() if not re.match(r"(program|param|mesh|streams|choices|tensor|reference)\b", line)]
     return re.sub(r" @\d+:\d+", "", re.sub(r"\n{2,}", "\n\n", "\n".join(kept))).strip()
 
@@ -119,5 +119,5 @@ def first_sentence(paragraph):
 
 
 def escaped(paragraph):
-    """Prose of a spec, in which no letter is Markdown's."""
+    """Prose of a spec with a backslash before characters of Markdown: * _ < > [ ]."""
     return re.sub(r"([*_<>\[\]])", r"\\\1", paragraph)

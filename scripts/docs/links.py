@@ -1,4 +1,4 @@
-"""Which file of the repository a page of the site shows, and where a link in one leads."""
+"""Finds the file of the repository that a page of the site shows, and the targets of links between pages."""
 
 import posixpath
 import re
@@ -21,8 +21,8 @@ class Missing(Exception):
 
 
 def lead(markdown, page, root, web):
-    """The text of a page with every link to a file of the repository, in the folder root, leading to that file's page or,
-    where it has none, to the file below the address web."""
+    """The text of a page with new targets of links to files of the repository, which is in the folder root. A link leads to the file's page
+    or, without a page, to the file below the address web. A missing file raises Missing."""
     here = source_of(page)
 
     def led(match):
@@ -41,12 +41,12 @@ def lead(markdown, page, root, web):
 
 
 def source_of(page):
-    """The file of the repository that a page is made of."""
+    """The file of the repository from which a page is made."""
     return next((source for source, shown in outside.items() if shown == page), f"docs/{page}")
 
 
 def page_of(named, root):
-    """The page, or other file of the site, that shows a file of the repository; None where none does."""
+    """The path in the site of the page, or other file, that shows a file of the repository; None if nothing shows it."""
     if named in outside:
         return outside[named]
     if found := re.fullmatch(r"testdata/specs/(\w+)/spec\.yaml", named):

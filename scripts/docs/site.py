@@ -1,7 +1,7 @@
 """Hooks of mkdocs: pages that lie outside docs/, links that leave it, and a navigation of folders.
 
 The Markdown of the repository is written for readers of the repository: its links lead from file to file. Here each link
-is resolved to the file that it names, which has to be there, and leads to that file's page or, where it has none, to the
+is resolved to the file that it names, which must exist. The new link leads to the file's page or, without a page, to the
 file in the repository on the web.
 """
 
@@ -23,13 +23,13 @@ root = Path(__file__).resolve().parents[2]
 
 
 def on_config(config):
-    """Completes the navigation by the pages of folders, which their indexes list."""
+    """Adds the pages of folders to the navigation, as the folders' indexes list them."""
     config.nav = [expanded(entry) for entry in config.nav]
     return config
 
 
 def on_files(files, config):
-    """Adds what does not lie in docs/."""
+    """Adds the pages and the style sheet that are not files in docs/."""
     for source, page in links.outside.items():
         files.append(File.generated(config, page, abs_src_path=str(root / source)))
     files.append(File.generated(config, "site.css", abs_src_path=str(root / "scripts/docs/site.css")))
@@ -39,7 +39,8 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, config, **_):
-    """Leads links from file to file to pages, or to the repository on the web; made pages have none from file to file."""
+    """Changes links between files to links between pages, or to the repository on the web. Generated pages stay as they are, since they
+    have no links between files."""
     if page.file.generated_by and page.file.src_uri not in links.outside.values():
         return markdown
     try:
@@ -49,7 +50,7 @@ def on_page_markdown(markdown, page, config, **_):
 
 
 def expanded(entry):
-    """An entry of the navigation, and below it the pages that its index lists, by the index's headings if it has some."""
+    """An entry of the navigation, with the pages that its index lists below it, grouped by the index's headings if any."""
     if not isinstance(entry, dict):
         return entry
     (title, value), = entry.items()

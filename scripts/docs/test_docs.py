@@ -1,4 +1,4 @@
-"""Tests of what the site is made by, without mkdocs: links, the text of the gallery, timelines."""
+"""Tests of the modules that make the site, without mkdocs: links, texts of the gallery, names of commands."""
 
 import unittest
 

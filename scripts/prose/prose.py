@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Holds the prose of the repository to plain English: a file may lose hard places, and gain none.
+"""Checks the English of the repository: the number of places in a file that are hard to read must not rise.
 
     scripts/prose/prose.py                  check all files against limits.tsv
     scripts/prose/prose.py --list PATH...   print the places of some files, to reread them
     scripts/prose/prose.py --update         lower the limits to what there is now; refuses to raise one
 
-A place is a sentence of more than 32 words, or a turn of phrase of RULES. It is a suggestion to reread: the remedy is a sentence
-that says who does what, and not another word. Read are Markdown with its tables, comments, the strings of Go that are sentences,
-and the text of templates. A file that limits.tsv does not name may have 3 places per 1,000 words.
+A place is a sentence of more than 32 words, or a phrase that matches one of RULES. Read it again, and if it is unclear, write a
+sentence that states who does what. The script reads Markdown with its tables, comments, docstrings, sentences in strings of Go, and
+the text of templates. A file that is not in limits.tsv may have 3 places per 1,000 words.
 """
 import argparse
 import ast
@@ -42,7 +42,7 @@ SKIPPED = re.compile(r"(^|/)(generated|\.tools|third_party)/|^testdata/(?!specs/
 
 
 def files(paths):
-    """The files of the repository that are read, by their paths."""
+    """The paths of the repository's files to read, among the given paths."""
     listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *paths], cwd=ROOT, capture_output=True,
                             text=True, check=True).stdout.splitlines()
     return [f for f in listed if pathlib.Path(f).suffix in KINDS and not SKIPPED.search(f) and (ROOT / f).is_file()]
@@ -55,7 +55,7 @@ def texts(kind, source):
 
 
 def joined(lines):
-    """Paragraphs: neighbouring (line, text) of a list in which None separates."""
+    """(line, text) of paragraphs, from lines [(line, text)]. An empty text or None ends a paragraph."""
     run, first = [], 0
     for number, text in [*lines, (0, None)]:
         if text:
@@ -86,7 +86,7 @@ def markdown(source):
 
 
 def comments(source, mark):
-    """Comments that a mark begins, whole lines in a row as one, and those at the ends of lines."""
+    """(line, text) of comments that begin with a mark. Adjacent comment lines form one text; a comment after code is a separate text."""
     lines = []
     for number, line in enumerate(source.split("\n"), 1):
         whole = re.match(rf"\s*{mark}\s?(?!!|nolint|go:|clang-|NOLINT)(.*)", line)
@@ -139,7 +139,7 @@ def places(text):
 
 
 def read(path):
-    """(line, kind, excerpt) of the places of a file, and how many words it has."""
+    """([(line, kind, excerpt)] of the places of a file, the number of its words)."""
     found, words = [], 0
     for line, text in texts(KINDS[pathlib.Path(path).suffix], (ROOT / path).read_text()):
         words += len(text.split())

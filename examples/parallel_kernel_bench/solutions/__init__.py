@@ -12,14 +12,14 @@ import torch.distributed as dist
 ROOT = Path(__file__).resolve().parents[3]
 SPECS = Path(__file__).resolve().parent.parent / "specs"
 
-# An installed hirgen comes first; without one, this checkout is used.
+# The package of an installed hirgen comes first, then the package of this checkout.
 sys.path.append(str(ROOT / "runtime_cpp" / "python"))
 if (ROOT / "bin" / "hirgen").exists():
     os.environ.setdefault("HIRGEN", str(ROOT / "bin" / "hirgen"))
 
 import hirgen  # noqa: E402
 
-#: Of every program: the schedule is chosen by prediction. PyTorch can capture programs with graph=true into its own CUDA graphs.
+#: The schedule of every program: chosen by prediction, and with graph=true, so that PyTorch can capture calls into its own CUDA graphs.
 SCHEDULE = ("preset=auto", "graph=true")
 
 
@@ -37,7 +37,7 @@ class Solution:
         return int(self.name.split("_")[0])
 
     def program(self, ranks: int):
-        """The operator of the spec, built at first use."""
+        """The operator of the spec for a number of ranks, built at first use."""
         package = load(self.name, tuple(sorted(self.params(ranks).items())))
         return getattr(package, next(line.split()[1] for line in spec_of(self.name).read_text().splitlines() if line.startswith("name:")))
 
@@ -50,7 +50,8 @@ SOLUTIONS: dict[int, Solution] = {}
 
 
 def solves(name: str, params: Callable[[int], dict[str, int]] = lambda ranks: {"D": ranks}):
-    """Registers a function of the program and the arguments of the problem as the solution of a problem."""
+    """Returns a decorator that registers a function as the solution of a problem. The function takes the program and the arguments of the
+    problem."""
 
     def register(call: Callable) -> Solution:
         solution = Solution(name, params, call)
@@ -67,7 +68,7 @@ def spec_of(name: str) -> Path:
 
 @functools.cache
 def load(name: str, params: tuple[tuple[str, int], ...]):
-    """The package of a spec."""
+    """The package of a spec, built at the first call with these parameters."""
     return hirgen.load(spec_of(name), dict(params), schedule=SCHEDULE)
 
 

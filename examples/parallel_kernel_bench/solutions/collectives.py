@@ -26,14 +26,15 @@ def broadcast(program, tensor, src=0):
 
 @solves("4_reduce")
 def reduce(program, tensor, dst=0):
-    """The sum of the ranks' tensors on the first rank; the others return their own."""
+    """The sum of the ranks' tensors on the first rank. The other ranks return their own tensors."""
     assert dst == 0
     return program(tensor)
 
 
 @solves("5_scatter")
 def scatter(program, tensor, src=0):
-    """Each rank's part of the tensor of the first rank. The others repeat their tensor of zeros, which is as large as a part."""
+    """On each rank, its part of the tensor of the first rank. The tensor of another rank is as large as a part; it is repeated for the
+    program."""
     assert src == 0
     ranks = dist.get_world_size()
     parts = tensor if dist.get_rank() == 0 else tensor.expand(ranks, *tensor.shape).contiguous()
@@ -42,7 +43,7 @@ def scatter(program, tensor, src=0):
 
 @solves("6_gather")
 def gather(program, tensor, dst=0):
-    """The ranks' tensors one after the other on the first rank; the others return their own."""
+    """The ranks' tensors one after the other on the first rank. The other ranks return their own tensors."""
     assert dst == 0
     whole = program(tensor)
     return whole if dist.get_rank() == 0 else tensor
@@ -56,13 +57,13 @@ def reducescatter(program, tensor):
 
 @solves("8_alltoall")
 def alltoall(program, tensor):
-    """Part r of each rank's tensor, on rank r."""
+    """On rank r, part r of each rank's tensor."""
     return program(tensor)
 
 
 @solves("27_moe_all2all_primitive")
 def moe_alltoall(program, local_tensor, input_split_sizes, output_split_sizes, group=None):
-    """Equal parts of the rows of each rank, one for each rank."""
+    """On rank r, part r of the rows of each rank. All parts have the same size."""
     ranks = dist.get_world_size()
     assert set(input_split_sizes) == set(output_split_sizes) == {len(local_tensor) // ranks}
     return program(local_tensor.view(ranks, -1, local_tensor.shape[1])).view(local_tensor.shape)
@@ -76,7 +77,7 @@ def three_allreduces(program, grad_fc1_1, grad_fc1_2, grad_fc2, group=None):
 
 @solves("33_ulysses_all_to_all_tensor_primitive")
 def ulysses_alltoall(program, x, scatter_dim, gather_dim, group=None):
-    """Row blocks of each rank, one for each rank, next to each other."""
+    """On rank r, block r of the rows of each rank. The blocks are next to each other."""
     assert (scatter_dim, gather_dim) == (0, 1)
     ranks = dist.get_world_size()
     return program(x.view(ranks, -1, x.shape[1])).view(-1, ranks * x.shape[1])
@@ -90,6 +91,6 @@ def ulysses_allgather(program, x, group=None):
 
 @solves("35_ulysses_all_gather_variable_primitive")
 def ulysses_allgather_variable(program, x, gather_dim, group=None):
-    """The rows of all ranks, on every rank. A program has its sizes, so the ranks need not exchange them."""
+    """The rows of all ranks, on every rank. The program has fixed sizes, so the ranks need not exchange them."""
     assert gather_dim == 0
     return program(x)

@@ -1,4 +1,4 @@
-"""Problems of inference and of optimizers: decoding, orthogonalization."""
+"""Problems 46 and 86: decoding, and orthogonalization for an optimizer."""
 
 from . import solves
 

@@ -8,14 +8,14 @@ from .arguments import number
 
 @solves("9_layernorm_backward")
 def layer_norm_backward(program, X_hat, dY):
-    """The gradients of gamma and beta, whose rows are on all ranks."""
+    """The gradients of gamma and beta: sums over rows, which are split over the ranks."""
     return program(X_hat, dY)[:2]
 
 
 @solves("18_tp_rms_norm")
 def tp_rms_norm(program, local_hidden_states, local_weight, variance_epsilon):
-    """The RMS norm of rows whose columns are on all ranks."""
-    assert variance_epsilon == 1e-5  # as the spec
+    """The RMS norm of rows, whose columns are split over the ranks."""
+    assert variance_epsilon == 1e-5  # the value in the spec
     return program(local_hidden_states, local_weight)
 
 
@@ -28,13 +28,13 @@ def blocked_fp8_quantize(program, local_tensor, block_size):
 
 @solves("20_blocked_fp8_dequantize")
 def blocked_fp8_dequantize(program, local_y, local_s, block_size):
-    """Quantized parts and their scales from all ranks, times each other."""
+    """The tensors of all ranks, each block of 8-bit numbers times its scale."""
     return program(local_y.view(*local_s.shape, block_size), local_s).view(local_y.shape)
 
 
 @solves("21_clip_grad_norm_no_ep")
 def clip_grad_norm(program, grad_tensors, max_norm, norm_type, group):
-    """The norm of the gradients of all ranks, which are scaled down to max_norm in place."""
+    """Scales the gradients of all ranks in place, so that their norm is at most max_norm. Returns the norm before scaling."""
     assert norm_type == 2.0
     norm, *clipped = program(*grad_tensors, number(max_norm, torch.float32, grad_tensors[0].device))
     for old, new in zip(grad_tensors, clipped, strict=True):
@@ -44,7 +44,8 @@ def clip_grad_norm(program, grad_tensors, max_norm, norm_type, group):
 
 @solves("22_clip_grad_norm_ep", lambda ranks: {"D": ranks, "E": max(1, ranks // 2)})
 def clip_grad_norm_ep(program, non_ep, ep, max_norm, norm_type, ep_size, group, ep_fsdp_group, ep_group):
-    """The same of gradients of experts, which are divided by the ranks that share them, and of others."""
+    """Clips as clip_grad_norm. Gradients of experts (ep) are divided by E, the number of ranks that share the experts; other gradients
+    (non_ep) are not."""
     assert norm_type == 2.0
     norm, *clipped = program(*non_ep, *ep, number(max_norm, torch.float32, non_ep[0].device))
     for old, new in zip((*non_ep, *ep), clipped, strict=True):
@@ -68,7 +69,8 @@ def load_balancing_loss(program, gate_logits, num_experts, top_k, attention_mask
 
 @solves("25_importance_sampling_loss")
 def importance_sampling_loss(program, hidden_states, weight, labels, old_logprobs, advantages, ignore_index):
-    """The loss of a policy's gradient, what it is of each token, and metrics of the ratios of probabilities."""
+    """The loss of a policy gradient, the logarithms of probabilities and the loss of each token, and metrics of the ratios of
+    probabilities."""
     ignored = number(ignore_index, torch.int64, labels.device)
     loss, logprobs, per_token, metrics = program(hidden_states, weight, labels, old_logprobs, advantages, ignored)
     return loss.view(()), None, logprobs, per_token, metrics

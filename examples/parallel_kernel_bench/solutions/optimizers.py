@@ -8,12 +8,12 @@ from .arguments import number
 
 
 def hidden(ranks: int) -> int:
-    """Units of the hidden layer, with which the ranks divide the number of parameters."""
+    """The smallest number of hidden units, at least 512, for which the ranks divide the number of parameters."""
     return next(units for units in range(512, 1536) if (units * 256 + units + 256 * units + 256) % ranks == 0)
 
 
 def checked(step: int, lr: float, beta1: float, beta2: float, eps: float, device: torch.device) -> torch.Tensor:
-    """The number of the step, if the specs have the other numbers."""
+    """The number of the step as a tensor. The other numbers must equal the specs' numbers."""
     assert (lr, beta1, beta2, eps) == (1e-3, 0.9, 0.999, 1e-8)
     return number(step, torch.int32, device)
 
@@ -34,7 +34,7 @@ def zero1_step(program, X_local, y_local, *others):
 
 @solves("42_zero2_optimizer_shard_grad", lambda ranks: {"D": ranks, "H": hidden(ranks)})
 def zero2_step(program, X_local, y_local, *others):
-    """The same; each rank has its part of the sum of the gradients, too."""
+    """As zero1_step; in addition, each rank has only its part of the sum of the gradients."""
     *state, lr, beta1, beta2, eps, step = others
     return program(X_local, y_local, *state, checked(step, lr, beta1, beta2, eps, X_local.device))
 
@@ -55,5 +55,5 @@ def quantized_allreduce(program, flat_grad, block_size):
 @solves("45_reducescatter_fused_rmsnorm", lambda ranks: {"D": ranks, "M": 1024 // max(ranks, 4)})
 def reducescatter_rms_norm(program, rs_input_1d, gamma, eps):
     """The RMS norm of each rank's rows of the mean of the ranks' tensors."""
-    assert eps == 1e-5  # as the spec
+    assert eps == 1e-5  # the value in the spec
     return program(rs_input_1d.view(dist.get_world_size(), -1, gamma.numel()), gamma)

@@ -13,7 +13,7 @@ def fsdp_step(program, x, y, shard, _shapes, m, v, *numbers):
 
 
 def _factors(ranks: int) -> dict[str, int]:
-    """Ranks of tensor parallelism and of FSDP, as the benchmark chooses them."""
+    """The numbers of ranks for tensor parallelism (T) and FSDP (F), as the benchmark chooses them."""
     tensor = next((n for n in range(2, ranks) if ranks % n == 0 and ranks // n >= 2), 1)
     return {"T": tensor, "F": ranks // tensor}
 
@@ -25,7 +25,7 @@ def fsdp_tp(program, x, w1, w2, w3, _tensor, _fsdp):
 
 
 def _experts(program, tokens, router, bias, *layers):
-    """A layer of experts, which are split over ranks: the program takes the weights of the rank's expert."""
+    """The result of a layer of experts that are split over ranks. The program takes the weights of one MLP on each rank."""
     weights = [weight for layer in layers[:3] for weight in (layer.weight, layer.bias)]
     with torch.no_grad():
         return program(tokens, router, bias, *weights).view(tokens.shape)
@@ -44,7 +44,7 @@ def moe_wide(program, *arguments):
 
 
 def _groups(ranks: int) -> dict[str, int]:
-    """Fewer experts than ranks, as the benchmark chooses them."""
+    """Numbers of groups of ranks and of experts, and experts of a token. There are fewer experts than ranks, as in the benchmark."""
     experts = next((n for n in range(ranks // 2, 1, -1) if ranks % n == 0), 1)
     return {"G": ranks // experts, "E": experts, "K": min(2, experts)}
 
@@ -57,12 +57,12 @@ def moe_narrow(program, *arguments):
 
 @solves("52_fp8_reduce_scatter_grads")
 def fp8_reduce_scatter(program, grads, history):
-    """The mean of gradients that were rounded to 8 bits, and the history of their largest sizes."""
+    """The mean of gradients that were rounded to 8 bits, and the history of their largest magnitudes."""
     return program(grads.view(dist.get_world_size(), -1), history)
 
 
 @solves("53_fp8_allgather_params")
 def fp8_allgather(program, shard, history):
-    """Parameters that were rounded to 8 bits, of all ranks, and the history of their largest sizes."""
+    """Parameters of all ranks, which were rounded to 8 bits, and the history of their largest magnitudes."""
     full, history = program(shard, history)
     return full.view(-1), history

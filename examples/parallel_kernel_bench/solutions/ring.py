@@ -12,7 +12,7 @@ def ring_attention(program, q, k, v, _scale, _causal, _group):
 
 
 def _pairs(ranks: int, first: str, second: str) -> dict[str, int]:
-    """At most two ranks along one mesh axis, and the others along another."""
+    """The extents of two mesh axes: at most 2 along the first, and the number of ranks divided by it along the second."""
     return {first: min(2, ranks), second: ranks // min(2, ranks)}
 
 
@@ -35,7 +35,7 @@ def ring_attention_backward(program, dout, q, k, v, out, lse, *_numbers_and_grou
 
 
 def _token_ranks(ranks: int) -> dict[str, int]:
-    """Ranks that split the tokens, and others whose results are added, as the benchmark chooses them."""
+    """C ranks split the tokens and the results of T ranks are added, as the benchmark chooses them."""
     other = 2 if ranks >= 4 and ranks % 2 == 0 else 1
     return {"C": ranks // other, "T": other}
 
@@ -57,7 +57,7 @@ def gated_deltanet(program, q, k, v, gate, beta, a_log, dt_bias, _group):
 
 
 def _chunks(ranks: int) -> dict[str, int]:
-    """Tokens of a chunk, its parts and heads, as the benchmark chooses them."""
+    """The tokens of a chunk (N), of a rank in each chunk (S), and the heads (H), as the benchmark chooses them."""
     tokens, heads = (12150, 24) if ranks <= 4 else (21600, 48)
     return {"D": ranks, "N": tokens, "S": -(-tokens // ranks), "H": heads}
 

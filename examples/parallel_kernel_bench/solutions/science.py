@@ -14,13 +14,13 @@ def rfft2(program, x, *_):
 
 @solves("60_physicsnemo_distributed_irfft")
 def irfft2(program, x, *_):
-    """The inverse transform, from split rows to split columns."""
+    """The inverse Fourier transform, from split rows to split columns."""
     y = program(torch.view_as_real(x).flatten(0, 1))
     return y.view(*x.shape[:2], *y.shape[1:])
 
 
 def _sphere(ranks: int) -> dict[str, int]:
-    """Ranks of latitudes and of longitudes, as the benchmark chooses them."""
+    """The numbers of ranks along longitudes (A) and latitudes (P), as the benchmark chooses them."""
     longitudes = 1 + (ranks % 2 == 0)
     return {"A": longitudes, "P": ranks // longitudes}
 
@@ -45,7 +45,7 @@ def kalman_filter(program, h, error, weights, p, lam, _nue):
 
 
 def _exchange_params(ranks: int) -> dict[str, int]:
-    """At least 64 rows for each rank, at most 1024 in all."""
+    """R rows for each rank: 1024 rows split over the ranks, but at least 64 for each."""
     return {"D": ranks, "R": max(64, 1024 // ranks)}
 
 

@@ -40,6 +40,6 @@ def gather_rows_scatter_heads_qkv(program, qkv, seq_dim, group, unpadded_dim_siz
 
 @solves("39_ulysses_attention_e2e")
 def ulysses_attention(program, hidden_states, w_qkv, w_o, group, num_heads, causal):
-    """Attention whose rows are split over ranks before and after it, and whose heads in it."""
+    """A layer of attention. Rows are split over the ranks before and after the attention, heads within it."""
     assert not causal
     return program(hidden_states.view(-1, hidden_states.shape[2]), w_qkv, w_o).view(hidden_states.shape)

@@ -1,5 +1,5 @@
-// Package cache manages the folder in which programs of this machine share files that take long to build. These are
-// compiled runtimes, which CMake stores in runtime/, and Python packages, which hirgen.load stores in python/.
+// Package cache lists and clears the folder in which programs of this machine share files that take long to build: the
+// compiled runtimes, which CMake stores in runtime/, and the Python packages, which hirgen.load stores in python/.
 package cache
 
 import (
@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// Variable is the environment variable that names the folder. The value Off disables sharing.
+// Variable is the environment variable that names the folder. The value Off, in upper or lower case, disables sharing.
 const (
 	Variable = "HIRGEN_CACHE"
 	Off      = "off"
 )
 
-// Folder returns the path of the cache: $HIRGEN_CACHE, else hirgen in $XDG_CACHE_HOME, else ~/.cache/hirgen. If there
-// is none, why explains it.
+// Folder returns the absolute path of the cache: $HIRGEN_CACHE, else hirgen in $XDG_CACHE_HOME, else ~/.cache/hirgen. If
+// the cache is off or its path is unknown, folder is empty and why has the reason.
 func Folder() (folder, why string) {
 	switch set := os.Getenv(Variable); {
 	case strings.EqualFold(set, Off):
@@ -45,12 +45,12 @@ func Folder() (folder, why string) {
 
 // Entry is a compiled runtime or a Python package.
 type Entry struct {
-	Name string // below the folder
-	Size int64
-	Made time.Time
+	Name string    // path relative to the cache folder
+	Size int64     // bytes of all its files
+	Made time.Time // last modification
 }
 
-// Entries lists the contents of the folder, the newest first.
+// Entries lists the finished entries of a cache folder, the newest first. It leaves out lock files.
 func Entries(folder string) ([]Entry, error) {
 	var entries []Entry
 	err := each(folder, func(path string) error {
@@ -71,12 +71,12 @@ func Entries(folder string) ([]Entry, error) {
 	return entries, err
 }
 
-// Clear removes the entries and the lock files of builds. It keeps unfinished entries, which appear when their builds
-// finish. Built programs no longer need the folder.
+// Clear removes the entries and the lock files of a cache folder. It keeps packages that are being built, and files that
+// hirgen did not create. Compiled programs do not need the cache, because they contain the runtime.
 func Clear(folder string) error { return each(folder, os.RemoveAll) }
 
-// each calls do for each path that hirgen created in the folder, recognized by its name. The folder may also contain
-// files of the user.
+// each calls do for each entry and lock file of a cache folder, up to the first error. It selects them by their names,
+// because the folder may also contain files of the user.
 func each(folder string, do func(path string) error) error {
 	for _, pattern := range []string{"runtime/libhirgen_*", "python/" + strings.Repeat("[0-9a-f]", 16) + "*"} {
 		found, err := filepath.Glob(filepath.Join(escape(folder), pattern))

@@ -7,42 +7,42 @@ import (
 	"slices"
 )
 
-// A Curve is a named list of samples.
+// A Curve is a named list of samples, in any order.
 type Curve struct {
 	Name    string
 	Samples []Sample
 }
 
-// Sample has the values of the full and the dashed line at X > 0. A value of 0 means that the line has no point there.
+// Sample has the values of a curve's solid and dashed line at X > 0. A value of 0 means that the line has no point at X.
 type Sample struct{ X, Value, Dashed float64 }
 
-// either returns the value of the full line, else of the dashed line.
+// either returns the value of the solid line, or of the dashed line if the solid line has no point at X.
 func (s Sample) either() float64 { return cmp.Or(s.Value, s.Dashed) }
 
-// A Chart is curves over one field. All positions are already computed.
+// A Chart is a layout of curves over the values of one field. All positions are in pixels from the top left corner.
 type Chart struct {
 	Title, Field  string
 	Width, Height int
-	Left, Bottom  int
+	Left, Bottom  int // x of the axis of values, and y of the axis of the field
 	Curves        []curveView
-	Ticks         []tick // below
-	Times         []tick // at the left
-	Linear        bool   // the axis of values is linear, from 0
+	Ticks         []tick // labels of the field, below
+	Times         []tick // labels of the values, at the left
+	Linear        bool   // the axis of values is linear, from 0; otherwise logarithmic
 }
 
-// Right returns the right end of the lines of values.
+// Right returns the x position of the right end of the horizontal lines.
 func (c Chart) Right() int { return Width - legendWidth + 10 }
 
-// TimeAt returns the right end of the text of a value.
+// TimeAt returns the x position of the right end of the value labels.
 func (c Chart) TimeAt() int { return c.Left - 8 }
 
-// TickAt returns the baseline of the text of a tick.
+// TickAt returns the y position of the baseline of the labels in Ticks.
 func (c Chart) TickAt() int { return c.Bottom + 18 }
 
-// FieldAt returns the baseline of the name of the field.
+// FieldAt returns the y position of the baseline of the field's name.
 func (c Chart) FieldAt() int { return c.Bottom + 40 }
 
-// Middle returns the middle of the lower axis.
+// Middle returns the x position of the middle of the lower axis.
 func (c Chart) Middle() int { return (c.Left + c.Right()) / 2 }
 
 type tick struct {
@@ -50,7 +50,8 @@ type tick struct {
 	Text string
 }
 
-// curveView is a curve, its dashed line, and its place in the legend; Style picks its colour and marks.
+// curveView is the layout of a curve and of its entry in the legend. Style is the index of its colour. Path and Dashed are
+// the points of the solid and the dashed SVG polyline.
 type curveView struct {
 	Name             string
 	Style            int
@@ -59,10 +60,10 @@ type curveView struct {
 	LegendX, LegendY int
 }
 
-// LegendText returns the left end of the name of a curve.
+// LegendText returns the x position of the left end of the curve's name in the legend.
 func (c curveView) LegendText() int { return c.LegendX + 12 }
 
-// point is a sample. It is drawn hollow if it has only a dashed line.
+// point is a sample. Its circle is hollow if only the dashed line has a value.
 type point struct {
 	X, Y   float64
 	Text   string
@@ -72,17 +73,17 @@ type point struct {
 // Width is the width of all charts, in pixels.
 const Width = 900
 
-// Extents of a chart of curves, in pixels, and how many colours there are.
+// Extents of a chart in pixels, and the number of colours.
 const (
-	height      = 320
-	left        = 80
-	below       = 50
+	height      = 320 // at least: a long legend makes the chart higher
+	left        = 80  // of the axis of values
+	below       = 50  // height of the space below the lower axis
 	legendWidth = 240
 	styles      = 6
 )
 
-// Draw draws curves, in the order given. The axis of the field is logarithmic, and that of values unless it is linear;
-// text spells values.
+// Draw computes the layout of curves, whose legend keeps the given order. The axis of the field is logarithmic. The axis
+// of values is linear from 0 if linear is set, and otherwise logarithmic. text formats a value.
 func Draw(title, field string, text func(float64) string, linear bool, curves []Curve) Chart {
 	c := Chart{Title: title, Field: field, Width: Width, Height: height, Left: left, Bottom: height - below, Linear: linear}
 	var all []Sample
@@ -124,10 +125,11 @@ func Draw(title, field string, text func(float64) string, linear bool, curves []
 	return c
 }
 
-// apart returns the least distance between the centres of two adjacent texts, in pixels, so that they stay readable.
+// apart returns the least readable distance between the centres of two adjacent labels, in pixels.
 func apart(a, b string) float64 { return float64(4*(len(a)+len(b)) + 8) }
 
-// ticks returns the values of the field without those too near to the previous one.
+// ticks returns the labels of the lower axis: the values X of all samples in ascending order, without those too near to the
+// previous label.
 func ticks(all []Sample, x func(float64) float64) []tick {
 	var list []tick
 	for _, s := range slices.SortedFunc(slices.Values(all), func(a, b Sample) int { return cmp.Compare(a.X, b.X) }) {
@@ -139,7 +141,8 @@ func ticks(all []Sample, x func(float64) float64) []tick {
 	return list
 }
 
-// scale maps the logarithm of values onto a range of pixels.
+// scale returns a logarithmic map from values to pixels, which maps the least and the greatest positive result of the
+// function of to the pixels from and to. If these results are within 2 %, it widens their range.
 func scale(all []Sample, from, to float64, of func(Sample) []float64) func(float64) float64 {
 	low, high := math.Inf(1), 0.0
 	for _, s := range all {
@@ -157,13 +160,14 @@ func scale(all []Sample, from, to float64, of func(Sample) []float64) func(float
 	}
 }
 
-// round returns some round values between two, or these two if there are none.
+// round returns round values from low to high: decades if high is more than 8 times a positive low, otherwise 3 to 12
+// evenly spaced values. If no step gives that many, it returns low and high.
 func round(low, high float64) []float64 {
 	const fewest, most = 3, 6
 	if low > 0 && high > wide*low {
 		return decades(low, high)
 	}
-	// From coarse steps to fine ones, in parts of the next power of ten.
+	// Try coarse steps before fine ones. A step is the power of ten above high, divided by parts.
 	for _, parts := range []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000} {
 		step := math.Pow(10, math.Ceil(math.Log10(high))) / parts
 		var list []float64
@@ -177,10 +181,11 @@ func round(low, high float64) []float64 {
 	return []float64{low, high}
 }
 
-// wide is the ratio of the most to the least above which even steps would crowd together at the top.
+// wide is the ratio of the greatest to the least value above which evenly spaced labels would crowd at the top of a
+// logarithmic axis.
 const wide = 8
 
-// decades returns 1, 2 and 5 times powers of ten between two values, or only powers of ten if these are many.
+// decades returns 1, 2 and 5 times the powers of ten from low to high, or only the powers of ten if high > 1000 low.
 func decades(low, high float64) []float64 {
 	steps := []float64{1, 2, 5}
 	if high > 1e3*low {
@@ -197,10 +202,10 @@ func decades(low, high float64) []float64 {
 	return list
 }
 
-// mostLabel is the most characters of a label next to a bar or in a legend.
+// mostLabel is the number of characters above which Cut shortens a label.
 const mostLabel = 32
 
-// Cut shortens a label in its middle.
+// Cut replaces the middle of a label of more than 32 characters with an ellipsis.
 func Cut(label string) string {
 	runes := []rune(label)
 	if len(runes) <= mostLabel {

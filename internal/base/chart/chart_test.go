@@ -9,8 +9,8 @@ import (
 
 func spell(x float64) string { return fmt.Sprint(x) }
 
-// TestValuesBesideTheAxisDoNotTouch: narrow and wide ranges have at least two labels, and labels of wide ranges do not
-// overlap.
+// TestValuesBesideTheAxisDoNotTouch checks that the axis of values has at least two labels for each range of values, and
+// that the labels of wide ranges do not overlap.
 func TestValuesBesideTheAxisDoNotTouch(t *testing.T) {
 	const readable = 12
 	for _, high := range []float64{1.01, 1.3, 2, 5, 7.9, 8.1, 30, 400, 2e3, 1e6, 1e9} {
@@ -29,7 +29,7 @@ func TestValuesBesideTheAxisDoNotTouch(t *testing.T) {
 	}
 }
 
-// TestLinear: values begin at 0, and half of a value is half as high.
+// TestLinear checks that a linear axis begins at 0, and that the point of 0.5 is half as high as the point of 1.
 func TestLinear(t *testing.T) {
 	c := Draw("title", "ranks", spell, true,
 		[]Curve{{Name: "one", Samples: []Sample{{X: 1, Value: 0.5}, {X: 2, Value: 1}}}})
@@ -39,7 +39,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// TestTicksDoNotTouch: with many values of the field, some get labels, which do not overlap.
+// TestTicksDoNotTouch checks that of 1024 values of the field at least 8 get labels, which do not overlap.
 func TestTicksDoNotTouch(t *testing.T) {
 	var samples []Sample
 	for i := range 1024 {
@@ -56,7 +56,8 @@ func TestTicksDoNotTouch(t *testing.T) {
 	}
 }
 
-// TestPoints: a sample with only a dashed line is hollow, names are escaped, and a chart without curves has no points.
+// TestPoints checks that a sample with only a dashed value is hollow, that names are escaped, and that a chart without
+// curves has no points.
 func TestPoints(t *testing.T) {
 	draw := func(curves ...Curve) string {
 		var page bytes.Buffer

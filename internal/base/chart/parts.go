@@ -1,4 +1,4 @@
-// Package chart draws curves for pages: SVG in one HTML file that needs no other.
+// Package chart draws curves as SVG, for HTML pages that need no other file.
 package chart
 
 import (
@@ -11,8 +11,8 @@ import (
 //go:embed parts.html.tmpl
 var partsText string
 
-// Parts returns a template with the common parts of pages: "style" for a <style> element, and "chart", which prints a
-// Chart.
+// Parts returns a new template with the common parts of pages: "style" for a <style> element, "chart", which prints the
+// SVG of a Chart, and "axes", which prints a sentence on the scales of a Chart.
 func Parts(name string) *template.Template {
 	t := template.Must(template.New(name).Parse(partsText))
 	template.Must(t.New("common").Parse(style.Text))

@@ -1,15 +1,14 @@
-// Package clock has vector clocks, which record the work that has ended before other work begins. The pass overlap, the
-// order of calls and the prover each run through a program in their own way, and compare what they find with these
-// clocks.
+// Package clock has vector clocks, which record the work that has ended before other work begins. The overlap pass, the
+// ordering of calls and the prover use these clocks to compare the orders that they compute.
 package clock
 
 import "slices"
 
-// Clock counts, for each stream, how much of its work has ended. Streams have numbers, and a clock counts 0 for streams
-// beyond its length.
+// Clock counts how many pieces of work of each stream have ended. The index is the number of the stream, from 0. The
+// count of a stream beyond the length of the clock is 0.
 type Clock[N int | int32] []N
 
-// Of returns how much work of a stream has ended.
+// Of returns the count of a stream.
 func (c Clock[N]) Of(stream int) N {
 	if stream < len(c) {
 		return c[stream]
@@ -17,7 +16,7 @@ func (c Clock[N]) Of(stream int) N {
 	return 0
 }
 
-// At returns c with another count of ended work for a stream. It may reuse the memory of c.
+// At returns c with the given count for a stream. It may change c in place.
 func (c Clock[N]) At(stream int, ended N) Clock[N] {
 	for len(c) <= stream {
 		c = append(c, 0)
@@ -26,7 +25,7 @@ func (c Clock[N]) At(stream int, ended N) Clock[N] {
 	return c
 }
 
-// Covers reports whether c covers all work of another clock.
+// Covers reports whether each count of c is at least as large as the count of the other clock.
 func (c Clock[N]) Covers(other Clock[N]) bool {
 	for i, n := range other {
 		if n > 0 && c.Of(i) < n {
@@ -36,7 +35,7 @@ func (c Clock[N]) Covers(other Clock[N]) bool {
 	return true
 }
 
-// UpTo returns a clock that covers the work of both clocks. It may reuse the memory of c.
+// UpTo returns the greater count of both clocks for each stream. It may change c in place.
 func (c Clock[N]) UpTo(other Clock[N]) Clock[N] {
 	if more := len(other) - len(c); more > 0 {
 		c = append(c, make([]N, more)...)
@@ -47,10 +46,10 @@ func (c Clock[N]) UpTo(other Clock[N]) Clock[N] {
 	return c
 }
 
-// Merged is UpTo without changes to c.
+// Merged returns the result of UpTo and leaves c unchanged.
 func (c Clock[N]) Merged(other Clock[N]) Clock[N] { return slices.Clone(c).UpTo(other) }
 
-// Common returns a clock of the work that both clocks cover.
+// Common returns the smaller count of both clocks for each stream, as a new clock.
 func (c Clock[N]) Common(other Clock[N]) Clock[N] {
 	out := slices.Clone(c[:min(len(c), len(other))])
 	for i := range out {

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/clock"
 )
 
-// TestClocks compares clocks of different lengths.
+// TestClocks checks all methods on clocks of different lengths.
 func TestClocks(t *testing.T) {
 	a, b := clock.Clock[int]{1, 4}, clock.Clock[int]{2, 0, 3}
 	for _, c := range []struct{ got, want clock.Clock[int] }{

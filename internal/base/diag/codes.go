@@ -9,7 +9,7 @@ import (
 // Code is the stable name of a kind of error: "HG" and three digits. A number is never reused.
 type Code string
 
-// Reading the file.
+// Errors of reading the file.
 const (
 	Unreadable   Code = "HG001"
 	TooLarge     Code = "HG002"
@@ -23,7 +23,7 @@ const (
 	WrongVersion Code = "HG010"
 )
 
-// Names.
+// Errors in names.
 const (
 	BadName       Code = "HG020"
 	ReservedName  Code = "HG021"
@@ -32,7 +32,7 @@ const (
 	BadParam      Code = "HG024"
 )
 
-// Expressions and extents.
+// Errors in expressions and extents.
 const (
 	ExprSyntax      Code = "HG030"
 	InexactDivision Code = "HG031"
@@ -41,14 +41,14 @@ const (
 	BadExtent       Code = "HG034"
 )
 
-// Meshes.
+// Errors in meshes.
 const (
 	UnknownMesh   Code = "HG040"
 	BadMesh       Code = "HG041"
 	WorldTooLarge Code = "HG042"
 )
 
-// Axes and tensors.
+// Errors in axes and tensors.
 const (
 	AxisSyntax    Code = "HG050"
 	DeviceExtent  Code = "HG051"
@@ -61,7 +61,7 @@ const (
 	BadFill       Code = "HG058"
 )
 
-// Operations.
+// Errors in operations.
 const (
 	OpSyntax            Code = "HG060"
 	UnknownOp           Code = "HG061"
@@ -77,14 +77,14 @@ const (
 	AmbiguousSplit      Code = "HG071"
 )
 
-// The schedule.
+// Errors in the schedule.
 const (
 	BadChoice   Code = "HG080"
 	BadStreams  Code = "HG081"
 	BadSchedule Code = "HG082"
 )
 
-// Lowering and the host IR.
+// Errors of lowering, and in the host IR.
 const (
 	NotLowerable     Code = "HG100"
 	NoCommunication  Code = "HG101"
@@ -95,8 +95,8 @@ const (
 	HostIRInvalid    Code = "HG111"
 )
 
-// Explain returns the entry of docs/errors.md for a code: the title, the text and the failing example. It is empty for
-// a code that does not exist.
+// Explain returns the entry of docs/errors.md for a code as plain text: the title, the text and the failing example. The
+// code may be in lower case. The result is empty for a code that does not exist.
 func Explain(code string) string {
 	code = strings.ToUpper(strings.TrimSpace(code))
 	i := slices.IndexFunc(entries, func(e Entry) bool { return string(e.Code) == code })
@@ -110,8 +110,8 @@ func Explain(code string) string {
 type Entry struct {
 	Code    Code
 	Title   string // lower case, no final stop
-	Text    string // what it means and what to do
-	Example string // a spec or a host program that fails with it; empty if no text alone fails
+	Text    string // the meaning of the code, and what to do
+	Example string // a spec or a host program that fails with this code; empty if there is no short one
 }
 
 // String prints the entry as plain text.
@@ -126,7 +126,7 @@ func (e Entry) String() string {
 	return s
 }
 
-// Entries documents every code, in order.
+// Entries returns the entries of all codes, in ascending order.
 func Entries() []Entry { return slices.Clone(entries) }
 
 var entries = slices.Concat(fileEntries, nameEntries, exprEntries, tensorEntries, operationEntries, loweringEntries)

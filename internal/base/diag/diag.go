@@ -2,7 +2,7 @@
 // all diagnostics before any is reported.
 //
 // A message is in lower case, has no final stop, and names the user's text. It is rendered as "file:line:col: error
-// HG031: message", followed by the source line, a caret and, if there is one, a hint.
+// HG031: message", followed by the source line, a caret and, if there are any, a hint and notes.
 package diag
 
 import (
@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Pos is a position in a spec, or the call site of a builder method. The zero Pos is an unknown position and prints
-// nothing.
+// Pos is a position in a spec or in a program in text form, or the call site of a builder method. The zero Pos is an
+// unknown position and prints nothing.
 type Pos struct {
 	File string
 	Line int // 1-based; 0 when unknown
@@ -22,7 +22,7 @@ type Pos struct {
 // IsValid reports whether p points at a line.
 func (p Pos) IsValid() bool { return p.Line > 0 }
 
-// String prints p as "file:line:col", without the parts that are unknown.
+// String prints p as "file:line:col", without an unknown column, or as "file" if the line is unknown.
 func (p Pos) String() string {
 	switch {
 	case !p.IsValid():
@@ -60,7 +60,7 @@ type Note struct {
 	Message string
 }
 
-// Error makes a Diagnostic usable as an error; it prints the first line only.
+// Error prints the first line of the report: the position, the code and the message.
 func (d *Diagnostic) Error() string {
 	prefix := ""
 	if s := d.Pos.String(); s != "" {
@@ -81,13 +81,14 @@ func (l *List) Add(pos Pos, code Code, format string, args ...any) *Diagnostic {
 	return d
 }
 
-// Say sets the message.
+// Say sets the message of d and returns d. It cuts out the middle of a long message.
 func (d *Diagnostic) Say(format string, args ...any) *Diagnostic {
 	d.Message = shorten(fmt.Sprintf(format, args...))
 	return d
 }
 
-// maxMessage limits a message, in bytes, because text that it quotes from a spec may be a megabyte long.
+// maxMessage is the length in bytes above which Say shortens a message to about this length. A message may quote a
+// megabyte of a spec.
 const maxMessage = 300
 
 func shorten(message string) string {
@@ -98,16 +99,16 @@ func shorten(message string) string {
 	return strings.ToValidUTF8(head, "") + " ... " + strings.ToValidUTF8(tail, "")
 }
 
-// Append adds diagnostics that another list has collected.
+// Append adds existing diagnostics, for example from another list.
 func (l *List) Append(items ...*Diagnostic) { l.items = append(l.items, items...) }
 
 // Len returns the number of diagnostics collected so far.
 func (l *List) Len() int { return len(l.items) }
 
-// Last returns the diagnostic that was added last.
+// Last returns the diagnostic that was added last. It panics if the list is empty.
 func (l *List) Last() *Diagnostic { return l.items[len(l.items)-1] }
 
-// Items returns the diagnostics sorted by position.
+// Items returns the diagnostics sorted by position. Those of one position keep their order.
 func (l *List) Items() []*Diagnostic {
 	sorted := slices.Clone(l.items)
 	slices.SortStableFunc(sorted, func(a, b *Diagnostic) int {
@@ -131,7 +132,7 @@ func (l *List) Err() error {
 	return &Errors{Items: l.Items()}
 }
 
-// Errors is the error form of a non-empty List. Render prints it in full.
+// Errors is the error form of a non-empty List. Render prints a report of it.
 type Errors struct {
 	Items []*Diagnostic
 }

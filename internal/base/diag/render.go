@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// maxRendered bounds what one report prints: a spec with thousands of mistakes
-	// has one cause, and the first lines show it.
+	// maxRendered is the number of diagnostics that one report prints. Thousands of
+	// mistakes usually have one cause, which the first lines show.
 	maxRendered = 50
-	// maxLineRunes bounds the part of a source line that is shown around the caret.
+	// maxLineRunes is the most runes of a source line that a report shows around the caret.
 	maxLineRunes = 120
 )
 
-// Render writes errs as a report for people. Each diagnostic is its first line ("file:line:col: error HG031: message"),
-// the source line with a caret below the column, the hint and the notes. source returns the text of a file by its name
-// in positions. If it returns false, the source line is omitted.
+// Render writes a report of the first 50 diagnostics. It prints each as the first line ("file:line:col: error HG031:
+// message"), the source line with a caret below the column, the hint and the notes. source returns the text of a file by
+// its name in positions. If source is nil or returns false, the report has no source line.
 func Render(w io.Writer, errs *Errors, source func(file string) ([]byte, bool)) {
 	for i, d := range errs.Items {
 		if i == maxRendered {
@@ -66,7 +66,7 @@ func (e *Errors) Rename(from, to string) {
 	}
 }
 
-// AddNote adds a second place to d and returns d.
+// AddNote adds a note to d and returns d. Its position may be the zero Pos.
 func (d *Diagnostic) AddNote(pos Pos, format string, args ...any) *Diagnostic {
 	d.Notes = append(d.Notes, Note{Pos: pos, Message: fmt.Sprintf(format, args...)})
 	return d
@@ -85,7 +85,7 @@ func join(pos Pos, message string) string {
 	return message
 }
 
-// renderSource prints the line at pos and a caret below its column.
+// renderSource prints the line at pos and a caret below its column. It leaves out what is unknown.
 func renderSource(w io.Writer, pos Pos, source func(file string) ([]byte, bool)) {
 	if source == nil || !pos.IsValid() {
 		return
@@ -124,7 +124,8 @@ func Line(text []byte, n int) ([]byte, bool) {
 	return bytes.TrimSuffix(text, []byte("\r")), true
 }
 
-// window cuts a long line to the part around the caret, and replaces characters that a terminal does not print.
+// window cuts a long line to the part around the caret, and replaces characters that a terminal does not print with "?".
+// It returns the part and the index of the caret in this part.
 func window(line []rune, caret int) ([]rune, int) {
 	caret = min(caret, len(line))
 	first := 0

@@ -3,8 +3,8 @@ package expr
 import "slices"
 
 // Cancel cancels common factors of a product's numerator and denominator, and combines equal terms of a sum. So D * (K
-// / D) becomes K, and C / 2 + C / 2 becomes C. Divisions must be exact, as for extents. Other expressions stay
-// unchanged.
+// / D) becomes K, and C / 2 + C / 2 becomes C. In other operations, it simplifies the operands. If e has a value, its
+// divisions are exact, and the result has the same value.
 func Cancel(e Expr) Expr {
 	b, ok := e.(*Binary)
 	switch {
@@ -19,7 +19,7 @@ func Cancel(e Expr) Expr {
 	}
 }
 
-// cancelSum combines equal terms until there are none.
+// cancelSum simplifies the terms of a sum, and combines equal terms until all terms differ.
 func cancelSum(b *Binary) Expr {
 	type counted struct {
 		term  Expr
@@ -51,7 +51,7 @@ func cancelSum(b *Binary) Expr {
 	return sum
 }
 
-// terms returns the terms of a sum.
+// terms returns the terms of a sum, or the expression itself if it is not a sum.
 func terms(e Expr) []Expr {
 	if b, ok := e.(*Binary); ok && b.Op == "+" {
 		return append(terms(b.X), terms(b.Y)...)
@@ -59,7 +59,8 @@ func terms(e Expr) []Expr {
 	return []Expr{e}
 }
 
-// cancelProduct cancels common factors of the numerator and the denominator.
+// cancelProduct cancels common factors of the numerator and the denominator of a product or quotient. If there are none,
+// it only simplifies the factors.
 func cancelProduct(b *Binary) Expr {
 	short := cancelFactors(b)
 	q := quotient{above: 1, below: 1}
@@ -73,7 +74,7 @@ func cancelProduct(b *Binary) Expr {
 	return &Binary{Op: "/", X: over, Y: under}
 }
 
-// cancelFactors applies Cancel within the factors of a product and its divisors.
+// cancelFactors applies Cancel to each factor and each divisor of a product.
 func cancelFactors(e Expr) Expr {
 	if b, ok := e.(*Binary); ok && isProduct(e) {
 		return &Binary{Op: b.Op, X: cancelFactors(b.X), Y: cancelFactors(b.Y)}
@@ -89,11 +90,12 @@ func isProduct(e Expr) bool {
 
 // quotient is a product of expressions divided by another product.
 type quotient struct {
-	over, under  []Expr // no numbers
-	above, below int64
+	over, under  []Expr // factors of the numerator and denominator that are not numbers
+	above, below int64  // products of the numbers of the numerator and denominator
 }
 
-// times multiplies or divides by an expression. It returns false if a number overflows 64 bits or is not positive.
+// times multiplies q by an expression, or divides it. It returns false if a product of numbers overflows 64 bits or is
+// not positive.
 func (q *quotient) times(e Expr, divide bool) bool {
 	if b, ok := e.(*Binary); ok && isProduct(e) {
 		return q.times(b.X, divide) && q.times(b.Y, divide != (b.Op == "/"))
@@ -131,7 +133,7 @@ func (q *quotient) cancel() bool {
 	return len(q.under) < before || common > 1
 }
 
-// product multiplies expressions and then a number.
+// product returns the product of expressions and a number, which comes last and is left out if it is 1.
 func product(list []Expr, by int64) Expr {
 	var result Expr
 	for _, e := range list {

@@ -36,7 +36,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// Cancel keeps the value of an expression that has one, and a second Cancel changes nothing.
+// TestCancelKeepsValues checks that Cancel keeps the value of random expressions, and that a second Cancel changes
+// nothing.
 func TestCancelKeepsValues(t *testing.T) {
 	env := func(name string) (int64, bool) {
 		value, ok := map[string]int64{"C": 24, "D": 2, "S": 3}[name]
@@ -63,7 +64,7 @@ func TestCancelKeepsValues(t *testing.T) {
 	}
 }
 
-// The time of Cancel does not double with every nested level.
+// TestCancelDeep checks that Cancel ends for deep expressions: its time must not double with each nested level.
 func TestCancelDeep(t *testing.T) {
 	whole := Expr(Var("C"))
 	for range maxDepth {
@@ -74,7 +75,7 @@ func TestCancelDeep(t *testing.T) {
 	}
 }
 
-// randomExtent returns a random expression of at most the given number of levels.
+// randomExtent returns a random expression with at most the given number of nested operations.
 func randomExtent(random *rand.Rand, levels int) Expr {
 	if levels == 0 || random.IntN(4) == 0 {
 		return []Expr{Var("C"), Var("D"), Var("S"), Int(2), Int(3), Int(1)}[random.IntN(6)]

@@ -1,7 +1,6 @@
 package expr
 
-// Opposite returns the negation of a condition. The condition is a comparison or a number, where a number is true
-// unless it is 0.
+// Opposite returns the negation of a condition. A condition that is not a comparison is true unless its value is 0.
 func Opposite(cond Expr) Expr {
 	opposite := map[string]string{"==": "!=", "!=": "==", "<": ">=", ">=": "<"}
 	if c, ok := cond.(*Binary); ok && opposite[c.Op] != "" {

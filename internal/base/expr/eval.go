@@ -6,10 +6,10 @@ import (
 	"math/bits"
 )
 
-// Failure says why an expression has no value.
+// Failure is the reason why an expression has no value.
 type Failure int
 
-// The failures.
+// The failures. UnknownName is a name without a value.
 const (
 	UnknownName Failure = iota
 	Overflow            // beyond 64 bits
@@ -26,7 +26,8 @@ type EvalError struct {
 
 func (e *EvalError) Error() string { return e.Msg }
 
-// Eval computes an expression. env returns the value of a name. An error is an *EvalError.
+// Eval computes an expression. env returns the value of a name, or false if it has none. An error is an *EvalError. A
+// comparison is 1 or 0.
 func Eval(e Expr, env func(name string) (int64, bool)) (int64, error) {
 	switch e := e.(type) {
 	case Int:
@@ -98,7 +99,7 @@ func divide(e *Binary, x, y int64) (int64, error) {
 	case x == math.MinInt64 && y == -1:
 		return 0, &EvalError{Overflow, e, fmt.Sprintf("%s is %d %s -1, which does not fit in 64 bits", e, x, e.Op)}
 	case e.Op == "%":
-		// The sign of the divisor, so that (r - s) % d is a rank.
+		// The result has the sign of the divisor, so that (r - s) % d is a rank.
 		return (x%y + y) % y, nil
 	case x%y != 0:
 		return 0, &EvalError{Inexact, e, fmt.Sprintf("%s is %d / %d, which is not a whole number", e, x, y)}
@@ -119,7 +120,7 @@ func mul(x, y int64) (int64, bool) {
 	case hi != 0:
 		return 0, false
 	case negative && lo <= 1<<63:
-		return -int64(lo), true // the bound above includes the least value
+		return -int64(lo), true // also right for lo == 1<<63, the least int64
 	case !negative && lo < 1<<63:
 		return int64(lo), true
 	default:
@@ -134,8 +135,8 @@ func magnitude(x int64) uint64 {
 	return uint64(x)
 }
 
-// Mul multiplies and reports whether the product fits in 64 bits.
+// Mul returns x * y, and reports whether it fits in 64 bits.
 func Mul(x, y int64) (int64, bool) { return mul(x, y) }
 
-// Add adds and reports whether the sum fits in 64 bits.
+// Add returns x + y, and reports whether it fits in 64 bits.
 func Add(x, y int64) (int64, bool) { return add(x, y) }

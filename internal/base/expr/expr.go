@@ -4,23 +4,24 @@
 //	expr = expr ("+" | "-") expr | expr ("*" | "/" | "%") expr | expr ("==" | "!=") expr
 //	     | "(" expr ")" | name | integer
 //
-// Host programs also have x < y, x >= y and x ^ y (XOR). As in C++, "^" binds less tightly than all others. Its
-// operands are printed in parentheses unless they are names or numbers. Specs do not have "^", because a reader would
-// take it for a power.
+// Products bind more tightly than sums, and sums more tightly than comparisons. All operators associate to the left. Host
+// programs also have x < y, x >= y and x ^ y (XOR). As in C++, "^" binds less tightly than all others. Its operands are
+// printed in parentheses unless they are names or numbers. Specs do not have "^", because a reader would take it for a
+// power.
 //
-// Division in a spec must be exact. "%" takes the sign of the divisor, so (r - s) % d is a rank. Overflow is an error
-// and never wraps.
+// Division must be exact. "%" takes the sign of the divisor, so (r - s) % d is a rank. Overflow is an error and never
+// wraps.
 package expr
 
 // Expr is a parsed expression. It is immutable.
 type Expr interface {
-	// String prints the expression with the fewest parentheses, in a form that
-	// Parse reads back and that is also C++.
+	// String prints the expression with the fewest parentheses, except around
+	// operands of "^". ParseHost reads it back, and it has the syntax of C++.
 	String() string
 	isExpr()
 }
 
-// Int is a literal.
+// Int is an integer literal, possibly negative.
 type Int int64
 
 // Var is a name.

@@ -11,7 +11,7 @@ const (
 	tokenOp
 	tokenOpen
 	tokenClose
-	tokenOther // a character that no expression has
+	tokenOther // a character that is not part of any other token
 )
 
 type token struct {
@@ -76,7 +76,7 @@ func isNameByte(c byte) bool { return isLetter(c) || isDigit(c) }
 // Name is a name in the text of an expression.
 type Name struct {
 	Text   string
-	Offset int // in bytes
+	Offset int // in bytes, from the start of the text
 }
 
 // Names lists the names in a text in order of appearance, with repetitions, so that

@@ -22,7 +22,7 @@ func (e *NumberError) Error() string {
 }
 
 // Integer reads a plain decimal integer: digits, after a minus sign if it is negative. Each number has exactly one
-// form. Other forms are ambiguous: 010 is 8 or 10. An error is a *NumberError.
+// form, because other forms are ambiguous: 010 could be 8 or 10. An error is a *NumberError.
 func Integer(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != text {
@@ -31,8 +31,9 @@ func Integer(text string) (int64, error) {
 	return n, nil
 }
 
-// plainForm returns the plain decimal form of an integer in another form. A number with leading zeros is read as
-// decimal. The result is empty if the text is not an integer of 64 bits.
+// plainForm returns the plain decimal form of an integer in another form, such as 0x10, 1_000 or 1e3. A number with
+// leading zeros is read as decimal. The result is empty if the text is not an integer of 64 bits, or is a number with a
+// point or exponent of 2^53 or more.
 func plainForm(text string) string {
 	short := strings.NewReplacer("_", "", " ", "", "\t", "", "\n", "").Replace(text)
 	for _, base := range []int{10, 0} {

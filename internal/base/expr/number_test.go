@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// spellings maps texts that other languages or earlier versions of hirgen read as numbers to their plain form.
+// spellings maps texts that are not plain integers to their plain form, or to "" if they are not 64-bit integers.
 var spellings = map[string]string{
 	"010": "10", "00": "0", "-0": "0", "-010": "-10", "0x10": "16", "0b11": "3", "0o17": "15", "1_000": "1000", "1e3": "1000",
 	"8.0": "8", "8.": "8", " 1": "1", "1 ": "1", "\t1": "1", "+1": "1", "- 1": "-1", "+010": "10",
-	// No integers.
+	// Not 64-bit integers.
 	"": "", "-": "", "1.5": "", "4d": "", "1e400": "", "9223372036854775808": "", "١": "",
 }
 
@@ -33,7 +33,8 @@ func TestIntegersArePlain(t *testing.T) {
 	}
 }
 
-// A number in an expression must be plain too, and the error points at it.
+// TestNumbersOfExpressionsArePlain checks that a number within an expression must be plain, and that the error has its
+// offset.
 func TestNumbersOfExpressionsArePlain(t *testing.T) {
 	for _, c := range []struct {
 		in, plain string
@@ -50,7 +51,7 @@ func TestNumbersOfExpressionsArePlain(t *testing.T) {
 	}
 }
 
-// Every text that parses as a number is the text that the number prints.
+// TestIntegersRoundTrip checks that each text that Integer or Parse reads as a number is the text that the number prints.
 func TestIntegersRoundTrip(t *testing.T) {
 	random, read := rand.New(rand.NewPCG(3, 4)), 0
 	const letters = "0123456789012345678900--+_ xe.b"

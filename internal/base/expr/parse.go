@@ -8,25 +8,25 @@ import (
 const (
 	// maxDepth bounds nested parentheses.
 	maxDepth = 64
-	// maxLength bounds the text of an expression, which ends up in generated files.
+	// maxLength bounds the text of an expression, in bytes, because generated files contain it.
 	maxLength = 4096
 )
 
-// SyntaxError is the error of Parse if the text is not an expression.
+// SyntaxError is the error of Parse and ParseHost if the text is not an expression.
 type SyntaxError struct {
 	Offset   int // byte offset into the text
 	Msg      string
 	Overflow bool   // a number does not fit in 64 bits
-	Plain    string // the plain form of a number that has another form
+	Plain    string // the plain form, if a number has another form; otherwise empty
 }
 
 func (e *SyntaxError) Error() string { return e.Msg }
 
-// precedence of the binary operators; all associate to the left.
+// precedence has the precedence of each binary operator. All associate to the left.
 var precedence = map[string]int{"^": 1, "==": 2, "!=": 2, "<": 2, ">=": 2, "+": 3, "-": 3, "*": 4, "/": 4, "%": 4}
 
-// Parse reads an expression of a spec from the whole text. White space around a single number is an error. An error is
-// a *SyntaxError.
+// Parse reads an expression of a spec from the whole text. White space around a text that is only a number is an error.
+// An error is a *SyntaxError.
 func Parse(text string) (Expr, error) {
 	e, err := parse(text, false)
 	if n, ok := e.(Int); ok && strings.TrimSpace(text) == n.String() && text != n.String() {
@@ -35,7 +35,8 @@ func Parse(text string) (Expr, error) {
 	return e, err
 }
 
-// ParseHost reads an expression of a host program. Unlike Parse, it accepts "^", "<" and ">=".
+// ParseHost reads an expression of a host program. Unlike Parse, it accepts "^", "<" and ">=", and white space around a
+// number.
 func ParseHost(text string) (Expr, error) { return parse(text, true) }
 
 func parse(text string, host bool) (Expr, error) {
@@ -127,7 +128,8 @@ func (p *parser) parenthesized() (Expr, error) {
 	return e, nil
 }
 
-// integer reads the number of the current token. Its sign, if any, begins at offset from.
+// integer reads the number of the current token. from is the byte offset of its sign, or of its first digit if it has no
+// sign.
 func (p *parser) integer(from int) (Expr, error) {
 	rest := &lexer{text: p.text, offset: p.offset}
 	rest.offset += rest.span(func(c byte) bool { return isNameByte(c) || c == '.' })

@@ -35,11 +35,11 @@ func (e *Binary) write(b *strings.Builder, space string) {
 	}
 	writeOperand(b, e.X, space, own)
 	b.WriteString(space + e.Op + space)
-	// The right operand of an operator of the same rank needs parentheses: a - (b - c).
+	// A right operand of the same precedence needs parentheses: a - (b - c).
 	writeOperand(b, e.Y, space, own+1)
 }
 
-// writeOperand puts e in parentheses when it binds less tightly than least.
+// writeOperand writes e, in parentheses if the precedence of its operator is below least.
 func writeOperand(b *strings.Builder, e Expr, space string, least int) {
 	inner, ok := e.(*Binary)
 	switch {

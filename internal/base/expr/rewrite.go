@@ -12,7 +12,7 @@ func Rewrite(e Expr, f func(Expr) Expr) Expr {
 	return e
 }
 
-// Substitute replaces names by expressions.
+// Substitute replaces the names in by with their expressions. Other names stay.
 func Substitute(e Expr, by map[string]Expr) Expr {
 	return Rewrite(e, func(part Expr) Expr {
 		if v, ok := part.(Var); ok {
@@ -22,7 +22,7 @@ func Substitute(e Expr, by map[string]Expr) Expr {
 	})
 }
 
-// Replace replaces each part that prints as text.
+// Replace replaces each part whose String is text.
 func Replace(e Expr, text string, by Expr) Expr {
 	return Rewrite(e, func(part Expr) Expr {
 		if part.String() == text {
@@ -32,7 +32,7 @@ func Replace(e Expr, text string, by Expr) Expr {
 	})
 }
 
-// Variables calls visit for every name in an expression, which may be nil.
+// Variables calls visit for every occurrence of a name in an expression, which may be nil.
 func Variables(e Expr, visit func(string)) {
 	switch e := e.(type) {
 	case Var:
@@ -50,8 +50,8 @@ func Mentions(e Expr, variable string) bool {
 	return found
 }
 
-// Fold evaluates parts without names, unless they have an error, and removes factors of 1 and terms of 0. In C++, a
-// product of two literals would have type int, which may overflow where int64_t does not.
+// Fold evaluates parts without names, unless they have an error, and removes factors and divisors of 1 and terms of 0.
+// This also protects printed C++, where a product of two literals has type int, which may overflow.
 func Fold(e Expr) Expr {
 	b, ok := e.(*Binary)
 	if !ok {
@@ -73,7 +73,8 @@ func Fold(e Expr) Expr {
 	return Int(value)
 }
 
-// withoutUnits simplifies a factor, divisor or modulus of 1 and a term of 0. It returns nil if there is none.
+// withoutUnits simplifies an operation with a factor, divisor or modulus of 1, or a term of 0. It returns nil for other
+// operations.
 func withoutUnits(b *Binary) Expr {
 	switch {
 	case b.Y == Int(1) && (b.Op == "*" || b.Op == "/"), b.Y == Int(0) && (b.Op == "+" || b.Op == "-"):
@@ -89,7 +90,7 @@ func withoutUnits(b *Binary) Expr {
 // Op returns an operation on two expressions.
 func Op(op string, x, y Expr) Expr { return &Binary{Op: op, X: x, Y: y} }
 
-// Sum adds two expressions. If one is nil, it returns the other.
+// Sum returns the sum of two expressions. If one is nil, it returns the other.
 func Sum(x, y Expr) Expr {
 	switch {
 	case x == nil:

@@ -1,5 +1,5 @@
 // Package filelock locks a file or folder against other processes, on this machine and on others that share its file
-// system. The system releases the lock when its holder ends, in whatever way.
+// system. The operating system releases the lock when the process that holds it ends, even if it crashes.
 package filelock
 
 import (
@@ -7,15 +7,15 @@ import (
 	"os"
 )
 
-// Hold locks an open file or folder until the file is closed. If another process holds the lock, Hold calls waiting
-// once, if it is not nil, and waits for the lock. If ctx is done first, it returns the error of ctx. held is false with
-// a nil error if the file system or the operating system has no locks.
+// Hold locks an open file or folder until the file is closed. If the lock is taken, by another process or through another
+// open file, Hold calls waiting once, if it is not nil, and waits for the lock. If ctx is done first, it returns the error
+// of ctx. If the system cannot lock the file, for example because its file system has no locks, held is false and err nil.
 func Hold(ctx context.Context, file *os.File, waiting func()) (held bool, err error) {
 	return hold(ctx, file, waiting)
 }
 
-// HoldPath opens a folder, or a file that it creates if missing, and locks it until release is called. Without locks in
-// the file system, it does not fail.
+// HoldPath opens a folder, or a file that it creates if missing, and locks it until release is called. If the system
+// cannot lock the file, HoldPath succeeds without a lock.
 func HoldPath(ctx context.Context, path string, waiting func()) (release func(), err error) {
 	file, err := os.Open(path)
 	if os.IsNotExist(err) {

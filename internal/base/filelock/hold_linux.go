@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// retry is the interval between two attempts.
+// retry is the interval between two attempts to take the lock.
 const retry = 20 * time.Millisecond
 
 func hold(ctx context.Context, file *os.File, waiting func()) (bool, error) {

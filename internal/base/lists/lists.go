@@ -3,7 +3,7 @@ package lists
 
 import "strings"
 
-// Map returns f of each element.
+// Map returns the results of f for all elements, in order.
 func Map[T, R any](list []T, f func(T) R) []R {
 	out := make([]R, len(list))
 	for i, v := range list {
@@ -15,7 +15,7 @@ func Map[T, R any](list []T, f func(T) R) []R {
 // Join prints elements with commas between them: "x, y".
 func Join[T any](list []T, text func(T) string) string { return strings.Join(Map(list, text), ", ") }
 
-// Product multiplies the numbers of all elements. It returns 1 for an empty list.
+// Product returns the product of the numbers of all elements, or 1 for an empty list. It does not detect overflow.
 func Product[T any](list []T, number func(T) int64) int64 {
 	product := int64(1)
 	for _, v := range list {

@@ -9,41 +9,42 @@ import "math"
 // GEMM is a batch of C[m, n] = A[m, k] B[k, n].
 type GEMM struct {
 	M, N, K, Batch         int64
-	SharedA, SharedB       bool  // one matrix for all batches
+	SharedA, SharedB       bool  // all batches use one matrix A, or B
 	Element, Result        int64 // bytes of an element of the operands, and of the result
-	AlignA, AlignB, AlignC int64 // alignment of the beginning of every row in bytes
+	AlignA, AlignB, AlignC int64 // alignment in bytes that the beginnings of all rows have
 	AddsResult             bool  // a matrix with the layout of C is added
 }
 
-// Packs lists the operands that are copied to aligned rows. If C is copied, so is B, because the columns of both are
-// rounded up.
+// Packs lists the matrices of a GEMM that have a copy with aligned rows. If C has one, so has B, because the numbers of
+// columns of both are rounded up.
 type Packs struct{ A, B, C bool }
 
-// Any reports whether an operand is copied.
+// Any reports whether at least one matrix is copied.
 func (p Packs) Any() bool { return p.A || p.B || p.C }
 
 const (
 	aligned   = 16  // bytes
-	elements  = 8   // of 16 bits in 16 bytes
+	elements  = 8   // elements of 16 bits in 16 bytes
 	workspace = 256 // alignment of each copy in bytes
-	pays      = 0.9 // copies are made if they reduce the time to at most this share
+	pays      = 0.9 // copies are made if they reduce the time to at most this fraction
 
-	// Rates of an H100, per microsecond. The comparison depends little on the GPU, because the rates of other GPUs have
-	// similar ratios.
-	flops  = 6e8   // of an aligned GEMM
-	memory = 2.6e6 // bytes of memory
-	cached = 4e6   // bytes, where both copies stay in the L2 cache
-	cache  = 30e6  // bytes
-	launch = 2.2   // of a kernel
+	// Rates and sizes of an H100. The choice depends little on the GPU, because the rates of other GPUs have similar
+	// ratios.
+	flops  = 6e8   // operations of an aligned GEMM per microsecond
+	memory = 2.6e6 // bytes read and written in memory per microsecond
+	cached = 4e6   // bytes read and written in the L2 cache per microsecond
+	cache  = 30e6  // most bytes that a copy reads and writes in the L2 cache
+	launch = 2.2   // microseconds to launch a kernel
 	sms    = 132
 	tile   = 128 // rows and columns of the tile that an SM computes
-	splits = 4   // the most splits of K, used if there are few tiles
+	splits = 4   // the most parts of K that SMs sum separately, if there are few tiles
 )
 
-// Slowdown returns the factor by which unaligned rows slow down a GEMM. It is 1 if all rows are aligned.
+// Slowdown returns the factor by which the unaligned rows of matrices that are not in p slow down a GEMM. It is 1 if
+// there are none.
 func (g GEMM) Slowdown(p Packs) float64 {
 	if g.Element != 2 {
-		return 1 // fp32 has no fast loads to lose, and numbers of 8 bits have no others
+		return 1 // fp32 loads do not depend on alignment, and GEMMs of 8 bits run only with aligned rows
 	}
 	least := int64(aligned)
 	for _, operand := range []struct {
@@ -64,7 +65,7 @@ func (g GEMM) Slowdown(p Packs) float64 {
 	}
 }
 
-// alignedC returns the alignment of C in bytes, which also depends on the number of columns.
+// alignedC returns the alignment of C in bytes, limited by the alignment of the length of a row, N elements of 16 bits.
 func (g GEMM) alignedC() int64 {
 	if g.N%elements == 0 {
 		return g.AlignC
@@ -72,7 +73,7 @@ func (g GEMM) alignedC() int64 {
 	return min(g.AlignC, g.N%elements&-(g.N%elements)*2)
 }
 
-// Copied returns how many bytes the copies read and write before and after the GEMM.
+// Copied returns how many bytes the copies read and write before and after the GEMM, reads and writes added.
 func (g GEMM) Copied(p Packs) (before, after int64) {
 	batches := func(shared bool) int64 {
 		if shared {
@@ -95,7 +96,7 @@ func (g GEMM) Copied(p Packs) (before, after int64) {
 	return before, after
 }
 
-// Bytes returns the most bytes of workspace that the copies need.
+// Bytes returns an upper bound of the bytes of workspace that the copies need.
 func (g GEMM) Bytes(p Packs) int64 {
 	up := func(n, to int64) int64 { return (n + to - 1) / to * to }
 	m, n, k, bytes := up(g.M, elements), up(g.N, elements), up(g.K, elements), int64(0)
@@ -110,7 +111,8 @@ func (g GEMM) Bytes(p Packs) int64 {
 	return bytes
 }
 
-// Choose returns the operands to copy, or none if copies do not pay.
+// Choose returns the matrices to copy: all unaligned ones, or none if copies would not save 10 % of the time. For 8 bits it
+// returns the unaligned ones in any case, and for 32 bits none.
 func (g GEMM) Choose() Packs {
 	p := Packs{A: g.AlignA < aligned, C: g.alignedC() < aligned}
 	p.B = g.AlignB < aligned || p.C
@@ -128,7 +130,8 @@ func (g GEMM) Choose() Packs {
 	return p
 }
 
-// time returns the time of a GEMM in microseconds. Its computation takes slowdown times as long as with aligned rows.
+// time returns the time of a GEMM in microseconds. slowdown multiplies the time of the computation, but not the time of
+// memory accesses.
 func (g GEMM) time(slowdown float64) float64 {
 	tiles := g.Batch * ((g.M + tile - 1) / tile) * ((g.N + tile - 1) / tile)
 	waves := math.Inf(1)

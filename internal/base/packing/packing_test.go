@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// forms lists the copied operands for each column of times in the table of docs/design/packed-gemms.md. The first two
-// columns have no copies.
+// forms lists the copied matrices for each column of times in the table of docs/design/packed-gemms.md. The first two
+// columns have no copies: the GEMM as it is, and a GEMM of padded sizes.
 var forms = []Packs{{}, {}, {A: true}, {A: true, B: true}, {B: true, C: true}, {A: true, B: true, C: true}}
 
 var row = regexp.MustCompile("(?m)^\\| (\\d+), (\\d+), (\\d+), `(\\[[nk], [nk]\\])` \\|(.*)\\|$")
 
-// TestChoosesWhatThePageSays: Choose returns the bold form of each measured GEMM, which is not slower than the GEMM
-// without copies.
+// TestChoosesWhatThePageSays checks that Choose returns the bold form of each measured GEMM, and that this form is not
+// slower than the GEMM without copies.
 func TestChoosesWhatThePageSays(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/design/packed-gemms.md")
 	if err != nil {
@@ -64,7 +64,7 @@ func gemmOf(t *testing.T, r []string) GEMM {
 		}
 		size[i] = n
 	}
-	columns := size[1] // of B as it is stored
+	columns := size[1] // of B in memory
 	if r[4] == "[n, k]" {
 		columns = size[2]
 	}

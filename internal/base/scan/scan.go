@@ -1,4 +1,4 @@
-// Package scan reads the lines of programs in text form.
+// Package scan reads the lines of host programs and call programs in text form.
 package scan
 
 import (
@@ -10,16 +10,16 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// Line reads one line. After the first mistake, most calls do nothing and return zero values, so that a grammar need
-// not check each step.
+// Line reads one line. After the first mistake, most methods do nothing and return zero values, so that a parser need
+// not check each step. To take text means to advance At to its end.
 type Line struct {
 	Pos  diag.Pos // of the start of the line
 	Text string
-	At   int // byte offset
-	Err  *diag.Diagnostic
+	At   int              // byte offset of the text that is read next
+	Err  *diag.Diagnostic // the first mistake, or nil
 }
 
-// FailAt reports a mistake at a byte of the line.
+// FailAt sets Err to a mistake at a byte offset, after any spaces and tabs there. It keeps an earlier mistake.
 func (s *Line) FailAt(at int, format string, args ...any) {
 	if s.Err != nil {
 		return
@@ -32,7 +32,7 @@ func (s *Line) FailAt(at int, format string, args ...any) {
 	s.Err = &diag.Diagnostic{Pos: pos, Code: diag.HostIRSyntax, Message: fmt.Sprintf(format, args...)}
 }
 
-// Fail reports a mistake at the next text.
+// Fail is FailAt for the text that comes next.
 func (s *Line) Fail(format string, args ...any) { s.FailAt(s.At, format, args...) }
 
 // SkipSpace skips spaces and tabs.
@@ -52,7 +52,7 @@ func (s *Line) Accept(punct string) bool {
 	return true
 }
 
-// Expect takes a piece of punctuation, or reports a mistake.
+// Expect takes a piece of punctuation, or fails if something else comes next.
 func (s *Line) Expect(punct string) {
 	if s.Err == nil && !s.Accept(punct) {
 		s.Fail("%s stands where %q should", s.next(), punct)
@@ -72,10 +72,11 @@ func (s *Line) next() string {
 	return strconv.Quote(rest)
 }
 
-// Peek returns the name that comes next, or "".
+// Peek returns the name that comes next, or "", and does not take it.
 func (s *Line) Peek() string { return s.Word("") }
 
-// Word returns the run of letters, digits and extra characters that comes next. It begins with a letter, or is empty.
+// Word returns the run of letters, underscores, digits and extra characters that comes next, and does not take it. The
+// run begins with a letter or an underscore; otherwise the result is empty.
 func (s *Line) Word(extra string) string {
 	s.SkipSpace()
 	end := s.At
@@ -94,7 +95,7 @@ func IsName(text string) bool {
 func isLetter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 
-// Name takes an identifier. what describes its owner in the message.
+// Name takes and returns a name. what describes the owner of the name in the message of a mistake.
 func (s *Line) Name(what string) string { return s.take(s.Peek(), what) }
 
 // Spelling takes a name that may have hyphens, such as the name of a transport.
@@ -111,7 +112,7 @@ func (s *Line) take(word, what string) string {
 	return word
 }
 
-// Keyword takes a given word.
+// Keyword takes a given word, or fails if something else comes next.
 func (s *Line) Keyword(word string) {
 	if s.Err == nil && !s.AcceptWord(word) {
 		s.Fail("%s stands where %q should", s.next(), word)
@@ -136,7 +137,7 @@ func (s *Line) AcceptSpelling(name string) bool {
 	return true
 }
 
-// Integer takes a whole number, possibly negative.
+// Integer takes and returns a whole number, possibly negative.
 func (s *Line) Integer() int64 {
 	if s.Err != nil {
 		return 0
@@ -155,7 +156,7 @@ func (s *Line) Integer() int64 {
 	return v
 }
 
-// Small takes an integer from 0 to 2^30, which counts axes, ranks or streams.
+// Small takes and returns an integer from 0 to 2^30, such as a number of ranks or a line.
 func (s *Line) Small() int {
 	at := s.At
 	v := s.Integer()
@@ -166,7 +167,7 @@ func (s *Line) Small() int {
 	return int(v)
 }
 
-// Quoted takes a quoted string.
+// Quoted takes a quoted string in the syntax of Go, and returns its value.
 func (s *Line) Quoted() string {
 	if s.Err != nil {
 		return ""
@@ -185,7 +186,8 @@ func (s *Line) Quoted() string {
 	return value
 }
 
-// Until takes the text up to the first stop byte outside parentheses, or to the end of the line. at is where it begins.
+// Until takes the text up to the first stop byte outside parentheses, or to the end of the line. It returns the text
+// without surrounding spaces, and the byte offset at which it begins.
 func (s *Line) Until(stops string) (text string, at int) {
 	s.SkipSpace()
 	at = s.At
@@ -206,7 +208,8 @@ func (s *Line) Until(stops string) (text string, at int) {
 	return strings.TrimRight(s.Text[at:s.At], " \t"), at
 }
 
-// Expression takes an expression up to one of the stop bytes.
+// Expression takes an expression that ends at one of the stop bytes or at the end of the line. It returns nil after a
+// mistake.
 func (s *Line) Expression(stops string) expr.Expr {
 	if s.Err != nil {
 		return nil
@@ -215,7 +218,8 @@ func (s *Line) Expression(stops string) expr.Expr {
 	return s.ParseExpr(text, at)
 }
 
-// ParseExpr parses a text that begins at a byte of the line. It returns nil after a mistake.
+// ParseExpr parses a text of the line that begins at byte offset at. It fails and returns nil if the text is not an
+// expression.
 func (s *Line) ParseExpr(text string, at int) expr.Expr {
 	e, err := expr.ParseHost(text)
 	if err == nil {
@@ -229,7 +233,7 @@ func (s *Line) ParseExpr(text string, at int) expr.Expr {
 	return nil
 }
 
-// List takes "[x, y]". element takes one element.
+// List takes a list such as "[x, y]" or "[]", and returns its elements. element takes one element.
 func List[T any](s *Line, element func() T) []T {
 	list := []T{}
 	s.Expect("[")
@@ -242,7 +246,8 @@ func List[T any](s *Line, element func() T) []T {
 	return list
 }
 
-// Note takes the note that ends a line, if there is one, and the end of the line.
+// Note takes the rest of the line: nothing, or a note after "#", which it returns with single spaces between words. Other
+// text is a mistake.
 func (s *Line) Note() (note string) {
 	if s.Accept("#") {
 		note = strings.Join(strings.Fields(s.Text[s.At:]), " ")
@@ -255,7 +260,8 @@ func (s *Line) Note() (note string) {
 	return note
 }
 
-// Position takes "@line:col", "@line" or "@"file":line:col", if one comes next. Otherwise it returns the zero position.
+// Position takes "@line:col", "@line" or one of these with a file, such as "@"file":line:col", if it comes next.
+// Otherwise it returns the zero position. file is the file of positions that have none.
 func (s *Line) Position(file string) diag.Pos {
 	if !s.Accept("@") {
 		return diag.Pos{}
@@ -276,8 +282,8 @@ func (s *Line) Position(file string) diag.Pos {
 	return pos
 }
 
-// FormatPosition prints " @line:col", with the name of the file if it is not the program's own file. It returns an
-// empty string for an unknown position.
+// FormatPosition prints " @line:col", without an unknown column, and with the name of the position's file if it is not
+// the given file. It returns an empty string for an unknown position.
 func FormatPosition(pos diag.Pos, file string) string {
 	if !pos.IsValid() {
 		return ""

@@ -3,9 +3,9 @@ package spell
 
 import "strings"
 
-// Nearest returns the candidate closest to word by edit distance. A swap of two adjacent letters counts as one edit,
-// and upper and lower case are equal. It returns false if no candidate is close: at most a third of the letters may
-// differ, or one of two. It also returns false for words of more than 100 bytes.
+// Nearest returns the candidate closest to word by edit distance, the first among equals. A swap of two adjacent letters
+// counts as one edit, and upper and lower case are equal. It returns false if no candidate is close: the distance is at
+// most a third of the bytes of word, or 1 for 2 to 5 bytes. Words and candidates of more than 100 bytes are never close.
 func Nearest(word string, candidates []string) (string, bool) {
 	if word == "" || len(word) > 100 {
 		return "", false

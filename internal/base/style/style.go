@@ -12,5 +12,5 @@ import (
 //go:embed common.css
 var Text string
 
-// Common returns Text for a template.
+// Common returns Text as CSS that a template prints without escapes.
 func Common() template.CSS { return template.CSS(Text) } //nolint:gosec // it is constant

@@ -2,9 +2,9 @@ package tasks
 
 import "math/rand/v2"
 
-// Run executes the tasks in an order that the seed picks, and reports whether all of them ran. It may run again with
-// another seed. Every second seed gives each stream a fixed priority. This starves the other streams, which reveals
-// missing waits.
+// Run executes the tasks in an order that the seed picks, up to the first error, and reports whether all of them ran. It
+// may be called again with another seed. An odd seed gives each stream a fixed priority, so that streams of low priority
+// run as late as possible, which reveals missing waits. An even seed gives each ready task its own priority.
 func (s *Set) Run(seed uint64) (all bool, err error) {
 	random := rand.New(rand.NewPCG(seed, 0x9E3779B97F4A7C15)) //nolint:gosec // no secret depends on it
 	preferred := map[*Stream]float64{}
@@ -50,7 +50,8 @@ type queued struct {
 	priority float64
 }
 
-// queue returns the ready task with the highest priority, or the one issued first among equals. It is a binary heap.
+// queue is a binary heap of ready tasks. The first is the task with the highest priority, or among equals the task that
+// was added to the set first.
 type queue []queued
 
 func (q queue) before(i, j int) bool {

@@ -1,6 +1,6 @@
-// Package tasks runs the tasks of all ranks in any order that streams and dependencies allow. Interpreters define each
-// task and its predecessors. A seed picks one of the remaining orders, so that a missing dependency shows as wrong data
-// for some seed.
+// Package tasks runs the tasks of all ranks in an order that streams and dependencies allow. Interpreters of programs
+// define each task and its predecessors. A seed picks one of the possible orders, so that a missing dependency shows as
+// wrong data for some seed.
 package tasks
 
 // A Task is a piece of work on one stream of one rank.
@@ -8,15 +8,15 @@ type Task struct {
 	Rank int
 	What any // description for reports; nil if reports omit it
 
-	number int
+	number int // index in the set
 	stream *Stream
-	run    func() error
-	before int // tasks that have to run first
-	after  []*Task
-	done   bool
+	run    func() error // nil: the task only orders other tasks
+	before int          // number of tasks and blocks that it waits for
+	after  []*Task      // tasks that wait for this one
+	done   bool         // whether the last Run ran it
 }
 
-// A Stream is a queue of one rank.
+// A Stream is a queue of tasks, which run in the order in which they are issued.
 type Stream struct {
 	Name string
 	last *Task
@@ -28,15 +28,16 @@ func (s *Stream) Last() *Task { return s.last }
 // Set holds the tasks of all ranks.
 type Set struct{ tasks []*Task }
 
-// Add makes a task of a stream that does not wait for the stream's earlier tasks. A task without run only orders other
-// tasks.
+// Add makes a task that takes its priority from a stream, but neither waits for earlier tasks of the stream nor delays
+// later ones. A task with a nil run only orders other tasks.
 func (s *Set) Add(rank int, what any, on *Stream, run func() error) *Task {
 	t := &Task{Rank: rank, What: what, number: len(s.tasks), stream: on, run: run}
 	s.tasks = append(s.tasks, t)
 	return t
 }
 
-// Issue appends a task to a stream. The task also runs after the given tasks, except nil ones.
+// Issue appends a task to a stream. The task runs after the stream's last task and after the given tasks, except nil
+// ones.
 func (s *Set) Issue(rank int, what any, on *Stream, run func() error, after ...*Task) *Task {
 	t := s.Add(rank, what, on, run)
 	t.Follow(on.last)
@@ -55,14 +56,14 @@ func (t *Task) Follow(other *Task) {
 	}
 }
 
-// Block keeps t from ever running, because an event that it waits for never occurs.
+// Block keeps t from ever running. It stands for a wait for an event that never occurs.
 func (t *Task) Block() { t.before++ }
 
 // Tasks returns all tasks in the order in which they were added.
 func (s *Set) Tasks() []*Task { return s.tasks }
 
-// Follows returns the predecessors of each task, by their indices in the list of all tasks. all reports whether every
-// task can run after its predecessors.
+// Follows returns the direct predecessors of each task, as indices in the list of all tasks. all is false if Block was
+// called for a task.
 func (s *Set) Follows() (list [][]int, all bool) {
 	list, all = make([][]int, len(s.tasks)), true
 	for i, t := range s.tasks {
@@ -76,8 +77,8 @@ func (s *Set) Follows() (list [][]int, all bool) {
 	return list, all
 }
 
-// Stuck returns the first task of a rank that has not run, among the tasks with a description. It returns nil if there
-// is none.
+// Stuck returns the first task of a rank that the last Run did not run, among the tasks with a description. It returns nil
+// if there is none.
 func (s *Set) Stuck(rank int) *Task {
 	for _, t := range s.tasks {
 		if t.Rank == rank && !t.done && t.What != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestOrders: seeds find every order of two streams, and none that a dependence forbids.
+// TestOrders checks that 50 seeds find all four orders that the dependencies allow, and no other.
 func TestOrders(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range uint64(50) {
@@ -32,7 +32,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestStuck: a blocked task keeps the later tasks of its stream from running.
+// TestStuck checks that a blocked task keeps the later tasks of its stream from running.
 func TestStuck(t *testing.T) {
 	var set Set
 	s := &Stream{}

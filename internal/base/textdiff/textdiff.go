@@ -1,4 +1,4 @@
-// Package textdiff compares texts line by line, in the form that patch reads.
+// Package textdiff compares texts line by line, and prints unified diffs, which the program patch reads.
 package textdiff
 
 import (
@@ -9,16 +9,16 @@ import (
 
 const (
 	context = 3    // lines shown around a change
-	most    = 4000 // lines compared with one another; a longer difference is replaced as a whole
+	most    = 4000 // most lines of a side to compare; longer differences are replaced as a whole
 )
 
-// An Edit is a line that is kept (' '), taken out ('-') or put in ('+').
+// An Edit is a line, with its line break, that is kept (' '), taken out ('-') or put in ('+').
 type Edit struct {
 	Kind byte
 	Line string
 }
 
-// Unified returns a unified diff of two texts. It is empty if they are equal.
+// Unified returns a unified diff of two texts, whose header has the name of the file. It is empty if the texts are equal.
 func Unified(name, before, after string) string {
 	if before == after {
 		return ""
@@ -72,7 +72,7 @@ func printHunk(b *strings.Builder, edits []Edit, first int) int {
 	return end
 }
 
-// count returns the number of lines on one side.
+// count returns the number of lines on one side: '-' before or '+' after the edits.
 func count(edits []Edit, side byte) int {
 	n := 0
 	for _, e := range edits {
@@ -83,7 +83,8 @@ func count(edits []Edit, side byte) int {
 	return n
 }
 
-// compare returns the edits from a to b. It keeps as many lines as possible, unless more than most lines differ.
+// compare returns the edits from a to b. It keeps as many lines as possible, unless a side has more than most lines
+// between the common beginning and the common end.
 func compare(a, b []string) []Edit {
 	begin, end := 0, 0
 	for begin < min(len(a), len(b)) && a[begin] == b[begin] {
@@ -104,7 +105,8 @@ func all(edits []Edit, kind byte, list []string) []Edit {
 	return edits
 }
 
-// middle compares texts without a common beginning or end: kept[i][j] is how many lines of a[i:] and b[j:] can be kept.
+// middle appends the edits from a to b, which have no common beginning or end. kept[i][j] is the most lines that the edits
+// from a[i:] to b[j:] can keep.
 func middle(edits []Edit, a, b []string) []Edit {
 	if len(a) > most || len(b) > most {
 		return all(all(edits, '-', a), '+', b)

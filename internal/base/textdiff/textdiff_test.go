@@ -19,7 +19,7 @@ func TestUnified(t *testing.T) {
 	}
 }
 
-// patch turns the first text into the second.
+// TestPatchReadsIt checks that the program patch turns the first text into the second.
 func TestPatchReadsIt(t *testing.T) {
 	patch, err := exec.LookPath("patch")
 	if err != nil {

@@ -1,7 +1,7 @@
-// Stands between a program and the CPU device, and writes down in the file of LIVES_LOG what is
-// made and freed: a line "PROCESS WHAT ADDRESS". What begins a life, or ends the use of memory of a
-// peer, is written when it is done; what ends a life, or begins such a use, before. So the order of
-// lines of several processes is that of what they did.
+// A library that is preloaded between a program and the CPU device. It logs what is created and
+// released to the file LIVES_LOG, a line "PROCESS ACTION ADDRESS" each. Creations and closes of
+// imported memory are logged after they are done, and frees and imports before. So the lines of
+// several processes are in the order of what they did.
 #define _GNU_SOURCE
 #include <cuda_runtime.h>
 #include <dlfcn.h>

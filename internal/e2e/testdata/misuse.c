@@ -1,5 +1,5 @@
-/* Misuse of an emitted library, as its argument names it: each is an error of the call, with a
- * message, and what comes after it is right. */
+/* Misuses an emitted library in the way that the argument names. Each wrong call returns an error
+ * with a message, and later calls are right. */
 #include <cuda_runtime.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@ static hirgen_tensor tensor[HIRGEN_AG_MATMUL_TENSORS];
 static void* device[HIRGEN_AG_MATMUL_TENSORS];
 static cudaStream_t stream;
 
-/* Ends the process unless a function gave this code, and a message with this part. */
+/* Ends the process unless a function returned this code, and the message has this part. */
 static void expect(int code, int wanted, const char* part) {
   const char* message = hirgen_ag_matmul_last_error(handle);
   if (code == wanted && (code == HIRGEN_OK || strstr(message, part) != NULL)) return;
@@ -22,7 +22,7 @@ static void expect(int code, int wanted, const char* part) {
   exit(HIRGEN_WRONG);
 }
 
-/* Every element of A is 1, and of B 2: those of C are 2 K. */
+/* Fills a tensor. Elements of A are 1 and elements of B are 2, so elements of C are 2 K. */
 static void fill(void* to, size_t bytes, uint16_t element) {
   uint16_t* host = malloc(bytes);
   for (size_t i = 0; i < bytes / sizeof element; ++i) host[i] = element;
@@ -62,7 +62,7 @@ static void expect_right(void) {
   free(host);
 }
 
-/* One call with the pointer of a tensor that is none of the device. */
+/* Makes one call with a wrong pointer for a tensor, and expects an error. */
 static void run_with(size_t index, void* pointer, const char* part) {
   void* const right = device[index];
   device[index] = pointer;
@@ -79,7 +79,7 @@ static void host_pointer(void) {
   free(pageable);
 }
 
-/* Rank 1 refuses, and calls again: rank 0 waits, and both results are right. */
+/* The calls of rank 1 are refused, and it calls again. Rank 0 waits, and both results are right. */
 static void unaligned_pointer(void) {
   for (size_t beyond = 2; beyond < 16; beyond += 6) {
     char part[64];

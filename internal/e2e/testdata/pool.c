@@ -1,5 +1,5 @@
-/* Calls an emitted library on memory that CUDA IPC cannot share: of a pool (cudaMallocAsync). The results have to be those
- * of the same calls on memory of cudaMalloc, bit by bit, whatever buffers a call takes. */
+/* Calls an emitted library on memory that CUDA IPC cannot share: of a pool (cudaMallocAsync). The results have to be
+ * equal, bit by bit, to those of the same calls on memory of cudaMalloc, for different sets of buffers. */
 #include <cuda_runtime.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void* allocate(size_t bytes, int from_pool) {
   return memory;
 }
 
-/* bf16 bits of small integers, another pattern for each rank, tensor and call. */
+/* Returns bf16 bits of small integers, in a different pattern for each rank, tensor and call. */
 static uint16_t element(int rank, size_t tensor, int call, int64_t i) {
   static const uint16_t kBits[] = {0xBF80, 0x0000, 0x3F80, 0x4000, 0xC000};
   return kBits[(rank * 7 + (int64_t)tensor * 3 + call * 11 + i * i) % 5];
@@ -67,7 +67,7 @@ int main(void) {
     got[t] = calloc(1, tensors[t].local_bytes);
     for (int set = 0; set < kSets; ++set) {
       given[set][t] = allocate(tensors[t].local_bytes, 0);
-      pool[set][t] = allocate(tensors[t].local_bytes, rank != 2); /* rank 2 takes memory of cudaMalloc beside the others */
+      pool[set][t] = allocate(tensors[t].local_bytes, rank != 2); /* rank 2 uses memory of cudaMalloc, unlike the other ranks */
     }
   }
   long long wrong = 0, compared = 0;

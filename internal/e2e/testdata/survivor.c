@@ -1,5 +1,5 @@
-/* A process that outlives a peer: calls an emitted library until a rank fails, checks what it is told,
- * does other work, and makes another handle at SURVIVOR_PORT, where something stands in for the lost
+/* A process that outlives a peer: calls an emitted library until a rank fails, checks the report,
+ * does other work, and makes another handle at SURVIVOR_PORT, where another process replaces the lost
  * rank. SURVIVOR_ROLE is "survivor"; "victim", which a fault strikes; "idler", which makes three calls
  * and no more, or "replacement", which makes the second handle only. */
 #define _POSIX_C_SOURCE 200809L
@@ -60,7 +60,7 @@ static void create(const char* port) {
   require(hirgen_exchange_create(&options, &handle) == HIRGEN_OK, "create");
 }
 
-/* Every element of A is 1, and of B 2: those of C are 2 K. */
+/* Allocates the tensors. Elements of A are 1 and elements of B are 2, so elements of C are 2 K. */
 static void allocate(void) {
   for (size_t i = 0; i < HIRGEN_EXCHANGE_TENSORS; ++i) {
     require(hirgen_exchange_tensor(handle, i, &tensor[i]) == HIRGEN_OK, "tensor");
@@ -89,7 +89,7 @@ static void expect_right(void) {
   free(host);
 }
 
-/* Calls until one fails; every later use of the handle says the same. */
+/* Calls until a call fails. Every later use of the handle returns the same code. */
 static void outlive(void) {
   int code = HIRGEN_OK;
   double last = seconds();

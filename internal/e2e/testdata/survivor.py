@@ -1,4 +1,4 @@
-"""What survivor.c does, from Python by ctypes: a process that outlives a peer."""
+"""Does what survivor.c does, from Python by ctypes: a process that outlives a peer."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-/* Says which transport an emitted library has taken. */
+/* Prints the transport that an emitted library uses. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Two programs in one process, and two handles of one of them, on one stream: the buffers, the
- * stream and the events are the process's, and each program's output is the next one's input. */
+/* Two programs in one process, and two handles of one of them, on one stream: the process
+ * owns the buffers, the stream and the event. The output of ag_matmul is the input of widen. */
 #include <cuda_runtime.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ int main(void) {
   cudaMemcpy(result, again[HIRGEN_AG_MATMUL_C], bytes, cudaMemcpyDeviceToHost);
   for (size_t i = 0; i < bytes / sizeof *result; ++i) wrong += result[i] != 0x4280; /* 64 */
 
-  /* A handle of one program is none of the other. */
+  /* A program refuses the handle of another program. */
   if (hirgen_widen_run(first[0], stream, widen) != HIRGEN_USAGE) return HIRGEN_WRONG;
   for (int i = 0; i < 2; ++i) require(hirgen_ag_matmul_destroy(first[i]), "destroy", "");
   require(hirgen_widen_destroy(second), "destroy", "");

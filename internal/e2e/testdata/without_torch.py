@@ -1,4 +1,4 @@
-"""Calls the libraries of a package for PyTorch on one rank: what of its runtime needs no PyTorch, with plain buffers."""
+"""Calls the libraries of a PyTorch package on one rank, with plain buffers, by the modules of its runtime that need no PyTorch."""
 
 import ctypes
 import importlib
@@ -27,7 +27,7 @@ def require(holds, what):
 
 
 def call(program, names, given):
-    """Runs a program on zeros, but for what is given, and returns its tensors by name."""
+    """Runs a program on tensors of zeros, or of the value in given, and returns its tensors by name."""
     library = Library(program, folder)
     require(library.on_cpu, "the CPU device lies beside the library")
     handle = library.create(rank, world, rank, "127.0.0.1", int(os.environ["HIRGEN_PORT"]), 30.0, None)
@@ -61,7 +61,7 @@ def call(program, names, given):
     return results
 
 
-# Of tensors of PyTorch, those that are contiguous but unaligned are copied. Without PyTorch, by what stands for it.
+# The runtime copies tensors that are contiguous but unaligned. Mocks stand in for PyTorch.
 for name in ("torch", "torch.distributed"):
     sys.modules[name] = unittest.mock.MagicMock()
 Handle = importlib.import_module("runtime.handle").Handle
@@ -71,7 +71,8 @@ for beyond in (0, 2, 4, 8, 16, 18, 128):
     place.data_ptr = lambda: (1 << 40) + beyond
     require(Handle._is_direct(on_gpu, own, place) == (beyond % 16 == 0), f"a tensor {beyond} bytes beyond a multiple of 256 is as it is, or copied")
 
-# With zeros for the weights a layer gives its input, and a gradient that of its output.
+# With zero weights the layer returns its input, and the gradient of the input is the gradient of
+# the output.
 inputs = ["X", "gamma", "Wg", "Wu", "W2"]
 forward = call("llama_mlp", [*inputs, "Y", "gate", "up"], {"X": TWO, "gamma": ONE})
 require(set(forward["Y"]) == {TWO} and set(forward["up"]) == {0}, "Y is X")

@@ -28,7 +28,7 @@ type barView struct {
 	Length, Low, Spread, Predicted string
 }
 
-// of returns the bar of a row. It is empty if the row was not measured.
+// of returns the bar of a row. All its fields are empty if the row was not measured.
 func (b bars) of(row *Row) barView {
 	if row.Median == 0 {
 		return barView{}
@@ -40,7 +40,7 @@ func (b bars) of(row *Row) barView {
 	return bar
 }
 
-// place returns the position of a time. It is empty if the time is not known.
+// place returns the position of a time, in percent of the space for bars. It is empty if the time is not known.
 func (b bars) place(us float64) string {
 	if us == 0 {
 		return ""

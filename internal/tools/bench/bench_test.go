@@ -19,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/")
 
-// TestCases: every combination in the order of the sweeps, and a baseline for each problem.
+// TestCases checks that Cases returns every combination in the order of the sweeps, and a baseline
+// for each problem.
 func TestCases(t *testing.T) {
 	var sweeps []Sweep
 	for _, text := range []string{"S=2,4", "all.via=nccl,ipc-get", "schedule=eager"} {
@@ -71,7 +72,7 @@ func TestSweepsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestDerivedFigures: the figures that a row computes from its times.
+// TestDerivedFigures checks the figures that a row computes from its times.
 func TestDerivedFigures(t *testing.T) {
 	r := Row{Flops: 8e12, Products: 8, Moves: 9, Predicted: 12}
 	r.take([]float64{10, 30, 11, 9, 10})
@@ -129,7 +130,8 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// TestKept: a row is kept only for the same program, ranks and device, and only if its status is OK.
+// TestKept checks that a row is kept only for the same program, ranks and device, and only if its
+// status is OK.
 func TestKept(t *testing.T) {
 	row := Row{Digest: "a", Ranks: 2, Device: "cpu", Status: OK}
 	r := Result{Rows: []Row{row, {Digest: "b", Ranks: 2, Device: "cpu", Status: Failed}}}
@@ -148,7 +150,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestProductsAlone: a pipeline that runs only given GEMMs has their FLOPs and communicates nothing.
+// TestProductsAlone checks that a pipeline that runs only given GEMMs has their FLOPs and
+// communicates nothing.
 func TestProductsAlone(t *testing.T) {
 	p, err := productsAlone([]cost.Product{
 		{M: 64, N: 32, K: 16, Batch: 1, DType: domain.BF16}, {M: 64, N: 16, K: 32, Batch: 1, Transposed: true, DType: domain.BF16},
@@ -169,7 +172,8 @@ func TestProductsAlone(t *testing.T) {
 	}
 }
 
-// TestLines: lines are found wherever writes split the output, and the last line becomes the error.
+// TestLines checks that lines are found wherever writes split the output, and the last line becomes
+// the error.
 func TestLines(t *testing.T) {
 	l := newLines()
 	for _, part := range []string{"# rea", "dy: a line\n# round, us: 1 ", "2\nit broke\n", "# more\n"} {
@@ -189,7 +193,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestWaived: a case that hirgen refuses is a row with the reason and has no program.
+// TestWaived checks that a case that hirgen refuses is a row with the reason and has no program.
 func TestWaived(t *testing.T) {
 	o := Options{Device: "cpu", Ranks: 3}
 	spec := "../../../testdata/specs/ag_matmul/spec.yaml"
@@ -212,7 +216,8 @@ func TestWaived(t *testing.T) {
 	}
 }
 
-// TestAttentionWithoutCudnn: a row says why cuDNN does not compute its attention, each reason once.
+// TestAttentionWithoutCudnn checks that a row says why cuDNN does not compute its attention, each
+// reason once.
 func TestAttentionWithoutCudnn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.json")
 	const text = `{"wrong": 0, "attentions": [{"method": "tiled", "reason": "built without cuDNN"}, {"reason": ""}, {"reason": "built ` +

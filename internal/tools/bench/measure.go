@@ -19,12 +19,12 @@ import (
 type Options struct {
 	Ranks     int           // size of the meshes; 0: as in the specs
 	Device    launch.Device // not Auto
-	Machine   *cost.Machine // of predictions and schedule: auto; nil: predictions for h200, and auto by measurements
-	Version   string        // of hirgen
+	Machine   *cost.Machine // machine for predictions and for schedule: auto; nil: predictions for h200, and auto by measurements
+	Version   string        // version of hirgen
 	Work      string        // folder for programs; they are not deleted
 	CMake     []string      // additional cache entries
 	Rounds    int           // a round times every program of a problem once
-	Repeats   int           // of a round
+	Repeats   int           // repeats of a program in a round
 	Iters     int           // calls of a repeat; 0: about 20 ms by the prediction
 	Together  int           // most programs that are ready at the same time; 0: all of a problem
 	Starting  int           // most programs that start and check themselves at the same time; 0: all
@@ -32,7 +32,7 @@ type Options struct {
 	Near      float64       // programs slower than the fastest by this factor skip the later rounds; 0: none skips
 	NoGEMMs   bool          // do not time the GEMMs alone
 	Peers     string        // command that times other libraries in the same rounds (see peers.go); "": none
-	Arguments []string      // for the programs
+	Arguments []string      // further arguments of the programs
 	Progress  Progress
 	// Kept returns a row of an earlier run of the same program, label, ranks and device. The row is not measured again.
 	// nil: measure everything.
@@ -73,7 +73,7 @@ func Run(ctx context.Context, cases []Case, o Options) error {
 // groups lowers the cases and groups their programs to be measured together: programs of one problem, at most o.Together.
 func (o *Options) groups(cases []Case) [][]*program {
 	var groups [][]*program
-	at := map[string]int{} // the last group of a problem
+	at := map[string]int{} // index of the last group of each problem
 	lowered := make([]*program, len(cases))
 	o.parallel(len(cases), func(i int) { lowered[i] = o.lower(cases[i]) })
 	for i, c := range cases {

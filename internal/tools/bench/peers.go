@@ -50,7 +50,7 @@ type problemOfPeers struct {
 	Params  map[string]int64 `json:"params"`
 	Ranks   int              `json:"ranks"`
 	Device  string           `json:"device"`
-	Repeats int              `json:"repeats"` // of a round
+	Repeats int              `json:"repeats"` // number of repeats in a round
 }
 
 // startPeers starts the command for a problem whose programs are ready. It returns a turn for each peer. If the command
@@ -79,7 +79,7 @@ func (r *run) openPeers(row Row) (*peers, []string, error) {
 	}
 	ctx, stop := context.WithCancel(r.ctx)
 	command := exec.CommandContext(ctx, "sh", "-c", r.Peers)
-	launch.InOwnGroup(command) // it may start several processes, as torchrun does
+	launch.InOwnGroup(command) // the command may start several processes, as torchrun does
 	p := &peers{stop: stop, out: newLines(), errors: newLines(), ended: make(chan struct{})}
 	command.Env = append(os.Environ(), peersVariable+"="+string(about))
 	command.Stdout, command.Stderr, command.WaitDelay = p.out, p.errors, time.Second
@@ -91,7 +91,7 @@ func (r *run) openPeers(row Row) (*peers, []string, error) {
 		return nil, nil, err
 	}
 	go func() {
-		_ = command.Wait() // its output is the error
+		_ = command.Wait() // the output of the command is the error
 		p.out.end()
 		close(p.ended)
 	}()

@@ -22,7 +22,7 @@ func peersThat(t *testing.T, command string) []*turn {
 	return turns
 }
 
-// TestPeers: each peer of a command has a turn, and a peer that fails does not affect the others.
+// TestPeers checks that each peer of a command has a turn, and a peer that fails does not affect the others.
 func TestPeers(t *testing.T) {
 	said := t.TempDir() + "/said"
 	turns := peersThat(t, `echo noise; echo "$HIRGEN_BENCH" > `+said+`; echo '{"peers": ["fast", "slow", "broken"]}'
@@ -54,7 +54,8 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// TestGPUsSettle: on GPUs the first program runs for a while before the rounds, and these times are discarded.
+// TestGPUsSettle checks that on GPUs the first program runs for a while before the rounds, and these times are
+// discarded.
 func TestGPUsSettle(t *testing.T) {
 	for device, most := range map[launch.Device]int{launch.CPU: 2, launch.CUDA: math.MaxInt} {
 		said := t.TempDir() + "/said"
@@ -70,7 +71,7 @@ func TestGPUsSettle(t *testing.T) {
 	}
 }
 
-// TestPeersThatEnd: if the command ends, all of its peers fail with its last output as the reason.
+// TestPeersThatEnd checks that if the command ends, all of its peers fail with its last output as the reason.
 func TestPeersThatEnd(t *testing.T) {
 	r := &run{Options: &Options{Rounds: 2}, ctx: t.Context()}
 	for command, want := range map[string]string{
@@ -89,7 +90,8 @@ func TestPeersThatEnd(t *testing.T) {
 	}
 }
 
-// TestPeersThatAreSilent: a command that does not answer in time is stopped, and its other peers fail at once.
+// TestPeersThatAreSilent checks that a command that does not answer in time is stopped, and its other peers fail at
+// once.
 func TestPeersThatAreSilent(t *testing.T) {
 	turns := peersThat(t, `echo '{"peers": ["a", "b"]}'; exec sleep 600`)
 	if _, err := turns[0].running.round(time.Millisecond); err == nil || !strings.Contains(err.Error(), "no answer") {
@@ -100,7 +102,8 @@ func TestPeersThatAreSilent(t *testing.T) {
 	}
 }
 
-// TestNear: slow candidates are dropped. Peers and the GEMMs alone are neither dropped nor counted as the fastest.
+// TestNear checks that slow candidates are dropped. Peers and the GEMMs alone are neither dropped nor counted as the
+// fastest.
 func TestNear(t *testing.T) {
 	made := func(us float64, aside bool) *turn {
 		return &turn{program: &program{}, running: &peer{}, times: []float64{us}, isAside: aside}
@@ -116,7 +119,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// TestKeptWithPeers: rows are kept together with the peers of the same run, or not at all.
+// TestKeptWithPeers checks that rows are kept together with the peers of the same run, or not at all.
 func TestKeptWithPeers(t *testing.T) {
 	one, two := Row{Case: Case{Label: "one"}, Digest: "1"}, Row{Case: Case{Label: "two"}, Digest: "2"}
 	ok := func(row Row) Row { row.Status = OK; return row }
@@ -144,7 +147,8 @@ func TestKeptWithPeers(t *testing.T) {
 	}
 }
 
-// TestPeersOfSeveralProcesses: the processes that a command started end with it, although they do not read its input.
+// TestPeersOfSeveralProcesses checks that the processes that a command started end with it, although they do not read
+// its input.
 func TestPeersOfSeveralProcesses(t *testing.T) {
 	id := t.TempDir() + "/id"
 	turns := peersThat(t, `sleep 600 & echo $! > `+id+`; echo '{"peers": ["a"]}'; wait`)
@@ -161,7 +165,7 @@ func TestPeersOfSeveralProcesses(t *testing.T) {
 	}
 	for begin := time.Now(); syscall.Kill(child, 0) == nil; time.Sleep(10 * time.Millisecond) {
 		if state, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child)); strings.Contains(string(state), ") Z ") {
-			return // it has ended, and nobody has waited for it yet
+			return // the process has ended, but its parent has not waited for it yet
 		}
 		if time.Since(begin) > 20*time.Second {
 			t.Fatalf("process %d still runs", child)

@@ -27,7 +27,7 @@ type program struct {
 	row      Row
 	emitted  []emit.File
 	products []cost.Product
-	path     string // of the executable, once it is built
+	path     string // path of the executable, once it is built
 }
 
 // load reads a case's spec with its parameters. If ranks is not 0 and the mesh has another size, load sets the

@@ -90,13 +90,13 @@ func (r *Result) KeptPeers(row Row) []Row {
 	return list
 }
 
-// A column of the table and of the CSV file.
+// A column is a column of the table and of the CSV file.
 type column struct {
 	name, about string
 	value       func(*Row) string
 }
 
-// columns lists the columns after spec and case. A dash means that a value is not known.
+// columns lists the columns with figures. A dash means that a value is not known.
 var columns = []column{
 	{"median us", "of a call, on the slowest rank", func(r *Row) string { return number(r.Median, 1) }},
 	{"p10", "of the repeats", func(r *Row) string { return number(r.P10, 1) }},

@@ -25,9 +25,9 @@ type Row struct {
 	Device    string            `json:"device"`
 	Machine   string            `json:"machine,omitempty"`  // "2 x NVIDIA H200"
 	Values    map[string]int64  `json:"params,omitempty"`   // every parameter of the spec
-	Schedule  map[string]string `json:"schedule,omitempty"` // fields that are not at their defaults
-	Folder    string            `json:"folder,omitempty"`   // that the program was built in
-	Digest    string            `json:"digest,omitempty"`   // of the emitted program
+	Schedule  map[string]string `json:"schedule,omitempty"` // value of every field
+	Folder    string            `json:"folder,omitempty"`   // folder of the emitted program
+	Digest    string            `json:"digest,omitempty"`   // digest of the emitted program
 	Status    Status            `json:"status"`
 	Reason    string            `json:"reason,omitempty"`
 	Repeats   []float64         `json:"us,omitempty"`
@@ -36,7 +36,7 @@ type Row struct {
 	P90       float64           `json:"p90_us,omitempty"`
 	Wrongs    int64             `json:"wrong"`
 	Unchecked bool              `json:"unchecked,omitempty"`   // its elements were not compared: --no-check
-	Flops     float64           `json:"flops,omitempty"`       // of GEMMs, of a rank
+	Flops     float64           `json:"flops,omitempty"`       // FLOP of the GEMMs of a rank
 	Products  float64           `json:"products_us,omitempty"` // the same GEMMs, each whole, without the rest: measured
 	// its communications one after the other: predicted, or measured where there is such a figure
 	Moves     float64 `json:"moves_us,omitempty"`
@@ -44,7 +44,7 @@ type Row struct {
 	Memory    int64   `json:"memory_bytes,omitempty"`
 	Tiled     string  `json:"tiled_attention,omitempty"`  // why hirgen's own kernels compute attention on a GPU
 	Against   float64 `json:"baseline_by_this,omitempty"` // how many times as fast as the baseline
-	Peer      bool    `json:"peer,omitempty"`             // of Options.Peers, and no program of hirgen
+	Peer      bool    `json:"peer,omitempty"`             // the row is a peer of Options.Peers, not a program of hirgen
 	// AgainstPeer is the speedup over the fastest peer.
 	AgainstPeer float64 `json:"best_peer_by_this,omitempty"`
 	Unsure      string  `json:"-"` // not empty: the difference to the baseline is within the spread

@@ -21,7 +21,7 @@ type summary struct {
 
 // summaryLine is a problem. Left and Length place the bar from 1.00 to the ratio, in percent.
 type summaryLine struct {
-	Number        int // of the problem on the page
+	Number        int // number of the problem on the page
 	Head          string
 	Own, Peer     string // names of the fastest correct rows; empty if there is none
 	OwnUs, PeerUs string

@@ -16,7 +16,7 @@ type Tuned struct {
 	// Rows are all programs: those that were left at the end, the fastest first, then the others, the last eliminated
 	// first. schedule: auto is one of them and may precede the winner.
 	Rows   []Row
-	Rounds int // in which the winner was timed
+	Rounds int // number of rounds in which the winner was timed
 }
 
 // auto is the case of schedule: auto in a search.

@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestCandidates: what is found is accepted, each schedule once, the fastest by the prediction first; and the search
-// finds something faster than where it begins.
+// TestCandidates checks that the spec accepts each found schedule, that they are distinct and sorted by predicted
+// time, and that the search finds a faster schedule than the default.
 func TestCandidates(t *testing.T) {
 	m, err := cost.LoadMachine(defaultMachine)
 	if err != nil {
@@ -42,7 +42,8 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// TestHalving: the slower half leaves, but for auto, and a winner beyond the spread of the others ends the race.
+// TestHalving checks that the slower half leaves, but not auto, and that a winner beyond the spread of the others
+// ends the race.
 func TestHalving(t *testing.T) {
 	racing := func(list ...Row) (turns []*turn) {
 		for _, row := range list {
@@ -86,7 +87,7 @@ func TestHalving(t *testing.T) {
 	}
 }
 
-// TestSizes: rows are what grows, not ranks, slices or columns.
+// TestSizes checks that the size parameter is a number of rows, not of ranks, slices or columns.
 func TestSizes(t *testing.T) {
 	for name, want := range map[string]string{
 		"ag_matmul": "M=4096,8192,16384", "llama_mlp": "M=2048,4096,8192", "matmul_rs_p2p": "M=4096,8192,16384",
@@ -101,7 +102,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestBought: a gain counts where the repeats of both do not meet.
+// TestBought checks that a gain counts if the spreads of the two rows do not overlap.
 func TestBought(t *testing.T) {
 	base := Row{P10: 9, Median: 10, P90: 11}
 	for _, c := range []struct {

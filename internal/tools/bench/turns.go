@@ -28,7 +28,7 @@ func (r *run) time(g []*program, alone *program) (peers []Row, err error) {
 		return nil, err
 	}
 	if alone != nil {
-		fresh := *alone // with separate times for this group
+		fresh := *alone // a copy with separate times for this group
 		own, err := r.start(&fresh, "--no-check")
 		if err != nil {
 			return nil, err
@@ -64,7 +64,8 @@ func (r *run) time(g []*program, alone *program) (peers []Row, err error) {
 // throttles to below the clock that it can sustain.
 const settling = time.Second
 
-// settle keeps the GPUs busy with the first running program.
+// settle keeps the GPUs busy with the first running program for the time settling, and discards its times. It does
+// nothing on the CPU device.
 func (r *run) settle(turns []*turn) {
 	at := slices.IndexFunc(turns, func(t *turn) bool { return t.running != nil })
 	if r.Device != launch.CUDA || at < 0 {

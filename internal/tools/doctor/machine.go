@@ -20,7 +20,7 @@ type Machine struct {
 	Run      func(ctx context.Context, program string, args ...string) (output string, err error)
 	ReadFile func(path string) ([]byte, error)
 	Glob     func(pattern string) (paths []string, err error)
-	Limits   func() (files, locked uint64) // of open files, and bytes of locked memory; math.MaxUint64: none
+	Limits   func() (files, locked uint64) // limits of open files and of bytes of locked memory; math.MaxUint64: none
 	Free     func(folder string) (bytes uint64, err error)
 }
 

@@ -21,11 +21,11 @@ import (
 // Limits on the size of a program for which alternatives are lowered and predicted.
 const (
 	mostOperations = 256
-	mostCalls      = 1 << 16 // of all ranks
+	mostCalls      = 1 << 16 // limit of calls of all ranks together
 )
 
 // alternatives predicts the program with other schedules: first with one field changed, then with other complete
-// schedules. If it skips that, it notes the reason in Skipped.
+// schedules. If it predicts none, it notes the reason in Skipped.
 func (page *Page) alternatives(in Input, program *hostir.Program, predicted *cost.Prediction) {
 	if program.Auto != nil {
 		page.Basis = program.Auto.Basis
@@ -133,7 +133,7 @@ func short(err error) string {
 // byDefault is the origin of a field that has its default value.
 const byDefault = "default"
 
-// differs reports whether the predicted time of the alternative differs from the program's.
+// differs reports whether the predicted time of the alternative differs from the program's by at least 0.05 us.
 func (a Alternative) differs() bool { return a.Refused == "" && math.Abs(a.Difference) >= 0.05 }
 
 // otherwise lists fields that select the program and not its schedule.

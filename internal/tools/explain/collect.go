@@ -23,7 +23,7 @@ type Input struct {
 	Text     []byte
 	Pipeline *model.Pipeline
 	Load     func(settings ...model.Setting) (*model.Pipeline, error) // nil: other schedules are not predicted
-	Machine  *cost.Machine                                            // that times are predicted on
+	Machine  *cost.Machine                                            // machine for which times are predicted
 	Options  lowering.Options                                         // Machine is set where auto chooses by prediction alone
 	Emit     emit.Options
 }

@@ -81,8 +81,8 @@ func TestGoldenPage(t *testing.T) {
 	}
 }
 
-// TestLinksLeadSomewhere: of all examples, each line leads to lines of the spec that exist, each call of the call IR has
-// lines of C++ and a line of the spec, and each wait a reason.
+// TestLinksLeadSomewhere checks that in the pages of all examples each line leads to lines of the spec that exist, each
+// call of the call IR has lines of C++ and a line of the spec, and each wait has a reason.
 func TestLinksLeadSomewhere(t *testing.T) {
 	list, err := filepath.Glob(filepath.Join(specs, "*", "spec.yaml"))
 	if err != nil || len(list) == 0 {
@@ -141,7 +141,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// TestReasons: a wait names the edge that it keeps, with the numbers that tasks have in the graph.
+// TestReasons checks that a wait names the edge that it keeps, with the numbers that tasks have in the graph.
 func TestReasons(t *testing.T) {
 	page := collectBy(t, "ag_matmul", false)
 	var got []string
@@ -161,7 +161,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestStagesAddUp: the changes of all passes, one after the other, make the calls that are printed.
+// TestStagesAddUp checks that the changes of all passes, one after the other, make the calls that are printed.
 func TestStagesAddUp(t *testing.T) {
 	page := collect(t, "ag_matmul_auto")
 	var lines []string
@@ -191,8 +191,8 @@ func TestStagesAddUp(t *testing.T) {
 	}
 }
 
-// TestAlternatives: the schedule that auto chose is predicted to take the same time when it is given in full, so that
-// differences come from the changed field alone.
+// TestAlternatives checks that the schedule that auto chose is predicted to take the same time when it is given in
+// full, so that differences come from the changed field alone.
 func TestAlternatives(t *testing.T) {
 	for _, name := range []string{"ag_matmul", "ag_matmul_auto", "matmul_ar_sub_chunks"} {
 		page := collect(t, name)
@@ -240,7 +240,7 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
-// TestPageNeedsNothing: pages load nothing, and pages of large examples stay below 5 MB.
+// TestPageNeedsNothing checks that pages load nothing, and pages of large examples stay below 5 MB.
 func TestPageNeedsNothing(t *testing.T) {
 	loads := regexp.MustCompile(`(?i)https?://|<link|@import|\bsrc=|url\([^#]`)
 	for _, name := range []string{"llama_block", "transformer_block_backward"} {

@@ -19,7 +19,7 @@ type Graph struct {
 // Lane is the column of a resource.
 type Lane struct {
 	Name string
-	X    int // of its middle
+	X    int // position of the lane's middle
 }
 
 // Node is a task.
@@ -41,7 +41,7 @@ type Node struct {
 type Arc struct {
 	Path    string
 	Kind    string // "data" or "reuse"
-	Later   bool   // in a later iteration
+	Later   bool   // the arc ends in a later iteration
 	Reason  string
 	A, B    int // tasks
 	LabelX  int

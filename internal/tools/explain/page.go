@@ -8,10 +8,10 @@ import "github.com/hirgen/hirgen/cost"
 
 // Page is all that the page shows.
 type Page struct {
-	Name    string // of the program
+	Name    string // name of the program
 	Spec    string // the name of its file
 	Summary []Fact
-	Lines   []Line // of the spec
+	Lines   []Line // lines of the spec
 	Model   []Line // tensors and operations
 	Graph   Graph
 	GEMMs   []cost.Product
@@ -61,7 +61,8 @@ type Edit struct {
 	From []int
 }
 
-// Wait is a call that waits, or another statement, and the reason for it.
+// Wait is a call that waits, or a statement of the host program, and the reason for it. Stream is empty for the
+// latter.
 type Wait struct {
 	Line
 	Op     string
@@ -95,6 +96,6 @@ type Choice struct {
 type Alternative struct {
 	Name       string
 	Predicted  float64
-	Difference float64 // from the program's
+	Difference float64 // its predicted time minus the program's, in microseconds
 	Refused    string  // why the program cannot have it; empty where it can
 }

@@ -26,7 +26,7 @@ func from(lines []int) string {
 	return text
 }
 
-// signed prints a difference of times.
+// signed prints a difference of times with its sign.
 func signed(us float64) string {
 	if us < 0 {
 		return duration(us)
@@ -34,7 +34,7 @@ func signed(us float64) string {
 	return "+" + duration(us)
 }
 
-// shortened shortens a name to the most characters that fit.
+// shortened shortens text to at most the given number of characters, the last of which is then "…".
 func shortened(most int, text string) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most-1]) + "…"
@@ -67,7 +67,7 @@ type coded struct {
 	Edits   []int  `json:"edits"`
 }
 
-// encoded returns the stages in that form.
+// encoded returns the stages in the form of type stages.
 func (p *Page) encoded() stages {
 	var s stages
 	number := map[string]int{}

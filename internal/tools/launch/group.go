@@ -13,7 +13,7 @@ import (
 type group struct {
 	options Options
 	out     *printer
-	secret  string // of this run, 128 random bits or more
+	secret  string // a secret of this run, of 128 random bits or more
 	ranks   []*rank
 	exits   chan *rank
 }
@@ -22,8 +22,8 @@ type group struct {
 type rank struct {
 	index  int
 	cmd    *exec.Cmd
-	err    error // of Wait
-	gone   bool  // it has ended, and err is valid
+	err    error // error that Wait returned
+	gone   bool  // the rank has ended, and err is valid
 	killed bool  // the launcher ended it
 }
 
@@ -117,8 +117,8 @@ func (g *group) kill() {
 	})
 }
 
-// report prints how a rank failed and returns its exit code. It returns 0 for a rank that the launcher stopped, because
-// that code is not the program's.
+// report prints how a rank failed and returns its exit code, or 1 if it has none. It returns 0 for a rank that the
+// launcher stopped, because that code is not the program's.
 func (g *group) report(r *rank) int {
 	g.out.flush(r.index)
 	var exit *exec.ExitError

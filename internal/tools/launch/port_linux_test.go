@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Launchers that start at the same time must not have the same port: the ranks of one would
-// meet those of the other.
+// TestLaunchersHavePortsOfTheirOwn checks that launchers that start at the same time have different
+// ports. Otherwise the ranks of one would meet those of another.
 func TestLaunchersHavePortsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	const launchers = 500 // of some 28,000 ports: random choices would collide

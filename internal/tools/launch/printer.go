@@ -12,7 +12,7 @@ import (
 type printer struct {
 	mutex   sync.Mutex
 	options Options
-	writers map[int][]*lineWriter // by rank
+	writers map[int][]*lineWriter // writers of each rank, by rank
 }
 
 func newPrinter(options Options) *printer {

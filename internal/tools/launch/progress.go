@@ -13,7 +13,7 @@ const ninjaStatus = "[%f/%t] "
 
 var (
 	ninjaLine = regexp.MustCompile(`^\[(\d+)/(\d+)\] (.+)$`)
-	cmakeLine = regexp.MustCompile(`^-- hirgen: (.+)$`) // of shared_runtime.cmake
+	cmakeLine = regexp.MustCompile(`^-- hirgen: (.+)$`) // a message of shared_runtime.cmake
 )
 
 // tell reports the progress of the build.
@@ -24,7 +24,7 @@ func (b *builder) tell(done, all int, next string) {
 	}
 }
 
-// end reports the end of the build if there was something to do.
+// end reports the end of the build if any progress was reported.
 func (b *builder) end() {
 	if b.told {
 		b.tell(0, 0, "")

@@ -16,14 +16,14 @@ type Options struct {
 	Program string        // path of a program
 	Foreign bool          // Program was not emitted by hirgen: the meaning of its exit codes is unknown
 	N       int           // ranks: the extent of the program's mesh
-	Seed    int64         // of the CPU device's order of execution; 0 is plain first in, first out
+	Seed    int64         // seed of the CPU device's order of execution; 0 is plain first in, first out
 	Timeout time.Duration // bound of every wait of an emitted program; 0 leaves its default
-	Args    []string      // for the program
+	Args    []string      // arguments of the program
 	Env     []string      // additional "NAME=VALUE" entries for every rank
-	Stdin   io.Reader     // of rank 0; nil and the other ranks read nothing
+	Stdin   io.Reader     // input of rank 0; if nil, rank 0 reads nothing, as the other ranks
 	Stdout  io.Writer
 	Stderr  io.Writer
-	Grace   time.Duration // how long survivors of a failure may take to report it; 0 means the default
+	Grace   time.Duration // how long survivors of a failure may take to report it; 0: 10 s, or Timeout and 1 s if that is less
 }
 
 const (

@@ -59,7 +59,8 @@ func TestRanksGetTheirLaunchVariables(t *testing.T) {
 	}
 }
 
-// Ranks of one run share a secret that no other run has, whatever the launcher's own environment says.
+// TestRanksShareASecretOfTheirRun checks that the ranks of one run share a secret that no other run has, whatever
+// the launcher's own environment contains.
 func TestRanksShareASecretOfTheirRun(t *testing.T) {
 	t.Setenv("HIRGEN_JOB_SECRET", "of another job")
 	program := script(t, `echo "secret=$HIRGEN_JOB_SECRET" >&2`)
@@ -193,7 +194,8 @@ func alive(pid int) bool {
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// The launcher prints no meaning for the exit code of a program that hirgen did not emit.
+// TestForeignExitCodesHaveNoMeaning checks that the launcher prints no meaning for the exit code of a program that
+// hirgen did not emit.
 func TestForeignExitCodesHaveNoMeaning(t *testing.T) {
 	exit, _, stderr := run(t, t.Context(), Options{Program: script(t, `exit 3`), Foreign: true, N: 1})
 	if exit != 3 || stderr != "hirgen run: rank 0 exited with code 3\n" {

@@ -23,15 +23,15 @@ import (
 // Effects that only the CPU device shows. The other effects are shared with the interpreter.
 const (
 	NotBuilt Effect = "does not compile"
-	Fails    Effect = "fails" // a call does, or a rank crashes
+	Fails    Effect = "fails" // a call fails, or a rank crashes
 )
 
 // A Device builds mutants for the CPU device and runs them. It is a second oracle: it covers the whole path from calls
 // to a running program, with threads in place of tasks.
 type Device struct {
-	Dir    string              // of folders and the compiled runtime
-	Flags  string              // of the compiler; empty: those that compile quickly
-	Orders int64               // of execution, for each program
+	Dir    string              // folder for emitted folders and the compiled runtime
+	Flags  string              // flags of the compiler; empty: flags that compile quickly
+	Orders int64               // number of orders of execution for each program
 	Each   func(*DeviceResult) // called after each mutant, if set
 }
 

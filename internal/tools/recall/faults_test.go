@@ -13,9 +13,9 @@ var broken = []string{
 	"llama_block",
 }
 
-// TestFaultsOfTheLowering: the checkers reject the program of a lowering with a mistake in one pass if the oracle shows
-// it to be wrong. At least three quarters of the faults have an effect on these subjects: the program is wrong, or a
-// later pass refuses it. make verify-report breaks the lowering of all subjects.
+// TestFaultsOfTheLowering checks that the checkers reject the program of a lowering with a mistake in one pass if the
+// oracle shows it to be wrong. At least three quarters of the faults have an effect on these subjects: the program is
+// wrong, or a later pass refuses it. make verify-report breaks the lowering of all subjects.
 func TestFaultsOfTheLowering(t *testing.T) {
 	options := Options{PerKind: 1, Seed: 3, Orders: 6, Check: All(Prove, Values)}
 	subjects := slices.DeleteFunc(slices.Clone(examples(t)), func(s *Subject) bool { return !slices.Contains(broken, s.Name) })

@@ -17,7 +17,7 @@ type Checker func(s *Subject, p *calls.Program) error
 // Options configure Run and RunFaults.
 type Options struct {
 	PerKind int    // mutants of each kind of each subject
-	Seed    uint64 // that picks them
+	Seed    uint64 // seed that picks the mutants
 	Orders  uint64 // seeds of the oracle
 	Check   Checker
 }
@@ -25,7 +25,7 @@ type Options struct {
 // Result is the verdict on a mutant or on a program of a faulty lowering.
 type Result struct {
 	Subject  string
-	Kind     string // of mutate.Kinds, or the title of a fault
+	Kind     string // a kind of mutate.Kinds, or the title of a fault
 	Site     int
 	Pos      diag.Pos
 	What     string // the mistake

@@ -21,7 +21,7 @@ func examples(t *testing.T) []*Subject {
 	return list
 }
 
-// TestSubjectsAreRight: without a mistake, the oracle sees no effect and the checkers find nothing.
+// TestSubjectsAreRight checks that without a mistake, the oracle sees no effect and the checkers find nothing.
 func TestSubjectsAreRight(t *testing.T) {
 	check := All(Prove, Values)
 	for _, s := range examples(t) {
@@ -34,8 +34,8 @@ func TestSubjectsAreRight(t *testing.T) {
 	}
 }
 
-// TestEveryKindIsWrongSomewhere: of each kind there is a mutant of an example that the oracle shows to be wrong. So
-// each kind can have an effect, and the oracle detects it.
+// TestEveryKindIsWrongSomewhere checks that of each kind there is a mutant of an example that the oracle shows to
+// be wrong. So each kind can have an effect, and the oracle detects it.
 func TestEveryKindIsWrongSomewhere(t *testing.T) {
 	left := map[string]bool{}
 	for _, k := range mutate.Kinds {
@@ -59,8 +59,8 @@ func TestEveryKindIsWrongSomewhere(t *testing.T) {
 	}
 }
 
-// TestSample: of a few mutants of each program, the checkers reject all that are wrong. make verify-report
-// looks at more.
+// TestSample checks that, of one mutant of each kind of twenty subjects, the checkers reject all that are wrong.
+// make verify-report looks at more.
 func TestSample(t *testing.T) {
 	subjects := examples(t)
 	for _, r := range Run(subjects[len(subjects)/3:len(subjects)/3+20], Options{PerKind: 1, Seed: 2, Orders: 4, Check: All(Prove, Values)}) {
@@ -70,7 +70,8 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestPrint: Print lists every survivor once, of a checker that accepts everything and of a stricter one.
+// TestPrint checks that Print lists every survivor once, of a checker that accepts everything and of a stricter
+// one.
 func TestPrint(t *testing.T) {
 	subjects := examples(t)[:2]
 	accept := func(*Subject, *calls.Program) error { return nil }

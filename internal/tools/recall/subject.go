@@ -18,10 +18,10 @@ type Subject struct {
 	Name     string // "ag_matmul_p2p", "ag_matmul_p2p, all.via: ipc-get"
 	Pipeline *model.Pipeline
 	Program  *calls.Program
-	Nodes    []int // of each rank; nil: all are on one
+	Nodes    []int // node of each rank; nil: all ranks are on one node
 	oracle   *lowertest.Oracle
 	host     *hostir.Program
-	variant  int // of host
+	variant  int // variant of host
 }
 
 // sizes are small values of the parameters of specs. They differ where possible, so that swapped extents have an
@@ -57,7 +57,7 @@ func Examples(root string) ([]*Subject, error) {
 			if !made[0].Pipeline.Schedule.Exchanges() {
 				break
 			}
-			if others, err := subjects(file, schedule); err == nil { // not every pipeline can have every schedule
+			if others, err := subjects(file, schedule); err == nil { // ignores refusals, because not every pipeline can have every schedule
 				list = append(list, others...)
 			}
 		}

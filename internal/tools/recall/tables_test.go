@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/recall/faults"
 )
 
-// TestMistakesInTables: exactly the judges in its row find a mistake, and not the lowering alone. internal/e2e compares
-// what the CPU device finds.
+// TestMistakesInTables checks that exactly the judges in its row find a mistake, and not the lowering alone.
+// internal/e2e compares what the CPU device finds.
 func TestMistakesInTables(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/verification.md")
 	if err != nil {

@@ -16,7 +16,7 @@ func processorTime() time.Duration {
 
 func usage() syscall.Rusage {
 	var used syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // it cannot fail for the own process
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // cannot fail for the own process
 	return used
 }
 

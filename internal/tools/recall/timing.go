@@ -19,7 +19,7 @@ import (
 type Timing struct {
 	Name       string
 	Ranks      int64
-	Operations int           // of all ranks, in a call
+	Operations int           // number of operations of all ranks in a call
 	Took       time.Duration // processor time to read, lower and prove it
 	Limit      time.Duration // 0: none
 	Error      error         // why it is not proved

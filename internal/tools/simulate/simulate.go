@@ -15,10 +15,10 @@ import (
 
 // Options select the predictions of Run.
 type Options struct {
-	File     string // of the spec, for errors
+	File     string // file name of the spec, for errors
 	Text     []byte
 	Params   map[string]int64
-	Settings []model.Setting // of the schedule
+	Settings []model.Setting // settings of the schedule
 	Lowering lowering.Options
 	Machine  *cost.Machine
 	Ranks    []int
@@ -34,11 +34,11 @@ type Row struct {
 	Scaled     int64   `json:"scaled,omitempty"`       // the value of the parameter that grows
 	Refused    string  `json:"refused,omitempty"`      // why there is no prediction
 	Predicted  float64 `json:"predicted_us,omitempty"` // the time of a call
-	Compute    float64 `json:"compute_us"`             // in which a rank computes, of the rank with most
-	Exposed    float64 `json:"exposed_us"`             // in which a rank communicates and computes nothing, of the rank with most
+	Compute    float64 `json:"compute_us"`             // time in which a rank computes, on the rank where it is longest
+	Exposed    float64 `json:"exposed_us"`             // time in which a rank only communicates, on the rank where it is longest
 	Efficiency float64 `json:"efficiency,omitempty"`   // against the first row that has a prediction, which is 1
-	TFLOPs     float64 `json:"tflops,omitempty"`       // of a GPU's GEMMs, over the whole call
-	Classes    []Class `json:"classes,omitempty"`      // of ranks that do the same
+	TFLOPs     float64 `json:"tflops,omitempty"`       // TFLOP/s of a GPU's GEMMs over the whole call
+	Classes    []Class `json:"classes,omitempty"`      // classes of ranks that do the same
 	// Measured reports whether the machine's figures were measured on at least as many ranks. Other predictions are not
 	// validated.
 	Measured bool `json:"measured"`
@@ -59,14 +59,14 @@ type Result struct {
 	Params    map[string]int64 `json:"params"`
 	Machine   string           `json:"machine"`
 	Source    string           `json:"source"`         // where the machine's figures come from
-	Published bool             `json:"published"`      // they are from data sheets
-	Measured  int              `json:"measured_ranks"` // up to which they were measured; 0: on none
+	Published bool             `json:"published"`      // whether the figures come from data sheets
+	Measured  int              `json:"measured_ranks"` // number of ranks up to which the figures were measured; 0: none
 	Scale     string           `json:"scale,omitempty"`
 	Rows      []Row            `json:"rows"`
 }
 
-// Run predicts a spec for all numbers of ranks. If hirgen refuses one, its row has the reason. Run returns an error if
-// the spec itself is wrong.
+// Run predicts a spec for all numbers of ranks. If hirgen refuses a number of ranks, its row has the reason. Run
+// returns an error if the spec itself is wrong.
 func Run(o Options) (*Result, error) {
 	p, err := o.load(nil)
 	if err != nil {
@@ -155,7 +155,7 @@ func (o *Options) paramsAt(row *Row, base *model.Pipeline) (map[string]int64, er
 	return params, nil
 }
 
-// take adds a prediction.
+// take fills in a row from a prediction.
 func (r *Row) take(p *cost.Prediction) {
 	r.prediction = p
 	r.Predicted, r.Exposed, r.Compute = p.Total, p.Exposed, p.Computes()

@@ -84,8 +84,8 @@ func run(t *testing.T, o Options) *Result {
 	return r
 }
 
-// TestScaling: efficiency is relative to the first row, Scale grows from its value at the spec's own ranks, and an
-// impossible number of ranks is a row with the reason.
+// TestScaling checks that efficiency is relative to the first row, Scale grows from its value at the spec's own
+// ranks, and an impossible number of ranks is a row with the reason.
 func TestScaling(t *testing.T) {
 	m := machine(t, "dgx_h200")
 	o := of(t, "mlp_tp", m, 2, 4, 6, 8, 64)
@@ -121,7 +121,8 @@ func TestScaling(t *testing.T) {
 	}
 }
 
-// TestMoreThanWasMeasured: a prediction for 4 ranks is not validated if collectives were measured on 2 ranks.
+// TestMoreThanWasMeasured checks that a prediction for 4 ranks is not validated if collectives were measured on 2
+// ranks.
 func TestMoreThanWasMeasured(t *testing.T) {
 	m := *machine(t, "h200")
 	m.NCCL.Teams = m.NCCL.Teams[:1]
@@ -153,8 +154,9 @@ func examples(t *testing.T, m *cost.Machine, check func(spec string, row Row)) {
 	}
 }
 
-// TestTimeIsNotBelowComputation: a call takes at least as long as its computation, its exposed communication, its
-// longest chain and its busiest resource. If all ranks do the same, it takes at least the sum of the first two.
+// TestTimeIsNotBelowComputation checks that a call takes at least as long as its computation, its exposed
+// communication, its longest chain and its busiest resource. If all ranks do the same, it takes at least the sum
+// of the first two.
 func TestTimeIsNotBelowComputation(t *testing.T) {
 	m := machine(t, "h200")
 	m.Nodes = &cost.Nodes{Ranks: 4, Latency: 5, Rate: cost.Curve{{Bytes: 1, Rate: 50}}}
@@ -172,7 +174,7 @@ func TestTimeIsNotBelowComputation(t *testing.T) {
 	})
 }
 
-// TestFastLinksHideAll: where links and calls cost nothing, no communication is exposed.
+// TestFastLinksHideAll checks that where links and calls cost nothing, no communication is exposed.
 func TestFastLinksHideAll(t *testing.T) {
 	m := machine(t, "h200")
 	fast := cost.Curve{{Bytes: 1, Rate: 1e12}}
@@ -188,7 +190,7 @@ func TestFastLinksHideAll(t *testing.T) {
 	})
 }
 
-// TestManyRanks: a page for 1,024 ranks is small, even if it has thousands of classes.
+// TestManyRanks checks that a page for 1,024 ranks is small, even if it has thousands of classes.
 func TestManyRanks(t *testing.T) {
 	o := of(t, "mlp_tp", machine(t, "dgx_h100"), 8, 1024)
 	o.Scale, o.Settings = "M", []model.Setting{{Path: "streams", Value: "2"}}

@@ -92,8 +92,8 @@ func (r *Result) Notes() []string {
 	return notes
 }
 
-// unevenWork describes the first row, if any, whose GEMM work is off by more than 5 %: it should be constant per rank
-// in weak scaling, constant in total in strong scaling. Efficiency then compares different problems.
+// unevenWork describes the first row, if any, whose GEMM work differs by more than 5 % from the first row's: per rank
+// in weak scaling, in total in strong scaling. Efficiency then compares different problems.
 func (r *Result) unevenWork() string {
 	first := -1.0
 	for _, row := range r.Rows {

@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model/eval"
 )
 
-// TestBoundsAcceptRightOutputs: for normal inputs, also of programs whose check is exact, outputs are within the
-// bounds. This holds for the order and the roundings of the program, and for float64.
+// TestBoundsAcceptRightOutputs checks that for normal inputs, also of programs whose check is exact, outputs are
+// within the bounds. This holds for the order and the roundings of the program, and for float64.
 func TestBoundsAcceptRightOutputs(t *testing.T) {
 	for specs, number := 0, uint64(0); specs < 1000; number++ {
 		spec := MakeUp(77, number)

@@ -18,7 +18,7 @@ import (
 type Counts struct {
 	Specs, Accepted, Built, Interpreted, Unsure int
 
-	tables map[string]map[string]int // by title, then by row
+	tables map[string]map[string]int // counts by title of the table, then by row
 }
 
 // The titles of the tables.
@@ -31,7 +31,7 @@ const (
 	ofRanks     = "ranks"
 	ofAxes      = "axes of the mesh"
 	ofSchedule  = "schedule"
-	ofRefused   = "refused" // by code
+	ofRefused   = "refused" // refused specs by code of the error
 )
 
 var titles = []string{ofKinds, ofMoves, ofOps, ofAxisKinds, ofTypes, ofRanks, ofAxes, ofSchedule, ofRefused}
@@ -94,7 +94,7 @@ func (c *Counts) spec(s Spec, p *hostir.Program) {
 	for _, f := range s.Schedule {
 		of, field := schedule.SplitPath(f.Path)
 		if of != "" && of != schedule.All {
-			field = "NAME." + field // of one communication
+			field = "NAME." + field // a field of one communication
 		}
 		c.tables[ofSchedule][field+": "+f.Value]++
 	}

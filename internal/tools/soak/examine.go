@@ -25,7 +25,7 @@ type Outcome struct {
 	Refused    diag.Code // the first code, where the spec is refused
 	Finding    *Finding
 	Pipeline   *model.Pipeline
-	Program    *hostir.Program // of a spec that is accepted
+	Program    *hostir.Program // the program, if the spec is accepted
 	Compared   bool            // all results were compared; false if rounding decides some of them
 	Interprets int
 	files      []emit.File

@@ -12,7 +12,7 @@ type Finding struct {
 	Kind   Kind
 	Detail string // what happened, in full
 	Host   string // the host program at fault, where there is one
-	Number uint64 // of the spec, under the seed
+	Number uint64 // number of the spec, under the seed
 }
 
 // A Kind is the property that a spec violates.
@@ -20,17 +20,17 @@ type Kind string
 
 // The kinds of findings.
 const (
-	Panics    Kind = "panic"               // of any stage
-	Unbounded Kind = "no end"              // within the time for one spec
+	Panics    Kind = "panic"               // a stage panics
+	Unbounded Kind = "no end"              // a stage does not end within the time for one spec
 	Internal  Kind = "a mistake of a pass" // an error that is not a documented error of specs
 	Unwelcome Kind = "legal, and refused"  // a spec that must be accepted
 	Disagrees Kind = "check accepts, and emit refuses"
-	Differs   Kind = "wrong elements"     // in the interpreter
+	Differs   Kind = "wrong elements"     // the interpreter computes wrong elements
 	Stuck     Kind = "does not run"       // the interpreter refuses a program, or it deadlocks
 	NotProved Kind = "not proved"         // a race, a deadlock or other values in the calls, or not decided
 	NoText    Kind = "does not read back" // the printed host program
 	NoBuild   Kind = "does not compile"
-	BadRun    Kind = "the program fails" // on the CPU device
+	BadRun    Kind = "the program fails" // a run on the CPU device fails
 )
 
 var (

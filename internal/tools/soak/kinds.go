@@ -15,7 +15,7 @@ import (
 // A specKind is a kind of specs that a search must meet often. A new kind is one more row of specKinds.
 type specKind struct {
 	name  string
-	share float64                                     // of the specs that MakeUp makes
+	share float64                                     // share of the specs that MakeUp makes
 	begin func(*generator)                            // makes the first operations of a spec; others follow
 	holds func(*model.Pipeline, *hostir.Program) bool // recognizes an accepted spec of this kind, however it was made
 }
@@ -134,8 +134,8 @@ func multipliesShort(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool { return hostir.IsGEMM(s) && hostir.Uses(s)[0].DType.Saturates() })
 }
 
-// hasUnevenExtents reports whether a matmul, a kernel or a reduction works along an axis of more than 8 elements that
-// is not a multiple of 8.
+// hasUnevenExtents reports whether a matmul, an attention, a kernel or a reduction works along an axis of more than 8
+// elements that is not a multiple of 8.
 func hasUnevenExtents(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool {
 		inner := 1
@@ -188,7 +188,7 @@ func storesReducedAxis(_ *model.Pipeline, p *hostir.Program) bool {
 	})
 }
 
-// sumsRows reports whether a kernel folds columns: it reduces its results over all rows.
+// sumsRows reports whether a kernel reduces its results over all rows.
 func sumsRows(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool {
 		k, ok := s.(*hostir.Fused)

@@ -2,8 +2,8 @@ package soak
 
 import "testing"
 
-// TestSpecKindsAreMet: of the specs made for a kind, at least half are accepted, and a fifth are recognized as that
-// kind.
+// TestSpecKindsAreMet checks that of the specs made for a kind, at least half are accepted, and a fifth are
+// recognized as that kind.
 func TestSpecKindsAreMet(t *testing.T) {
 	for _, k := range specKinds {
 		accepted, held := 0, 0

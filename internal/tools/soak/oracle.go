@@ -22,8 +22,8 @@ func newOracle(p *model.Pipeline, seed uint64) (*oracle, error) {
 	return &oracle{of}, err
 }
 
-// comparable reports whether all elements can be compared: no bound is infinite, because rounding decides between no
-// values.
+// comparable reports whether all elements can be compared: no bound is infinite. A bound is infinite if rounding
+// decides between values.
 func (o *oracle) comparable() bool {
 	for _, a := range o.Bounds {
 		if slices.ContainsFunc(a.Data, func(e float64) bool { return math.IsInf(e, 0) }) {
@@ -59,7 +59,7 @@ func (o *oracle) check(program *hostir.Program, seed uint64, everywhere bool) er
 	return nil
 }
 
-// checkOn interprets a host program.
+// checkOn interprets a host program on given nodes and compares the results.
 func (o *oracle) checkOn(nodes []int, program *hostir.Program, seed uint64) error {
 	got, err := interp.RunOn(nodes, program, o.Inputs, seed)
 	if err == nil {
@@ -68,8 +68,8 @@ func (o *oracle) checkOn(nodes []int, program *hostir.Program, seed uint64) erro
 	return err
 }
 
-// checkCalls interprets the calls of a host program after all passes. It returns nil if the program cannot be lowered
-// to calls.
+// checkCalls verifies and interprets the calls of a host program after all passes, and compares the results. It
+// returns nil if the program cannot be lowered to calls.
 func (o *oracle) checkCalls(nodes []int, program *hostir.Program, seed uint64) error {
 	lowered, err := lowering.Calls(program, lowering.Options{})
 	if err != nil {

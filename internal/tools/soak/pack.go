@@ -58,7 +58,7 @@ func joinPrograms(dir string, programs [][]emit.File) error {
 				fmt.Fprintf(&kernels, "#include \"%s\"\n", to)
 			case name + ".cpp":
 				fmt.Fprintf(&program, "#include \"%s\"\n", to)
-			case name + "_across_nodes.cpp": // it defines the names of the fallback variant
+			case name + "_across_nodes.cpp": // the file defines the names of the fallback variant
 				fmt.Fprintf(&abi, "#include \"%s\"\n", to)
 			case "reference.cpp", "abi.cpp":
 				to = name + "_" + file.Path

@@ -12,7 +12,7 @@ import (
 
 // Limits of random specs. The interpreter must run many programs a second.
 const (
-	maxElements = 512 // of a tensor
+	maxElements = 512 // limit of the elements of a tensor
 	maxAxes     = 5
 	maxRanks    = 8
 )
@@ -22,10 +22,10 @@ const (
 type generator struct {
 	*rand.Rand
 	spec    Spec
-	extents []int64 // to choose from; few, so that tensors often fit
+	extents []int64 // extents to choose from; few, so that tensors often fit
 	known   []*value
 	results int
-	fields  []model.Setting // of the schedule, which the kind of spec needs
+	fields  []model.Setting // fields of the schedule that the kind of spec needs
 }
 
 // value is a tensor that operations can read.

@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// everyLegal: one of every 16 numbers is a spec that must be accepted.
+// everyLegal is the interval of spec numbers: one of every 16 specs must be accepted.
 const everyLegal = 16
 
 // MakeLegal makes a random spec that the documentation allows, so that any refusal is a finding. In other specs, a

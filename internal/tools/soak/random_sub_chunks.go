@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// subChunks begins with a p2p pipeline whose slices are split into sub-chunks: a gather, or a sum. Its kernels may fold
-// rows, have several results, and broadcast axes.
+// subChunks begins with a p2p pipeline whose slices are split into sub-chunks: a gather, or a sum. Its kernels may
+// reduce along rows, have several results, and broadcast axes.
 func (g *generator) subChunks() {
 	ranks, parts := &g.spec.World.Axes[0], pick[int64](g, 2, 2, 3)
 	ranks.Size = max(ranks.Size, 2)
@@ -90,8 +90,8 @@ func (g *generator) sumInSubChunks(over domain.Axis, slice []domain.Axis) {
 	}
 }
 
-// partsOf computes the partial sums, with a Stream axis: by a kernel that broadcasts an axis or folds rows, or by an
-// operation that needs whole axes.
+// partsOf computes the partial sums, with a Stream axis: by a kernel that broadcasts an axis or reduces along rows,
+// or by an operation that needs whole axes.
 func (g *generator) partsOf(axes []domain.Axis) *value {
 	input := func(change func([]domain.Axis)) *value {
 		in := slices.Clone(axes)

@@ -45,7 +45,7 @@ type search struct {
 	mutex    sync.Mutex
 	next     uint64
 	counts   *Counts
-	found    map[string]*Finding // by shape
+	found    map[string]*Finding // findings by shape of the spec
 	build    chan accepted
 	packed   int // specs that are built or wait in a pack
 }

@@ -43,7 +43,7 @@ func examples(tb testing.TB) []Example {
 	return list
 }
 
-// TestMakeIsRepeatable: a seed and a number make one spec.
+// TestMakeIsRepeatable checks that a seed and a number make one spec.
 func TestMakeIsRepeatable(t *testing.T) {
 	o := Options{Seed: 3, Examples: examples(t)}
 	for number := range uint64(300) {
@@ -57,7 +57,7 @@ func TestMakeIsRepeatable(t *testing.T) {
 	}
 }
 
-// TestFindingsAreMadeSmall: Shrink removes all that a finding does not need.
+// TestFindingsAreMadeSmall checks that Shrink removes all that a finding does not need.
 func TestFindingsAreMadeSmall(t *testing.T) {
 	o := Options{Seed: 1}
 	for number := range uint64(50) {
@@ -80,7 +80,8 @@ func TestFindingsAreMadeSmall(t *testing.T) {
 	}
 }
 
-// TestRunReportsWhatItFinds: a search prints a finding once, with the command that repeats it, and ends.
+// TestRunReportsWhatItFinds checks that a search prints a finding once, with the command that repeats it, and
+// ends.
 func TestRunReportsWhatItFinds(t *testing.T) {
 	var log strings.Builder
 	s := &search{Options: Options{Log: &log, Repeat: "make soak SEED=4 ONLY=%d"}, found: map[string]*Finding{}}
@@ -112,7 +113,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// TestLegalSpecsAreAccepted: all specs of MakeLegal are accepted, and each form occurs often.
+// TestLegalSpecsAreAccepted checks that all specs of MakeLegal are accepted, and each form occurs often.
 func TestLegalSpecsAreAccepted(t *testing.T) {
 	forms := map[string]int{"Stream": 0, "permute": 0, "DIDx": 0, "matmul": 0, "linear": 0}
 	for number := range uint64(300) {
@@ -135,7 +136,8 @@ func TestLegalSpecsAreAccepted(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfLegalSpecsAreFindings: a refusal is a finding for a legal spec, and none for other specs.
+// TestRefusalsOfLegalSpecsAreFindings checks that a refusal is a finding for a legal spec, and none for other
+// specs.
 func TestRefusalsOfLegalSpecsAreFindings(t *testing.T) {
 	spec := MakeLegal(1, 0)
 	spec.Tensors[0].Axes[0].Size += 7
@@ -147,7 +149,7 @@ func TestRefusalsOfLegalSpecsAreFindings(t *testing.T) {
 	}
 }
 
-// TestWhatWasFound: specs of earlier findings are accepted and counted, have every property, and run.
+// TestWhatWasFound checks that specs of earlier findings are accepted and counted, have every property, and run.
 func TestWhatWasFound(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "found", "*.yaml"))
 	if err != nil || len(files) == 0 {
@@ -171,7 +173,7 @@ func TestWhatWasFound(t *testing.T) {
 	}
 }
 
-// TestPacksBuild: programs with and without kernels are built as one, whichever is the first.
+// TestPacksBuild checks that programs with and without kernels are built as one, whichever is the first.
 func TestPacksBuild(t *testing.T) {
 	const head = "hirgen: 1\nname: one\nmesh: {x: 2}\ndtype: fp32\ntensors:\n  A: [DIDx(2), 4]\n"
 	with, without := head+"ops:\n  - B = relu(A)\n  - C = scale(B, by=2)\n", head+"  B: [2, 4]\nops:\n  - B = set(A)\n"
@@ -191,12 +193,13 @@ func TestPacksBuild(t *testing.T) {
 	}
 }
 
-// TestExamplesAreSpecs: an example is the same pipeline when it is written as operations with numbers for extents.
+// TestExamplesAreSpecs checks that an example is the same pipeline when it is written as operations with numbers
+// for extents.
 func TestExamplesAreSpecs(t *testing.T) {
 	for _, e := range examples(t) {
 		p, err := model.Load("spec.yaml", []byte(e.text), nil)
 		if err != nil || strings.Contains(e.text, "dropout(") {
-			continue // it needs parameters, or its dropout expands to operations that specs cannot name
+			continue // the spec needs parameters, or its dropout expands to operations that specs cannot name
 		}
 		spec := specOf(p)
 		if again, err := model.Load("spec.yaml", []byte(spec.Text()), nil); err != nil || len(again.Ops) != len(p.Ops) {

@@ -35,8 +35,8 @@ var checking = []string{"--checks", strconv.Itoa(checkedCalls), "--warmup", "1",
 // A Yard builds programs on the CPU device and runs them.
 type Yard struct {
 	Dir    string // where folders and the compiled runtime are; kept, so that the next search need not compile it
-	Orders int64  // of execution, for each program
-	number int    // of the builder that it is for
+	Orders int64  // number of orders of execution for each program
+	number int    // number of the builder that uses it
 }
 
 // builder returns the yard with folders for the builder of this number. Builders share the compiled runtime.
@@ -106,7 +106,7 @@ func (y *Yard) failure(spec Spec, kind Kind, err error) *Finding {
 	return f
 }
 
-// build emits specs into one folder and builds it.
+// build emits specs into one folder, builds them as one program and returns the path of the program.
 func (y *Yard) build(folder string, specs []Spec) (string, error) {
 	dir := filepath.Join(y.Dir, fmt.Sprintf("%s%d", folder, y.number))
 	programs := make([][]emit.File, len(specs))

@@ -121,8 +121,8 @@ const contrast = `(() => {
 	return wrong;
 })()`
 
-// checkPointer: the page describes the slice under the pointer, or next to it if it is narrow, and keeps the
-// description after a click.
+// checkPointer checks that the page describes the slice under the pointer, or next to it if the slice is narrow, and
+// keeps the description after a click.
 func checkPointer(t *testing.T, b *browser.Browser) {
 	t.Helper()
 	at := browser.Value[[]float64](b, `(() => { scrollTo(0, 0); const b = document.querySelector('.time .nccl `+
@@ -149,7 +149,7 @@ func checkPointer(t *testing.T, b *browser.Browser) {
 	}
 }
 
-// checkKeys: the keys zoom, move, search and go to the next match.
+// checkKeys checks that the keys zoom, move, search and go to the next match.
 func checkKeys(t *testing.T, b *browser.Browser) {
 	t.Helper()
 	state := func() string {

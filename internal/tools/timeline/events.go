@@ -18,12 +18,12 @@ type file struct {
 		Predicted bool    `json:"predicted"`
 		Machine   string  `json:"machine"`
 		Calls     int     `json:"calls"`
-		Call      float64 `json:"call_us"`              // of a prediction
-		Untraced  float64 `json:"us_per_call_untraced"` // of a program
+		Call      float64 `json:"call_us"`              // time of a call, in predictions only
+		Untraced  float64 `json:"us_per_call_untraced"` // the same, in traces of programs only
 	} `json:"otherData"`
 	Distributed *struct {
 		Rank int `json:"rank"`
-	} `json:"distributedInfo"` // of PyTorch's profiler
+	} `json:"distributedInfo"` // in traces of PyTorch's profiler only
 }
 
 // event is one event of a trace. Numbers may be given as texts. Processes and threads may be identified by numbers or
@@ -40,7 +40,7 @@ type event struct {
 	Args     map[string]json.RawMessage `json:"args"`
 }
 
-// parse reads a file, packed by gzip or not.
+// parse reads a file, which gzip may have packed.
 func parse(name string, r io.Reader) (*file, error) {
 	text, err := unpacked(r)
 	if err != nil {

@@ -57,7 +57,8 @@ var (
 	transfer   = regexp.MustCompile(`: (send|receive) of |^Memcpy PtoP`)
 )
 
-// kindOf returns the kind of a slice. A slice of an unknown category is a kernel.
+// kindOf returns the kind of a slice. For a kernel or an unknown category, the name decides; if it matches no
+// pattern, the slice is a kernel.
 func kindOf(category, name string) Kind {
 	kind, known := byCategory[category]
 	switch {

@@ -11,16 +11,16 @@ import (
 const (
 	laneHeight   = 28
 	sliceHeight  = 26
-	headHeight   = 20 // of a rank, above its tracks
-	stripHeight  = 6  // of the strip with hidden and exposed times, at the end of the head
+	headHeight   = 20 // height of the head of a rank, above its tracks
+	stripHeight  = 6  // height of the strip with hidden and exposed times, at the end of the head
 	rankGap      = 8
-	nameLetters  = 32     // of a name that fit next to its track
-	listLetters  = 60     // of a name in a list
-	lastWidth    = 24     // the narrowest class of widths: see widthClass
-	behindMost   = 4      // names of the slices that hide a transfer
-	pathMost     = 6      // names of the critical path
-	labelLetters = 80     // of a name on a slice
-	maxDrawn     = 15_000 // slices of a page, which keeps it under 5 MB
+	nameLetters  = 32     // characters of a name next to its track
+	listLetters  = 60     // characters of a name in a list
+	lastWidth    = 24     // the class of the narrowest slices: see widthClass
+	behindMost   = 4      // number of listed slices that hide a transfer
+	pathMost     = 6      // number of listed names of the critical path
+	labelLetters = 80     // characters of a name on a slice
+	maxDrawn     = 15_000 // limit of the slices of a page, which keeps it under 5 MB
 )
 
 // chart is a trace as drawn. All positions are already computed.
@@ -53,7 +53,7 @@ type link struct {
 	FromY, ToY int
 }
 
-// layout places a trace on an axis of the given length. It omits slices shorter than shortest.
+// layout places a trace on an axis of the given length. It omits slices and shaded ranges shorter than shortest.
 func (t *Trace) layout(axis, shortest Time) chart {
 	c := chart{}
 	middles := map[*Slice]int{}
@@ -123,8 +123,8 @@ func (c *chart) band(class string, times spans, top, bottom int, axis, shortest 
 	}
 }
 
-// widthClass returns how often the axis can be halved and still be as long as the slice, at most lastWidth. The page
-// hides the names of classes that are too narrow at its zoom.
+// widthClass returns how often the axis can be halved and still be at least as long as the slice, at most lastWidth.
+// The page hides the names of the classes that are too narrow at its zoom.
 func widthClass(length, axis Time) int {
 	class := 0
 	for class < lastWidth && length<<(class+1) <= axis {
@@ -156,7 +156,7 @@ func percent(t, axis Time) string {
 	return strings.TrimSuffix(text, ".")
 }
 
-// shortened keeps the beginning and the end of a name that is too long.
+// shortened keeps the beginning and the end of a name of more than most characters.
 func shortened(name string, most int) string {
 	letters := []rune(name)
 	if len(letters) <= most {
@@ -183,7 +183,7 @@ func (t Time) String() string {
 	return fmt.Sprintf("%d ns", int64(t))
 }
 
-// share prints a part of a whole.
+// share prints a part of a whole in percent.
 func share(part, whole Time) string {
 	if whole == 0 {
 		return "-"

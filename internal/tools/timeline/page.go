@@ -30,7 +30,7 @@ type view struct {
 	Traces     []traceView
 	Columns    []column
 	Data       data
-	Shortest   string // "" where all slices are drawn
+	Shortest   string // length of the shortest slices drawn; "" if all are drawn
 }
 
 type kindView struct{ Class, Label string }
@@ -50,10 +50,10 @@ type rowView struct {
 type data struct {
 	Length Time     `json:"length"`
 	Texts  []string `json:"texts"`
-	Slices [][]int  `json:"slices"` // begin, length, and numbers of texts: name, kind, where, detail, track, what hides it
+	Slices [][]int  `json:"slices"` // begin and length in ns, then indices in Texts: name, kind, where, detail, track, what hides it
 }
 
-// A column is one of the table of sums.
+// A column belongs to the table of sums.
 type column struct {
 	Name, About string
 	value       func(Sums) Time
@@ -173,7 +173,8 @@ func (t *Trace) pathText() string {
 	return "Critical path: " + listed(t.pathShares(), pathMost) + "."
 }
 
-// Text prints one line for each trace. Page must have analysed them.
+// Text prints a summary of each trace: a line on the trace, a line of shares and, if known, a line on the critical
+// path. Page must have analysed the traces.
 func Text(w io.Writer, traces []*Trace) {
 	for _, t := range traces {
 		fmt.Fprintf(w, "%s: %s\n  %s\n", t.Name, strings.TrimSuffix(t.about(), "."), small(t.sharesText()))
@@ -183,7 +184,7 @@ func Text(w io.Writer, traces []*Trace) {
 	}
 }
 
-// takeBytes sets the bytes of transfers from the same call in a prediction, because programs do not record them.
+// takeBytes copies the bytes of transfers from the same calls in a prediction, because programs do not record them.
 func (t *Trace) takeBytes(from *Trace) {
 	bytes := map[[4]string]int64{}
 	for _, one := range []*Trace{from, t} {
@@ -195,7 +196,7 @@ func (t *Trace) takeBytes(from *Trace) {
 	}
 }
 
-// moved returns the size and the rate of a transfer.
+// moved returns the size and the rate of a transfer, or "" if the size is not known.
 func (s *Slice) moved() string {
 	if s.Bytes == 0 || s.Length() == 0 {
 		return ""

@@ -72,8 +72,9 @@ func latest(list []*Slice, s *Slice) *Slice {
 	return found
 }
 
-// released returns the work at the sources of arrows to a slice or to the waits directly before it on its track. It
-// follows an arrow from a wait to the work that released that wait.
+// released returns the work at the sources of arrows to a slice or to the waits directly before it on its track. If
+// such an arrow begins at a wait, released follows the arrows to that wait too. It also returns the work directly
+// before each wait that it meets.
 func (s *Slice) released() []*Slice {
 	var found []*Slice
 	seen := map[*Slice]bool{}
@@ -97,7 +98,7 @@ func (s *Slice) released() []*Slice {
 		case !before.Kind.Works():
 			follow(before)
 		case to != s:
-			found = append(found, before) // of the wait's track, which may be another rank's
+			found = append(found, before) // on the track of the wait, possibly on another rank
 		}
 	}
 	follow(s)

@@ -109,7 +109,7 @@ func checkPath(t *testing.T, trace *Trace) {
 	}
 }
 
-// TestSize: the page of a trace with 64,000 slices stays below 5 MB.
+// TestSize checks that the page of a trace with 64,000 slices stays below 5 MB.
 func TestSize(t *testing.T) {
 	trace := &Trace{}
 	for range 64 {
@@ -133,7 +133,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestShortestDrawn: a page draws the longest slices, and no more than asked for.
+// TestShortestDrawn checks that a page draws the longest slices, and no more than asked for.
 func TestShortestDrawn(t *testing.T) {
 	trace := read(t, "testdata/measured.json")
 	for most := 1; most < 12; most++ {

@@ -153,7 +153,7 @@ func (b *reader) withSlices() []*process {
 	return list
 }
 
-// byNumber compares texts that are integers. It returns 0 if one is not.
+// byNumber compares texts that are integers. It returns 0 if either text is not.
 func byNumber(x, y string) int {
 	m, noM := strconv.Atoi(x)
 	n, noN := strconv.Atoi(y)
@@ -221,7 +221,7 @@ func (p *process) title() string {
 	return cmp.Or(p.name, "process "+p.key)
 }
 
-// sorted returns the threads that have slices.
+// sorted returns the threads that have slices, in the order of the page.
 func (p *process) sorted() []*thread {
 	var list []*thread
 	for _, t := range p.threads {

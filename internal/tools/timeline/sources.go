@@ -9,10 +9,10 @@ import (
 // Sources maps names of spec files, without folders, to their lines.
 type Sources map[string][]string
 
-// Add takes the text of a file.
+// Add adds the text of a file.
 func (s Sources) Add(file, text string) { s[path.Base(file)] = strings.Split(text, "\n") }
 
-// line returns a position, file:line:column, followed by the line itself if the file is known.
+// line returns a position, file:line:column, followed by the text of the line if it is known.
 func (s Sources) line(where string) string {
 	parts := strings.Split(where, ":")
 	if len(parts) < 2 {

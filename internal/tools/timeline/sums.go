@@ -13,7 +13,7 @@ type Sums struct {
 	Transfers Time // something moves
 	Hidden    Time // something moves, and a GEMM or another kernel runs
 	Exposed   Time // something moves, and nothing else runs
-	Idle      Time // nothing runs, but for waits
+	Idle      Time // nothing runs except waits
 }
 
 // setSums computes the sums of a rank and the computations that hide each of its transfers.
@@ -104,7 +104,7 @@ func (all *shares) add(name string, time Time) {
 	*all = append(*all, Share{name, time, 1})
 }
 
-// sorted returns the shares, the longest first.
+// sorted sorts the shares, the longest first, and returns them.
 func (all shares) sorted() []Share {
 	slices.SortStableFunc(all, func(x, y Share) int { return cmp.Compare(y.Time, x.Time) })
 	return all

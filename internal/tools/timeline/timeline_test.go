@@ -46,8 +46,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestCompared: the measured trace takes the bytes of transfers from the prediction below it, and the page states the
-// speedup of the prediction.
+// TestCompared checks that the measured trace takes the bytes of transfers from the prediction below it, and the page
+// states the speedup of the prediction.
 func TestCompared(t *testing.T) {
 	list := []*Trace{read(t, "testdata/measured.json"), read(t, "testdata/measured.json")}
 	list[1].Predicted, list[1].Call = true, list[0].Call/2
@@ -64,7 +64,7 @@ func TestCompared(t *testing.T) {
 	}
 }
 
-// TestErrors: Read refuses input that is not a trace, and names the position.
+// TestErrors checks that Read refuses input that is not a trace, and names the position.
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                           "x:1:1: not a trace of Chrome's form: unexpected end of JSON input",

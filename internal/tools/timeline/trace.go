@@ -13,10 +13,10 @@ type Trace struct {
 	Name      string
 	Predicted bool
 	Machine   string
-	Calls     int // of the program; 0 where the file does not say
+	Calls     int // traced calls of the program; 0 if the file does not say
 	Ranks     []*Rank
 	Length    Time   // the end of the last slice
-	Call      Time   // of one call; 0 where the file does not say
+	Call      Time   // time of one call; 0 if the file does not say
 	Against   string // the speedup over the first trace of a page
 	LeftOut   int    // slices of the host, which are not shown
 
@@ -30,13 +30,13 @@ type Rank struct {
 	Tracks []*Track
 	Sums   Sums
 
-	exposed, hidden spans // of its transfers
+	exposed, hidden spans // ranges of its transfers
 }
 
 // A Track is a stream.
 type Track struct {
 	Name   string
-	Slices []*Slice // in order of begin
+	Slices []*Slice // slices in order of begin, then of end
 	Lanes  int      // rows that it takes: more than 1 where slices overlap
 }
 
@@ -44,11 +44,11 @@ type Track struct {
 type Slice struct {
 	Kind       Kind
 	Name       string // the text on it
-	Where      string // the line of the spec
+	Where      string // its position in the spec: file:line:column
 	Index      string // how often the statement made the call before
 	Detail     string // call, index, function and kernel, as text
 	Begin, End Time
-	Bytes      int64 // that a transfer sends or receives; 0 where the file does not say
+	Bytes      int64 // that a transfer sends or receives; 0 if unknown
 	Lane       int
 
 	Exposed  Time    // exposed time of a transfer
@@ -57,8 +57,8 @@ type Slice struct {
 
 	rank  *Rank
 	track *Track
-	place int      // in its track
-	from  []*Slice // where arrows that end at it begin
+	place int      // index in Slices of its track
+	from  []*Slice // where the arrows begin that end at it
 }
 
 // Length returns the duration of a slice.

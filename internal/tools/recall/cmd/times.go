@@ -17,7 +17,7 @@ var (
 // whether a proof fails or exceeds its time limit.
 func times() (slow bool) {
 	if *ring > 0 {
-		list, err := recall.TimeRing(".", *ring) // first: it also prints the memory of the process
+		list, err := recall.TimeRing(".", *ring) // first, because PrintRing prints the peak memory of the process
 		if err == nil {
 			slow = !recall.PrintRing(os.Stdout, list)
 			fmt.Println()

@@ -22,7 +22,7 @@ func transferOf(s calls.Stmt) (share string, transfer *expr.Expr) { //nolint:goc
 }
 
 // sharedFlag makes two transfers of a share use the same flag, both where it is written and where it is waited for. If
-// step 0 moves nothing, the flag of transfer 0 is unused, so it uses up to two flags less.
+// step 0 moves nothing, the flag of transfer 0 is unused, so sharedFlag drops up to two flags.
 func sharedFlag(e *editor, p *calls.Program) {
 	for _, d := range p.Shares {
 		n, _ := p.Values().Eval(d.Transfers)

@@ -18,7 +18,7 @@ import (
 // Fault is a mistake in a pass of one of the two tables.
 type Fault struct {
 	Name string // "lost-edge"
-	Pass string // of lowering.Passes or of the calls' passes.Passes
+	Pass string // name of a pass in lowering.Passes or the calls' passes.Passes
 	Doc  string
 	// One of the two is set. host runs the pass and makes the mistake; calls makes it after the pass.
 	host  func(e *editor, p *hostir.Program, run func(*hostir.Program) error) error
@@ -66,7 +66,7 @@ func Sample(p *model.Pipeline, variant, perFault int, seed uint64) []*Made {
 			panic(fmt.Sprintf("faults: %s: without a mistake: %v", f.Title(), err))
 		}
 		h := fnv.New64a()
-		_, _ = h.Write([]byte(p.Name + f.Title()))       // a hash takes everything
+		_, _ = h.Write([]byte(p.Name + f.Title()))       // a hash never returns an error
 		random := rand.New(rand.NewPCG(seed, h.Sum64())) //nolint:gosec // no secret depends on it
 		sites := random.Perm(none.met)
 		for _, site := range sites[:min(perFault, len(sites))] {

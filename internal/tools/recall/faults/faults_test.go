@@ -8,7 +8,8 @@ import (
 	"github.com/hirgen/hirgen/lowering"
 )
 
-// TestFaultsArePassesOfTheTables: a fault of a pass that is in no table would never be made.
+// TestFaultsArePassesOfTheTables checks that each fault names a pass of the tables. Otherwise it
+// would never be made.
 func TestFaultsArePassesOfTheTables(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range All {

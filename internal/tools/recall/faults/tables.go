@@ -48,7 +48,8 @@ func (f *TableFault) Seed() (undo func()) {
 	return func() { *row = right }
 }
 
-// alter changes one operand. The first number of a change is the operand's, the second an axis.
+// alter changes one operand. The first number of a change is the operand's, the second an axis, or the factor of an
+// alignment.
 func (f *TableFault) alter(s calls.Stmt, list []effects.Operand) (out []effects.Operand) {
 	change := strings.Fields(f.Change)
 	n := make([]int64, 4)
@@ -73,9 +74,9 @@ func (f *TableFault) alter(s calls.Stmt, list []effects.Operand) (out []effects.
 			o.Strides[axis] = expr.Op("*", expr.Int(n[2]), expr.Op("+", o.Strides[axis], expr.Int(1)))
 		case "extent": // one less
 			o.Extents[axis] = expr.Op("-", o.Extents[axis], expr.Int(1))
-		case "move": // by an element
+		case "move": // moves the operand by one element
 			o.At.Offset = expr.Sum(o.At.Offset, expr.Int(1))
-		case "type": // as the next operand
+		case "type": // takes the type of the next operand
 			o.Type = list[1].Type
 		case "align":
 			o.Align = max(o.Align*axis, 1)

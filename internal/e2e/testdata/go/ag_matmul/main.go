@@ -1,4 +1,5 @@
-// Command ag_matmul multiplies by the Go package of a folder on each of two ranks, and gives up waiting on the way.
+// Command ag_matmul multiplies by the Go package of a folder on each of two ranks. In one call, rank 0 also stops
+// waiting at a deadline.
 package main
 
 import (
@@ -12,7 +13,8 @@ import (
 	"example/agmatmul"
 )
 
-// aAt is an element of A in a row of slice s of a rank, and bAt one of B. Small: sums are exact.
+// aAt returns an element of A in a row of slice s of a rank, and bAt one of B. They are small integers, so sums
+// are exact.
 func aAt(s, rank, row, k int) float32 { return float32((3*s+5*rank+7*row+k)%3 - 1) }
 func bAt(k, n int) float32            { return float32((k+2*n)%5 - 2) }
 
@@ -66,7 +68,7 @@ func write(ctx context.Context, p *agmatmul.Program, rank int) {
 	require(err == nil && p.A.Present(), "Write", err)
 }
 
-// giveUp has rank 0 wait for a call that rank 1 makes only when rank 0 waits no more.
+// giveUp makes rank 0 wait, with a deadline, for a call that rank 1 makes only after rank 0 has stopped waiting.
 func giveUp(ctx context.Context, p *agmatmul.Program, rank int, gaveUp string) {
 	if rank == 0 {
 		short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)

@@ -12,7 +12,7 @@ import (
 	"example/llamamlp"
 )
 
-// value is some number of a tensor, exact in bf16, at a place in the whole of it.
+// value returns element [i, j] of a whole tensor, given by number. It is exact in bf16.
 func value(tensor, i, j int) float64 { return float64((37*tensor+11*i+5*j)%17-8) / 16 }
 
 func fail(err error) {
@@ -57,7 +57,7 @@ func main() {
 	fmt.Println("all is right")
 }
 
-// row is one of Y = X + (silu(U Wg) * (U Wu)) W2, U = rms_norm(X).
+// row returns row i of Y = X + (silu(U Wg) * (U Wu)) W2, U = rms_norm(X). columns is the whole inner extent.
 func row(i, size, columns int) []float64 {
 	squares := 0.0
 	for k := range size {

@@ -32,7 +32,7 @@ func fill(elements []exchange.BF16, value float32) {
 	}
 }
 
-// open opens the program at a port, with B of twos.
+// open opens the program at the port in an environment variable, and fills B with twos.
 func open(ctx context.Context, port string) *exchange.Program {
 	rank := int(number("HIRGEN_RANK"))
 	p, err := exchange.Open(ctx, exchange.Options{
@@ -46,7 +46,8 @@ func open(ctx context.Context, port string) *exchange.Program {
 	return p
 }
 
-// call makes the n-th one, whose results are right where it has no error: not those of the call before.
+// call makes call n of the program, and checks its results unless it fails. Adjacent calls have different
+// results.
 func call(ctx context.Context, p *exchange.Program, n int) error {
 	a, c := new(exchange.A), new(exchange.C)
 	factor := float32(1 + n%4)
@@ -62,7 +63,8 @@ func call(ctx context.Context, p *exchange.Program, n int) error {
 	return nil
 }
 
-// outlive runs the program until it fails. One that idles makes three calls, and then none.
+// outlive runs the program until it fails, and checks the errors. If idles is set, it makes three calls and
+// then only asks for the status.
 func outlive(ctx context.Context, p *exchange.Program, idles bool) {
 	var err error
 	last := time.Now()
