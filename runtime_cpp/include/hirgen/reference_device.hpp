@@ -72,7 +72,7 @@ class DeviceReference final : public Reference {
   struct Tensor {
     Shape shape;
     std::shared_ptr<float> data;       ///< set() and reshape() share it instead of a copy
-    bool narrow = false;               ///< the element type has 8 bits
+    DType dtype = DType::kFp32;        ///< the type that elements are rounded to
     std::optional<int64_t> seed = {};  ///< of an uploaded int64; fp32 keeps only 24 bits
     // The members below are for bounds. bound: by element; null: no element depends on rounding.
     std::shared_ptr<float> bound = {};
@@ -104,8 +104,9 @@ class DeviceReference final : public Reference {
   /// Returns whether an element has an infinite bound. Waits for the stream.
   bool unsure(const Tensor& operand) const;
   /// Returns the relative error of a sum of `terms` terms whose partial sums on the ranks are
-  /// rounded to `dtype`; 0 for one term.
-  double partial(int64_t terms, DType dtype) const;
+  /// rounded to the type of the operands or of the result, whichever is less precise; 0 for one
+  /// term.
+  double partial(int64_t terms, DType operand, DType result) const;
   void bound_product(const char* out, const std::vector<Tensor>& operands, bool transposed_b,
                      DType dtype);
   /// Computes the bounds of the results of attend(arrays, results). `roundings` are the units in
@@ -116,7 +117,7 @@ class DeviceReference final : public Reference {
       const std::function<void(const Arrays&, const std::vector<float*>&)>& attend);
   void tighten(Tensor& tensor);
   /// Allocates memory for `name`, or reuses its memory of the same size; the content is undefined.
-  float* define(const char* name, const Shape& shape);
+  float* define(const char* name, const Shape& shape, DType dtype);
   std::shared_ptr<float> allocate(int64_t elements, const char* name);
   /// Returns the operand of a matmul, broadcast to batch axes `batch`.
   Tensor stretch(const Tensor& operand, Shape batch);

@@ -43,10 +43,10 @@ void DeviceReference::attention(const char* out, const char* logs, const Attenti
   };
   const Shape& shape = operands[0].shape;
   std::vector<const char*> names = {out};
-  std::vector<float*> results = {define(out, shape)};
+  std::vector<float*> results = {define(out, shape, dtype)};
   if (logs != nullptr) {
     names.push_back(logs);
-    results.push_back(define(logs, Shape(shape.begin(), shape.end() - 1)));
+    results.push_back(define(logs, Shape(shape.begin(), shape.end() - 1), DType::kFp32));
   }
   attend({operands[0].data.get(), operands[1].data.get(), operands[2].data.get()}, results);
   p.dtype = DType::kFp32;
@@ -71,7 +71,8 @@ void DeviceReference::attention_grad(const GradNames& out, const AttentionKind& 
     reference::attention_grad(
         p, {in[0], in[1], in[2], in[3], in[4], in[5], grads[0], grads[1], grads[2]}, stream_);
   };
-  attend(data, {define(out.q, queries), define(out.k, shape), define(out.v, shape)});
+  attend(data,
+         {define(out.q, queries, dtype), define(out.k, shape, dtype), define(out.v, shape, dtype)});
   p.dtype = DType::kFp32;
   std::vector<double> roundings(6, reference::epsilon_of(dtype));
   roundings[5] = reference::kEpsilon;  // log-sum-exps are fp32

@@ -75,8 +75,7 @@ void DeviceReference::move(const char* out, const std::vector<Tensor>& in, const
     others.push_back(operand.again());
     bounds.push_back(operand.bound.get());
   }
-  copy(define(out, shape), data);
-  tensors_[out].narrow = in[0].narrow;
+  copy(define(out, shape, in[0].dtype), data);
   if (std::all_of(bounds.begin(), bounds.end(), [](const float* b) { return b == nullptr; })) {
     return;
   }
@@ -107,9 +106,11 @@ bool DeviceReference::unsure(const Tensor& operand) const {
   return found.fetch() > 0;
 }
 
-double DeviceReference::partial(int64_t terms, DType dtype) const {
+double DeviceReference::partial(int64_t terms, DType operand, DType result) const {
   if (terms == 1) return 0;
-  return reference::kSpread / 2 * std::sqrt(ranks_ / 2.0) * reference::epsilon_of(dtype);
+  double epsilon = reference::epsilon_of(result);
+  if (!is_integer(operand)) epsilon = std::max(epsilon, reference::epsilon_of(operand));
+  return reference::kSpread / 2 * std::sqrt(ranks_ / 2.0) * epsilon;
 }
 
 void DeviceReference::bound_product(const char* out, const std::vector<Tensor>& operands,
@@ -117,7 +118,7 @@ void DeviceReference::bound_product(const char* out, const std::vector<Tensor>& 
   if (ranks_ == 0) return;
   Tensor& result = bounded(out, operands, dtype);
   const int64_t n = count_of(result.shape), terms = operands[0].shape.back();
-  const double narrow = operands[0].narrow ? reference::kNarrow : 0;
+  const double narrow = size_of(operands[0].dtype) == 1 ? reference::kNarrow : 0;
   // Returns operands of the same shapes with other elements.
   const auto replaced = [&](const std::function<std::shared_ptr<float>(const Tensor&)>& array) {
     std::vector<Tensor> list;
@@ -138,13 +139,14 @@ void DeviceReference::bound_product(const char* out, const std::vector<Tensor>& 
   const std::shared_ptr<float> squares = allocate(n, kScratch);
   multiply(squares.get(), elements, transposed_b, DType::kFp32);
 
-  reference::Products products{.value = tensors_[out].data.get(),
-                               .squares = squares.get(),
-                               .common = 0,
-                               .partial = std::hypot(partial(terms, dtype), narrow),
-                               .sum = reference::kSpread * reference::kChopped *
-                                      reference::kEpsilon * std::sqrt(static_cast<double>(terms)),
-                               .unsure = false};
+  reference::Products products{
+      .value = tensors_[out].data.get(),
+      .squares = squares.get(),
+      .common = 0,
+      .partial = std::hypot(partial(terms, operands[0].dtype, dtype), narrow),
+      .sum = reference::kSpread * reference::kChopped * reference::kEpsilon *
+             std::sqrt(static_cast<double>(terms)),
+      .unsure = false};
   bool noisy = false;
   for (const Tensor& operand : operands) {
     noisy = noisy || operand.bound != nullptr;

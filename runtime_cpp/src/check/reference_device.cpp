@@ -119,7 +119,7 @@ std::shared_ptr<float> DeviceReference::allocate(int64_t elements, const char* n
           }};
 }
 
-float* DeviceReference::define(const char* name, const Shape& shape) {
+float* DeviceReference::define(const char* name, const Shape& shape, DType dtype) {
   const int64_t elements = elements_of(shape);
   Tensor& tensor = tensors_[name];
   const bool reusable = tensor.data != nullptr && tensor.data.use_count() == 1 &&
@@ -129,24 +129,23 @@ float* DeviceReference::define(const char* name, const Shape& shape) {
     tensor.data = allocate(elements, name);
   }
   const std::shared_ptr<float> data = tensor.data;
-  tensor = Tensor{shape, data};
+  tensor = Tensor{shape, data, dtype};
   return data.get();
 }
 
 void DeviceReference::generate_integers(const TensorDesc& input, int index, uint64_t seed) {
-  fill_integers_whole(define(input.name.c_str(), input.shape()), input, index, seed, stream_);
-  tensors_[input.name].narrow = size_of(input.dtype) == 1;
+  fill_integers_whole(define(input.name.c_str(), input.shape(), input.dtype), input, index, seed,
+                      stream_);
 }
 
 void DeviceReference::generate_normal(const TensorDesc& input, int index, uint64_t seed) {
-  fill_normal_whole(define(input.name.c_str(), input.shape()), input, index, seed, stream_);
-  tensors_[input.name].narrow = size_of(input.dtype) == 1;
+  fill_normal_whole(define(input.name.c_str(), input.shape(), input.dtype), input, index, seed,
+                    stream_);
 }
 
 void DeviceReference::upload(const TensorDesc& input, const void* whole) {
   const int64_t elements = input.elements();
-  float* data = define(input.name.c_str(), input.shape());
-  tensors_[input.name].narrow = size_of(input.dtype) == 1;
+  float* data = define(input.name.c_str(), input.shape(), input.dtype);
   uploaded_.insert(input.name);
   // The staging memory holds the elements in their type, and is freed at the end of this function.
   const auto bytes = elements * static_cast<int64_t>(size_of(input.dtype));
@@ -213,7 +212,7 @@ void DeviceReference::product(const char* out, const std::vector<Tensor>& operan
     a = Shape(a.end() - 2, a.end());
     a.insert(a.begin(), batch.begin(), batch.end());
   }
-  multiply(define(out, result_shape(a, p.n)), operands, transposed_b, dtype);
+  multiply(define(out, result_shape(a, p.n), dtype), operands, transposed_b, dtype);
   bound_product(out, operands, transposed_b, dtype);
 }
 
@@ -327,7 +326,7 @@ void DeviceReference::gather(const char* out, const char* table, const char* ids
 }
 
 void DeviceReference::positions(const char* out, int64_t extent) {
-  launch_positions(define(out, {extent}), 0, extent, stream_, kReference);
+  launch_positions(define(out, {extent}, DType::kFp32), 0, extent, stream_, kReference);
 }
 
 void DeviceReference::dropout(const char* out, const Dropout& kind, const char* x, const char* seed,
@@ -349,7 +348,7 @@ void DeviceReference::dropout(const char* out, const Dropout& kind, const char* 
   HG_CHECK(cudaStreamSynchronize(stream_), kReference);
   in.seed = key.seed.value_or(static_cast<int64_t>(generated));
   const int64_t n = elements_of(source.shape);
-  reference::dropout(kind, define(out, source.shape), in, n, dtype, stream_);
+  reference::dropout(kind, define(out, source.shape, dtype), in, n, dtype, stream_);
   if (ranks_ == 0) return;
   Tensor& result = bounded(out, {source}, dtype);
   if (source.bound) {
@@ -369,8 +368,8 @@ void DeviceReference::unary(const char* out, const char* fn, const char* in, DTy
   const Tensor source = found(in);
   const UnaryFn function = unary_fn(fn);
   const int64_t n = elements_of(source.shape);
-  reference::unary(function, define(out, source.shape), source.data.get(), n, dtype, stream_);
-  tensors_[out].narrow = size_of(dtype) == 1;
+  reference::unary(function, define(out, source.shape, dtype), source.data.get(), n, dtype,
+                   stream_);
   if (ranks_ == 0) return;
   Tensor& result = bounded(out, {source}, dtype, reference::chooses(function));
   reference::unary(function, result.other.get(), source.again(), n, DType::kFp32, stream_);
@@ -387,8 +386,8 @@ void DeviceReference::binary(const char* out, const char* fn, const char* a, con
   const Shape shape = broadcast_shape(out, left.shape, right.shape);
   const Strided rows = broadcast_view(left.shape, shape),
                 other = broadcast_view(right.shape, shape);
-  reference::binary(function, define(out, shape), left.data.get(), rows, right.data.get(), other,
-                    dtype, stream_);
+  reference::binary(function, define(out, shape, dtype), left.data.get(), rows, right.data.get(),
+                    other, dtype, stream_);
   if (ranks_ == 0) return;
   Tensor& result = bounded(out, {left, right}, dtype, reference::chooses(function));
   reference::binary(function, result.other.get(), left.again(), rows, right.again(), other,
@@ -411,15 +410,16 @@ void DeviceReference::reduce(const char* out, const char* fn, const char* in, in
   const int64_t count = source.shape[d];
   Shape shape = source.shape;
   shape.erase(shape.begin() + axis);
-  reference::reduce(function, define(out, shape), source.data.get(), outer, count, inner, dtype,
-                    stream_);
+  reference::reduce(function, define(out, shape, dtype), source.data.get(), outer, count, inner,
+                    dtype, stream_);
   if (ranks_ == 0) return;
   Tensor& result = bounded(out, {source}, dtype, reference::chooses(function));
   reference::reduce(function, result.other.get(), source.again(), outer, count, inner, DType::kFp32,
                     stream_);
   reference::reduce_bound(function, result.bound.get(), result.other.get(),
                           {source.data.get(), source.bound.get()}, outer, count, inner,
-                          common(source), partial(count, dtype), dtype, ranks_ > 1, stream_);
+                          common(source), partial(count, source.dtype, dtype), dtype, ranks_ > 1,
+                          stream_);
 }
 
 }  // namespace hirgen

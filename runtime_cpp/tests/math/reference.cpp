@@ -278,6 +278,29 @@ void test_a_missing_key_is_found() {
   }
 }
 
+/// Parts of a sum may be rounded to the type of the operands before the ranks add them, also if the
+/// result is fp32.
+void test_bounds_of_sums_of_bf16() {
+  Fixture f(2);
+  TensorDesc desc;
+  desc.axes = {Axis{4, 1, 0}, Axis{16, 1, 0}};
+  desc.name = "A";
+  f.reference.generate_normal(desc, 0, 5);
+  f.reference.cast("X", "A", DType::kBf16);
+  f.reference.cast("W", "X", DType::kFp32);
+  f.reference.reduce("narrow", "sum", "X", 1, DType::kFp32);
+  f.reference.reduce("wide", "sum", "W", 1, DType::kFp32);
+  f.reference.linear("P", "X", "X", nullptr, DType::kFp32);
+  f.reference.linear("Q", "W", "W", nullptr, DType::kFp32);
+  for (const auto& [narrow, wide] : {std::pair{"narrow", "wide"}, std::pair{"P", "Q"}}) {
+    const auto bounds = read(f.reference.bounds(narrow, DType::kFp32), 4);
+    const auto others = read(f.reference.bounds(wide, DType::kFp32), 4);
+    for (size_t i = 0; i < bounds.size(); ++i) {
+      expect(bounds[i] > others[i], std::string(narrow) + " " + std::to_string(bounds[i]));
+    }
+  }
+}
+
 /// The bound of one bf16 rounding is 0.5 to 1.01 times 1/64 of the element, also after a concat;
 /// without rounding it is 0. After sums it is 0.01 to 0.5 of the element.
 void test_bounds_of_operations() {
@@ -386,6 +409,6 @@ int main() {
              {test_matmul, test_batched_matmul, test_batches_stretch, test_linear,
               test_shape_operations, test_elementwise_operations, test_reductions_drop_their_axis,
               test_names_can_be_defined_again, test_generated_inputs, test_terms_that_cancel,
-              test_a_missing_key_is_found, test_bounds_of_operations, test_bounds_of_overflow,
-              test_bounds_of_dropped_nan, test_misfits_are_errors});
+              test_a_missing_key_is_found, test_bounds_of_sums_of_bf16, test_bounds_of_operations,
+              test_bounds_of_overflow, test_bounds_of_dropped_nan, test_misfits_are_errors});
 }
