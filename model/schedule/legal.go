@@ -254,6 +254,8 @@ func readsPeers(c *Facts) *Problem {
 	}
 	via, chosen := c.Schedule.Chosen(c.Name, Via)
 	switch {
+	case c.Function != "sum":
+		return problem("choose fuse: none", "peer-read supports only sums, got %s", c.Function)
 	case c.Get(Steps) == Ring:
 		return problem("choose steps: rotation; or fuse: none", "it reads the partial sums of all ranks, and a ring adds them one by one")
 	case c.Get(Interchange) == True:
@@ -264,8 +266,6 @@ func readsPeers(c *Facts) *Problem {
 		return nil
 	case via.Value != IPCGet:
 		return problem("choose via: ipc-get; or fuse: none", "it reads the memory of peers, and via is %s", c.Get(Via))
-	case c.Function != "sum":
-		return problem("choose fuse: none", "peer-read supports only sums, got %s", c.Function)
 	}
 	return nil
 }

@@ -99,8 +99,11 @@ func divide(e *Binary, x, y int64) (int64, error) {
 	case x == math.MinInt64 && y == -1:
 		return 0, &EvalError{Overflow, e, fmt.Sprintf("%s is %d %s -1, which does not fit in 64 bits", e, x, e.Op)}
 	case e.Op == "%":
-		// The result has the sign of the divisor, so that (r - s) % d is a rank.
-		return (x%y + y) % y, nil
+		v := x % y
+		if v != 0 && (v < 0) != (y < 0) {
+			v += y // The result has the sign of the divisor, so that (r - s) % d is a rank.
+		}
+		return v, nil
 	case x%y != 0:
 		return 0, &EvalError{Inexact, e, fmt.Sprintf("%s is %d / %d, which is not a whole number", e, x, y)}
 	default:

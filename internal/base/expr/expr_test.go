@@ -113,7 +113,7 @@ func TestEval(t *testing.T) {
 	}{
 		{"M + S * 2", 18}, {"(M - S) / 3", 2}, {"(2 - S) % 3", 1}, {"(0 - 7) % 3", 2}, {"7 % -3", -2},
 		{"M == 10", 1}, {"M == S", 0}, {"min + 0", math.MinInt64}, {"max * -1", -math.MaxInt64}, {"min * 1", math.MinInt64},
-		{"-6 / 3", -2}, {"S - 0", 4}, {"0 - S", -4},
+		{"-6 / 3", -2}, {"S - 0", 4}, {"0 - S", -4}, {"(max - 1) % max", math.MaxInt64 - 1},
 	} {
 		e, err := Parse(c.in)
 		if err != nil {

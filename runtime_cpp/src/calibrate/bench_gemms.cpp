@@ -63,7 +63,7 @@ void Bench::gemms(Figures& figures) {
   for (const DType dtype : {HG_NUMBER_TYPES(HG_DTYPE)}) {
 #undef HG_DTYPE
     const GemmRun& whole = gemm(dtype);
-    fixed_times(whole, figures);
+    if (dtype == DType::kBf16) fixed_times(whole, figures);  // the first type
     // Rates leave out the fixed times of a GEMM and its tiles, because predictions add these times.
     const auto rate_of = [&](const MatmulShape& shape, double seconds) {
       const MatmulPlan plan(context_.cublas(), shape, kGemm);
@@ -175,6 +175,7 @@ double Bench::loss(const Meter::Issue& other) {
 }
 
 void Bench::contention(Figures& figures) {
+  gemm(DType::kBf16);  // the type of the rates below
   const int64_t next = (context_.rank() + 1) % context_.world();
   std::vector<int> all(static_cast<size_t>(context_.world()));
   for (int i = 0; i < context_.world(); ++i) all[static_cast<size_t>(i)] = i;
