@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// lineLimits are the largest numbers of lines of a program's .cpp and .hpp file together.
+// lineLimits are the largest numbers of lines of a program's C++ and CUDA files together, without the C header.
 var lineLimits = map[string]int{
-	"ag_matmul": 150, "matmul_rs_p2p": 210, "matmul_ar_p2p": 280, "matmul_ar_sub_chunks": 280, "mlp_tp": 200,
-	"transformer_block": 350, "transformer_block_backward": 650,
+	"ag_matmul": 150, "matmul_rs_p2p": 210, "matmul_ar_p2p": 280, "matmul_ar_sub_chunks": 280, "mlp_tp": 240,
+	"transformer_block": 390, "transformer_block_backward": 650,
 }
 
 // TestProgramsAreShort counts the lines of examples, and checks that they still show the calls of CUDA and
@@ -20,7 +20,7 @@ func TestProgramsAreShort(t *testing.T) {
 		lines, source := 0, ""
 		for _, f := range render(t, loadExample(t, name)) {
 			ending := filepath.Ext(f.Path)
-			if strings.TrimSuffix(f.Path, ending) != name || ending != ".cpp" && ending != ".hpp" && ending != ".cu" {
+			if base := strings.TrimSuffix(f.Path, ending); (base != name || ending == ".h") && base != name+"_kernels" {
 				continue
 			}
 			text := string(f.Data)
