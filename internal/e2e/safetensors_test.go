@@ -50,8 +50,8 @@ func writeSafetensors(t *testing.T, path, name string, dtype domain.DType, a *ev
 	}
 }
 
-// readSafetensors reads one tensor from a file.
-func readSafetensors(t *testing.T, path, name string, dtype domain.DType) *eval.Array {
+// openSafetensors reads a file: its header by name, and the bytes after it.
+func openSafetensors(t *testing.T, path string) (header map[string]json.RawMessage, data []byte) {
 	t.Helper()
 	file, err := os.ReadFile(path)
 	if err != nil {
@@ -61,16 +61,22 @@ func readSafetensors(t *testing.T, path, name string, dtype domain.DType) *eval.
 		t.Fatalf("%s: a file of %d bytes has no complete header", path, len(file))
 	}
 	end := 8 + int(binary.LittleEndian.Uint64(file))
-	var tensors map[string]json.RawMessage
-	if err := json.Unmarshal(file[8:end], &tensors); err != nil {
+	if err := json.Unmarshal(file[8:end], &header); err != nil {
 		t.Fatalf("%s: %v in header %s", path, err, file[8:end])
 	}
+	return header, file[end:]
+}
+
+// readSafetensors reads one tensor from a file.
+func readSafetensors(t *testing.T, path, name string, dtype domain.DType) *eval.Array {
+	t.Helper()
+	tensors, bytes := openSafetensors(t, path)
 	var header tensorHeader
 	if err := json.Unmarshal(tensors[name], &header); err != nil || header.DType != formatNames[dtype] {
 		t.Fatalf("%s: tensor %s is %s (%v), want element type %s", path, name, tensors[name], err, formatNames[dtype])
 	}
 	a := &eval.Array{Shape: header.Shape}
-	for data := file[end:][header.Offsets[0]:header.Offsets[1]]; len(data) > 0; data = data[dtype.Size():] {
+	for data := bytes[header.Offsets[0]:header.Offsets[1]]; len(data) > 0; data = data[dtype.Size():] {
 		a.Data = append(a.Data, decode(data, dtype))
 	}
 	return a
