@@ -39,10 +39,7 @@ others become its inputs, and outputs of the forward pass that --forward writes:
 			if err != nil {
 				return err
 			}
-			if options.Axes, err = lowering.Axes(pipeline); err != nil {
-				return src.locate(err)
-			}
-			pass, err := grad.Backward(pipeline, options)
+			pass, err := lowering.Backward(pipeline, options)
 			if err != nil {
 				return src.locate(err)
 			}

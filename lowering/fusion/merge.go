@@ -200,7 +200,8 @@ func (f *fuser) foldNarrow() {
 			continue
 		}
 		cast, ok := f.maker[r.In].(*hostir.Cast)
-		if ok && cast.Out.DType == domain.FP32 && cast.In.DType.Computes() && hostir.SameAxes(cast.In, cast.Out) && cast.In.Mesh == cast.Out.Mesh {
+		widens := ok && cast.Out.DType == domain.FP32 && cast.In.DType.Computes()
+		if widens && hostir.SameAxes(cast.In, cast.Out) && cast.In.Mesh == cast.Out.Mesh {
 			k := slices.Index(hostir.Live(cast.Out), r.Axis)
 			r.In, r.Axis = cast.In, hostir.Live(cast.In)[k]
 		}

@@ -80,7 +80,8 @@ func (s *ShareMemHandles) Joins(rank, other int) bool {
 	if s.Mesh == nil {
 		return true
 	}
-	return s.Mesh.Coordinate(rank, s.MeshAxis) >= 0 && s.Mesh.Coordinate(other, s.MeshAxis) >= 0 && !slices.ContainsFunc(s.Mesh.Axes, func(a domain.MeshAxis) bool {
+	both := s.Mesh.Coordinate(rank, s.MeshAxis) >= 0 && s.Mesh.Coordinate(other, s.MeshAxis) >= 0
+	return both && !slices.ContainsFunc(s.Mesh.Axes, func(a domain.MeshAxis) bool {
 		return a.Name != s.MeshAxis && s.Mesh.Coordinate(rank, a.Name) != s.Mesh.Coordinate(other, a.Name)
 	})
 }

@@ -37,6 +37,7 @@ func named(tensors []*model.Tensor) string {
 // operand without a rule is always followed, so that it becomes an error.
 func (b *backward) follow() {
 	from, to := map[*model.Tensor]bool{}, map[*model.Tensor]bool{}
+	without := map[*model.Tensor]bool{} // results that have no gradient, such as L of an attention
 	for _, t := range b.targets {
 		from[t] = true
 	}
@@ -47,10 +48,11 @@ func (b *backward) follow() {
 		}
 		for i, t := range op.Out {
 			from[t] = depends && hasGradient(op, i)
+			without[t] = depends && !hasGradient(op, i)
 		}
 	}
 	for _, t := range b.pipeline.Outputs {
-		to[t] = true
+		to[t] = !without[t]
 	}
 	for _, op := range slices.Backward(b.pipeline.Written) {
 		wanted := slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return to[t] })

@@ -21,6 +21,10 @@ type Options struct {
 	// Axes gives the distribution of tensors of the forward pass over the ranks, by name. Other tensors have the
 	// distribution of the model.
 	Axes map[string][]domain.Axis
+	// Plain writes Stream axes as plain axes, so that the backward pass has no pipelines that the schedule does not choose.
+	Plain bool
+	// Declared declares all results of the backward pass: the gradient of a tensor with the axes of the tensor.
+	Declared bool
 }
 
 // Values of Options.Recompute.
@@ -70,6 +74,9 @@ func Backward(p *model.Pipeline, o Options) (*Pass, error) {
 	}
 	b.rename()
 	b.removeUnused()
+	if o.Declared {
+		b.declareResults()
+	}
 	pass := b.pass()
 	pass.Saved = b.choose()
 	if err := b.errors.Err(); err != nil {
@@ -156,6 +163,23 @@ func (b *backward) rename() {
 		declared[name(old)] = t
 	}
 	b.declared = declared
+}
+
+// declareResults declares the gradients that have all elements of their tensors, each with the axes of its tensor, and the other
+// results of the backward pass.
+func (b *backward) declareResults() {
+	for t, v := range b.grads {
+		if b.declared[v.name] == nil && alike(v.axes, b.axes(t)) {
+			b.declared[v.name] = t
+		}
+	}
+	for _, s := range b.ops {
+		for _, name := range s.outs {
+			if v, ok := b.values[name]; ok && s.forward == nil && b.declared[name] == nil {
+				b.declared[name] = &model.Tensor{Name: name, Axes: v.axes, DType: v.dtype, Mesh: v.mesh}
+			}
+		}
+	}
 }
 
 // pass lists the inputs and outputs of the backward pass.

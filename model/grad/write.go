@@ -34,7 +34,8 @@ type writer struct {
 func (w *writer) spec() string {
 	given := &w.pipeline.Schedule
 	preset := given.Get(schedule.Preset)
-	w.plain = given.Get(schedule.Pipeline) != schedule.Collective || preset == schedule.Auto || given.Whole()
+	w.plain = given.Get(schedule.Pipeline) != schedule.Collective || preset == schedule.Auto || given.Whole() ||
+		w.options.Plain
 	w.head()
 	w.common(w.pipeline.Name + "_backward")
 	w.tensors()

@@ -1,0 +1,41 @@
+package lowering
+
+import (
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/grad"
+)
+
+// Backward writes the backward pass of a pipeline as grad.Backward does, with the distribution of tensors that the forward pass has.
+// It takes the first form that can be lowered: with the Stream axes of the forward pass, without them, and with the gradients of
+// results declared. If none can be lowered, it returns the first form, whose errors then show what to change.
+func Backward(p *model.Pipeline, o grad.Options) (*grad.Pass, error) {
+	axes, err := Axes(p)
+	if err != nil {
+		return nil, err
+	}
+	o.Axes = axes
+	var first *grad.Pass
+	for form := range 4 {
+		o.Plain, o.Declared = form&1 != 0, form&2 != 0
+		pass, err := grad.Backward(p, o)
+		if err != nil {
+			return nil, err
+		}
+		if lowers(pass.Text) {
+			return pass, nil
+		}
+		if first == nil {
+			first = pass
+		}
+	}
+	return first, nil
+}
+
+// lowers reports whether a spec can be lowered.
+func lowers(spec string) bool {
+	p, err := model.Load("", []byte(spec), nil)
+	if err == nil {
+		_, err = Lower(p, Options{})
+	}
+	return err == nil
+}
