@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/model/grad"
 )
 
@@ -39,7 +38,7 @@ others become its inputs, and outputs of the forward pass that --forward writes:
 			if err != nil {
 				return err
 			}
-			pass, err := lowering.Backward(pipeline, options)
+			pass, err := backward(pipeline, options)
 			if err != nil {
 				return src.locate(err)
 			}

@@ -1,4 +1,4 @@
-package lowering_test
+package main
 
 import (
 	"testing"
@@ -22,7 +22,7 @@ func TestBackwardPassesLower(t *testing.T) {
 		if err != nil {
 			continue // some random specs are invalid
 		}
-		pass, err := lowering.Backward(p, grad.Options{})
+		pass, err := backward(p, grad.Options{})
 		if err != nil {
 			continue // some have no gradients
 		}

@@ -1,15 +1,16 @@
-package lowering
+package main
 
 import (
+	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-// Backward writes the backward pass of a pipeline as grad.Backward does, with the distribution of tensors that the forward pass has.
+// backward writes the backward pass of a pipeline with the distribution of tensors that the forward pass has.
 // It takes the first form that can be lowered: with the Stream axes of the forward pass, without them, and with the gradients of
 // results declared. If none can be lowered, it returns the first form, whose errors then show what to change.
-func Backward(p *model.Pipeline, o grad.Options) (*grad.Pass, error) {
-	axes, err := Axes(p)
+func backward(p *model.Pipeline, o grad.Options) (*grad.Pass, error) {
+	axes, err := lowering.Axes(p)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +36,7 @@ func Backward(p *model.Pipeline, o grad.Options) (*grad.Pass, error) {
 func lowers(spec string) bool {
 	p, err := model.Load("", []byte(spec), nil)
 	if err == nil {
-		_, err = Lower(p, Options{})
+		_, err = lowering.Lower(p, lowering.Options{})
 	}
 	return err == nil
 }
