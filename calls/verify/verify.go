@@ -88,6 +88,12 @@ func (v *verifier) names() {
 			v.report(diag.Pos{File: v.program.File}, d.Name+": it is not like "+d.Like)
 		}
 	}
+	arguments, buffers := calls.ByName(v.program.Arguments), calls.ByName(v.program.Buffers)
+	for _, d := range v.program.Shares {
+		if arguments[d.Memory] == nil && buffers[d.Memory] == nil {
+			v.report(diag.Pos{File: v.program.File}, d.Name+": no memory is called "+d.Memory)
+		}
+	}
 	for s := range calls.All(v.program.Body) {
 		check := func(key, name string) {
 			if list, ok := known[key]; ok && !list[name] {

@@ -36,9 +36,6 @@ func (u *buffer) part(axis int, start, size extents.Quantity) *buffer {
 		return &part
 	}
 	part.name, part.at = "", expr.Sum(u.at, step(start.Expr, part.dims[at].stride))
-	if u.name != "" {
-		part.base, part.at = u.name, step(start.Expr, part.dims[at].stride)
-	}
 	return &part
 }
 
