@@ -1,4 +1,4 @@
-// Package hirgen turns a pipeline, built in Go or read from a spec, into a program. Emit does what "hirgen emit" does.
+// Package hirgen turns a pipeline, built in Go or read from a spec, into a program. Emit writes the same program as "hirgen emit".
 //
 // Package model has the pipelines: model.New starts one, model.LoadFile reads a spec.
 package hirgen
@@ -14,9 +14,9 @@ import (
 	"github.com/hirgen/hirgen/prove"
 )
 
-// Options configure Emit. The zero value is what "hirgen emit" does without flags.
+// Options configure Emit. The zero value is what "hirgen emit" does without flags, except for the Version.
 type Options struct {
-	// Force overwrites files that were edited, or that hirgen did not write.
+	// Force overwrites files that were edited or that hirgen did not write, and another program.
 	Force bool
 	// NoVerify writes the program without proving it.
 	NoVerify bool
@@ -36,9 +36,9 @@ func (e *NotProvedError) Error() string {
 	return "the program is not proved: " + strings.TrimSpace(text.String())
 }
 
-// Emit lowers a pipeline, proves the calls of all ranks, and writes the program into a folder. It creates the folder if necessary.
-// It returns the files that changed. Emit writes no file and returns a *diag.Errors for a mistake of the pipeline, and a
-// *NotProvedError for a program that is not proved.
+// Emit lowers a pipeline, proves the calls of all ranks unless o.NoVerify is set, and writes the program into a folder. It creates
+// the folder if necessary. It returns the files that changed, also removed ones. Emit writes no file and returns a *diag.Errors for
+// a mistake of the pipeline, and a *NotProvedError for a program that is not proved.
 func Emit(p *model.Pipeline, dir string, o Options) (changed []string, err error) {
 	program, err := lowering.Lower(p, lowering.Options{Verify: true})
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 //go:embed testdata/new/*.yaml
 var examples embed.FS
 
-// Layers lists the specs that NewSpec starts from, small ones first. They are written as a person writes them, with sizes that run
-// in seconds without a GPU. The parameter D of each is the number of ranks.
+// Layers lists the specs that NewSpec starts from, roughly from short to long. They are written as a person writes them, with sizes that
+// run in seconds without a GPU. The parameter D of each is the number of ranks.
 var Layers = []string{"ag_matmul", "matmul_rs", "matmul_ar", "mlp_tp", "swiglu_tp", "moe_a2a", "llama_mlp", "llama_block"}
 
-// Layer reads a layer: its description in one sentence, and its pipeline. A name that is not in Layers is an error.
+// Layer reads a layer: its description in one sentence without a full stop, and its pipeline. A name that is not in Layers is an error.
 func Layer(name string) (doc string, p *model.Pipeline, err error) {
 	text, err := example(name)
 	if err != nil {
@@ -37,7 +37,7 @@ func example(name string) (string, error) {
 	return string(text), nil
 }
 
-// sentence returns the first sentence of the comment at the start of a spec.
+// sentence returns the first sentence of the comment at the start of a spec, without the full stop.
 func sentence(spec string) string {
 	var comment []string
 	for line := range strings.Lines(spec) {
@@ -55,7 +55,7 @@ var (
 	nameLine   = regexp.MustCompile(`(?m)^name: .*$`)
 	paramsLine = regexp.MustCompile(`(?m)^params: .*$`)
 	dtypeLine  = regexp.MustCompile(`(?m)^dtype: .*$`)
-	gemm       = regexp.MustCompile(`(= (?:linear|matmul)\([^)]*)\)(?: {19}( ))?`) // and the place that an attribute takes before a comment
+	gemm       = regexp.MustCompile(`(= (?:linear|matmul)\([^)]*)\)(?: {19}( ))?`) // 19 spaces are as long as ", quantize=fp8_e4m3"
 )
 
 // Types lists the element types that NewSpec makes a layer of. With FP8 tensors are bf16, and GEMMs quantize their operands.
@@ -65,7 +65,8 @@ var Types = []string{"bf16", "fp16", "fp32", FP8}
 const FP8 = "fp8"
 
 // NewSpec returns a spec made from a layer, with a new name, an element type and new values of some parameters. It checks that the
-// spec loads and lowers. A mistake in the name or the values is a *diag.Errors, which refers to the returned text.
+// spec loads and lowers. A mistake in the name or the values is a *diag.Errors, which refers to the returned text. For an unknown
+// layer it returns no text.
 func NewSpec(layer, name, dtype string, params map[string]int64) ([]byte, error) {
 	text, err := example(layer)
 	if err != nil {

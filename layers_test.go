@@ -13,7 +13,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// A spec made from any layer loads and lowers, also on another number of ranks.
+// A spec made from any layer, with any of Types, loads and lowers on two ranks.
 func TestNewSpecOfEveryLayer(t *testing.T) {
 	for _, layer := range hirgen.Layers {
 		doc, p, err := hirgen.Layer(layer)

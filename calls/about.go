@@ -62,13 +62,13 @@ type About struct {
 	Schedule  string    // the choices that shaped the program, in words
 	Auto      string    // how schedule: auto chose; empty: it did not
 	Given     []string  // the choices that auto kept
-	Transport string    // "nccl", or the transports over CUDA IPC, such as "ipc-get"
-	Movements []string  // kind, mesh axis and mesh of each communication
+	Transport string    // "nccl", or if there are others, all of these: "ipc-get", "ipc-get, ipc-put"
+	Movements []string  // kind, mesh axis and, apart from the world, mesh of each communication
 	Derived   []string  // communications in words
 	Gemms     []Size    // the GEMMs of one rank in a call
 	Bytes     expr.Expr // bytes of the largest communication; nil: there is none
 	Largest   string    // the kind of the largest communication
-	Team      expr.Expr // number of ranks of the largest communication
+	Team      expr.Expr // number of ranks of the largest communication; 1 for a transfer from rank to rank
 	Ranks     expr.Expr // of the world
 	HostIR    string    // the text of the host program
 }
@@ -84,7 +84,7 @@ type Tensor struct {
 	Pos       diag.Pos
 	Terms     expr.Expr // the most terms in the sums of matrix products that read an input: see domain.Contractions
 	Deviation float64   // standard deviation of the normal values that fill it, or the number of rows that integers choose from; 0: 1
-	Fill      string    // of domain.Fills: the values of an input in a check
+	Fill      string    // the values of an input in a check, one of domain.Fills; empty: domain.FillNormal
 	Rounded   bool      // the check of an output allows for rounding
 }
 

@@ -163,7 +163,7 @@ type Rewriter struct {
 	Place      func(Pointer) Pointer
 	Queue      func(Stream) Stream
 	Noted      func(key, name string)
-	Code       bool // skip shapes, which appear only in comments
+	Code       bool // skip lists of extents with the key shape, which appear only in comments
 }
 
 // Rewrite rewrites the fields of a statement or a declaration.

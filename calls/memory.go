@@ -61,7 +61,8 @@ func (p *Program) Memory() Memory {
 	return m
 }
 
-// flagBytes returns the size of a buffer's flags: three for each transfer, and one for the calls (hirgen::Shared).
+// flagBytes returns the size of a buffer's flags: three for each transfer, and one for the calls (hirgen::Shared). It does not count
+// the additional flags of a RowExchange, which has three for each row of each transfer.
 func flagBytes(transfers int64) int64 { return 4 * (3*transfers + 1) }
 
 // bytes returns the size of a workspace: the largest need of its GEMMs and attentions.

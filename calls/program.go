@@ -109,7 +109,7 @@ type (
 		Shape    []expr.Expr // for a comment
 		// the attention that uses it as scratch memory, if it is large enough; otherwise the attention gets separate memory
 		Works       string
-		First, Last string // labels of the first and last statement that use it, for a comment; empty: nothing shares its memory
+		First, Last string // labels of the first and last statement that use it, for a comment; empty: there is no such comment
 	}
 	// Shape is one GEMM: C[m, n] = A[m, k] B[k, n], batched, with its plan.
 	Shape struct {
@@ -147,9 +147,9 @@ type (
 		Deterministic                                         bool // a gradient has the same bits in every run; this excludes cuDNN
 		Label                                                 string
 	}
-	// Kernel is a kernel of the program. Body computes one row of the result from one row of the operands, with all values in
-	// fp32. Without Columns, all operands have the same number of elements, and form one row. The first Results operands are
-	// results, named like the steps that they store.
+	// Kernel is a kernel of the program. Body computes one row of the results from one row of the operands, with all values in
+	// fp32, or folds all rows into one. Without Columns, all operands have the same number of elements, and form one row. The first
+	// Results operands are results, named like the steps that they store.
 	Kernel struct {
 		Name     string
 		Columns  int64 // elements in a row

@@ -139,7 +139,8 @@ type (
 		Batch    string
 		On       Stream
 	}
-	// NcclCall is a call of NCCL, or the sends and receives that implement a collective that NCCL lacks.
+	// NcclCall is a call of NCCL or of the library that its Team names with Via, or the sends and receives that implement a collective
+	// that NCCL lacks.
 	NcclCall struct {
 		Info
 		Kind     string // "allgather", ..., "send", "recv": the name of its template
@@ -185,8 +186,8 @@ type (
 	}
 	// Launch launches an elementwise kernel or a reduction: Out = Fn(In...). The kernel positions has no operands, and counts
 	// from First on. The kernel gather takes rows of its first operand, along axis 0. The second has their numbers, of the
-	// type Fn. A third has the number of the first row, which the kernel subtracts. Without Fn it launches a Kernel of the
-	// program, which defines its types. Then In begins with the additional results, if there are any.
+	// type Fn. A third has the number of the first row, which the kernel subtracts. Without Fn, except for positions, it launches
+	// a Kernel of the program, which defines its types. Then In begins with the additional results, if there are any.
 	Launch struct {
 		Info
 		Kernel   string // "unary", "binary", "reduce", "positions", "gather", or a Kernel

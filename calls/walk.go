@@ -106,7 +106,7 @@ func AsksForNodes(body []Stmt) bool {
 	return false
 }
 
-// Waits reports whether a statement makes a stream wait for another stream or for a peer.
+// Waits reports whether a statement makes a stream wait for an event or for flags.
 func Waits(s Stmt) bool {
 	switch s := s.(type) {
 	case *StreamWait, *FlagWait, *Transfer, *PeerSum:

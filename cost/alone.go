@@ -15,7 +15,7 @@ func (m *Machine) AttentionAlone(s AttentionSize) float64 { return m.attentionWo
 // KernelAlone returns the time of a kernel that reads and writes that many bytes and does little else.
 func (m *Machine) KernelAlone(bytes int64) float64 { return m.bytesWork(float64(bytes)).idle() }
 
-// CopyAlone returns the time of a copy between two GPUs.
+// CopyAlone returns the time of a copy from another GPU by a copy engine.
 func (m *Machine) CopyAlone(bytes int64) float64 {
 	return m.Device.Copy + m.Links.Pull.Time(float64(bytes))
 }

@@ -44,7 +44,7 @@ func (u *unrolling) least(host float64) float64 {
 }
 
 // longestChain returns the time along the longest chain of tasks that wait for each other, each as long as it
-// takes alone. Tasks are not sorted by their edges, so it visits them as the simulation does.
+// takes alone. Tasks are not sorted by their edges, so it visits each task after all tasks that it waits for.
 func (u *unrolling) longestChain() float64 {
 	waits, reach := make([]int32, len(u.tasks)), make([]float64, len(u.tasks))
 	var ready []int32

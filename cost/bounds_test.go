@@ -168,8 +168,8 @@ func chain(t *testing.T, n int) *calls.Described {
 	return program
 }
 
-// TestTime checks that predicting 10,000 calls takes about 20 ms, and the time per call does not grow with the number
-// of calls, here 50-fold. The limits allow for other load.
+// TestTime limits the time of predictions, which is about 20 ms for 10,000 calls, and its growth per call if there are
+// 50 times as many calls. The limits allow for other load.
 func TestTime(t *testing.T) {
 	m := h200(t)
 	perCall := map[int]time.Duration{}

@@ -161,8 +161,8 @@ func (p *Prediction) Few(most int) *Prediction {
 // mostRuns limits how many runs of consecutive ranks Span lists.
 const mostRuns = 6
 
-// Span formats the ranks of a class: "0-7", or "0, 8, ..., 56" for more than mostRuns ranks in equal steps. After
-// mostRuns runs it prints "...".
+// Span formats the ranks of a class: "0-7", or "0, 8, ..., 56" for more than mostRuns ranks in equal steps of at least 2.
+// After mostRuns runs it prints "...".
 func (c Class) Span() string {
 	n := len(c.Ranks)
 	if n > mostRuns {

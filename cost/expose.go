@@ -22,7 +22,7 @@ type Exposure struct {
 	Behind  []Share  `json:"behind"` // the computations at the same time, the longest first
 }
 
-// A Share is the time of all calls of one name.
+// A Share is the part of a time that calls of one name take.
 type Share struct {
 	Name string  `json:"name"`
 	Time float64 `json:"us"`
@@ -149,7 +149,7 @@ func uncovered(from, to float64, list []*Call) float64 {
 	return left + max(0, to-from)
 }
 
-// longestFirst lists times by name, the longest first.
+// longestFirst lists the times above 0, the longest first.
 func longestFirst(times map[string]float64) []Share {
 	list := []Share{}
 	for name, time := range times {

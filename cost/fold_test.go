@@ -27,7 +27,7 @@ func onNodes(m *cost.Machine, ranks int) *cost.Machine {
 }
 
 // TestFolding checks that a prediction with one rank of each class has the same times as one with all ranks, on one
-// node and on several. It takes every example spec at 8 ranks, and random specs of the soak test.
+// node and on several. It takes every example spec that can have 8 ranks, and random specs of the soak test.
 func TestFolding(t *testing.T) {
 	specs, err := os.ReadDir("../testdata/specs")
 	if err != nil {

@@ -117,8 +117,8 @@ type Beside struct {
 	NCCL float64 `json:"nccl"` // a collective or an earlier copy by a kernel, besides the SMs that it takes
 }
 
-// gemmRate returns the rate of an element type. A type of at most 16 bits without a rate has the rate of bf16; an 8-bit
-// type has shortRate times that.
+// gemmRate returns the rate of an element type. A type of at most 16 bits without a rate has the rate of bf16, or
+// shortRate times that if it is an 8-bit floating-point type. A wider type without a rate has the rate 0.
 func (m *Machine) gemmRate(t domain.DType) GEMMRate {
 	rate, ok := m.GEMM[t]
 	switch {

@@ -18,7 +18,7 @@ type (
 	// number the meetings with otherwise equal keys in the order of issue. With classes, comm is the group of the
 	// joint, and the other fields are constant.
 	meetingKey struct{ comm, from, to, turn int32 }
-	// meeting is a task that starts when all ranks of a team have arrived.
+	// meeting is a task that starts when all ranks of a team, or of a message, have arrived.
 	meeting struct {
 		task    int32
 		arrived int

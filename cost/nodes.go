@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
-// Nodes describes nodes joined by a network. Ranks on a node are adjacent and share memory, and all nodes
-// have the same number of ranks.
+// Nodes describes nodes joined by a network. Ranks on a node are adjacent and share memory. All nodes have
+// the same number of ranks, except that the last one may have fewer.
 type Nodes struct {
 	Ranks   int     `json:"ranks"`      // number of ranks on a node
 	Latency float64 `json:"latency_us"` // from node to node, in addition to the latency of a step between GPUs

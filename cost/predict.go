@@ -17,8 +17,8 @@ type Prediction struct {
 	Host  float64 // time to issue a call, on the slowest rank's host
 	Moves bool    // a call moves data between ranks
 	// Critical is the time along the longest chain of calls, each of which waits for the previous one, if no call had
-	// to share resources. Busiest is how long the most used resource is in use: a stream, SMs, memory, a link or the
-	// host. No order could make Total less than these. Serial is the time of all calls of all ranks, one after the
+	// to share resources. Busiest is how long the most used resource is in use: a stream, SMs, memory, links, the network
+	// or the host. No order could make Total less than these. Serial is the time of all calls of all ranks, one after the
 	// other, after the host has issued them.
 	Critical, Busiest, Serial float64
 	// Calls are the calls of all ranks, or of one rank of each class, rank by rank in the order of issue.
@@ -27,7 +27,7 @@ type Prediction struct {
 	Classes []Class
 	// Last is the index of the call that ends last. Follow Cause from there for the critical path.
 	Last int
-	// Communications are the communications that a call starts, in the order of the program.
+	// Communications are the communications that a call starts, rank by rank in the order of issue, each statement once.
 	Communications []Exposure
 	// Exposed is the time in which a rank communicates and does not compute, on the rank where it is longest.
 	Exposed float64
@@ -76,8 +76,8 @@ func Estimate(variants []*calls.Program, m *Machine, limit float64) (*Prediction
 	return u.estimate(u.places)
 }
 
-// Fold is Predict with one rank of each class of ranks that do the same. Calls, Serial and Critical only
-// cover these ranks, and MaxCalls limits only their calls. All times of calls are the same as with Predict.
+// Fold is Predict with one rank of each class of ranks that do the same. Calls, Serial, Critical and Busiest
+// only cover these ranks, and MaxCalls limits only their calls. All times of calls are the same as with Predict.
 func Fold(variants []*calls.Program, m *Machine) (*Prediction, error) {
 	p := m.variant(variants)
 	c, err := classify(p, m)

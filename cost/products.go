@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A Product is everything that the first rank multiplies for one operation of the spec, as one GEMM: C[m, n] = A[m, k] B[k, n],
+// A Product is all GEMMs of the first rank with the same position in the spec, N, K and Batch, as one GEMM: C[m, n] = A[m, k] B[k, n],
 // Batch times. If a pipeline splits the rows into several GEMMs, M is the sum of their rows.
 type Product struct {
 	M, N, K, Batch int64
@@ -28,7 +28,7 @@ func (p Product) TFLOPs() float64 { return p.Flops() / p.Time / 1e6 }
 // OfPeak returns the rate in percent of the peak.
 func (p Product) OfPeak() float64 { return 100 * p.TFLOPs() / p.Peak }
 
-// Products lists the products of a call in the order in which they begin.
+// Products lists the products of a call in the order in which their first GEMMs are issued.
 func (p *Prediction) Products() []Product {
 	type group struct {
 		pos        diag.Pos

@@ -102,8 +102,8 @@ func (t *task) links(slot int32) (in, out float64) {
 	return t.out, t.in
 }
 
-// power returns the share of the power limit that a GEMM draws alone. It is 1 if the power limit bounds the
-// GEMM's speed, and less if waves of tiles leave SMs idle.
+// power returns the share of the power limit that a GEMM draws alone; 0 for other tasks. It is 1 if the power limit, or
+// memory, bounds the GEMM's speed, and less if waves of tiles leave SMs idle.
 func (t *task) power() float64 {
 	if t.gemm == nil || t.alone == 0 {
 		return 0

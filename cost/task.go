@@ -92,7 +92,7 @@ type unrolling struct {
 	numbers    []int64         // numbers of the world's ranks
 	place      map[int64]int32 // index of each rank in numbers
 	places     []int32         // 0, 1, ... for each rank
-	iterations int             // number of iterations of all loops
+	iterations int             // number of statements issued so far
 	tasks      []task
 	edges      []edge
 	streams    []stream

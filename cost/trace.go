@@ -25,7 +25,7 @@ type traceEvent struct {
 
 // WriteTrace writes the timeline of one call in the trace format of Perfetto and Chrome, as --trace of an
 // emitted program does. A process is a rank, a track a stream, and a slice a call, with the statement and its
-// position in the spec. An arrow leads to each wait from the call that it waits for.
+// position in the spec. An arrow leads to each wait from the last call that it waits for.
 func (p *Prediction) WriteTrace(w io.Writer) error {
 	out := &traceWriter{w: bufio.NewWriter(w), tracks: map[track]int{}, counts: map[counted]int{}, standsFor: map[int]string{}}
 	facts := map[string]any{

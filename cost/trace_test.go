@@ -171,7 +171,7 @@ func TestStaysOnCaller(t *testing.T) {
 }
 
 // TestPathIsNoLongerThanTheCall checks that the times of the critical path add up to the time of the call, within 1 %.
-// It takes each example at its sizes, and at small sizes, for which the host takes longest.
+// It takes each example at its sizes, and at small sizes, for some of which the host takes longest.
 func TestPathIsNoLongerThanTheCall(t *testing.T) {
 	specs, err := os.ReadDir("../testdata/specs")
 	if err != nil {

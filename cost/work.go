@@ -172,7 +172,7 @@ func around(rows []NCCLRow, ranks int) (low, high NCCLRow, part float64) {
 }
 
 // inGraph returns work as a node of a CUDA graph, which the host does not issue. A wait for an event becomes an edge of
-// the graph and takes no time.
+// the graph and takes no time, and neither does other work that takes no longer and computes nothing.
 func (m *Machine) inGraph(w work) work {
 	w.host = 0
 	switch {

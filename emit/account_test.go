@@ -10,7 +10,7 @@ import (
 )
 
 // TestBytes checks the size of the largest communication: the bytes that one rank receives, or the whole tensor of a
-// collective. The size is the same for all schedules.
+// collective. These schedules do not change the size.
 func TestBytes(t *testing.T) {
 	const slice = 8192 / 4 * 8192 * 2
 	arrangements := [][]string{
@@ -38,7 +38,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestTeamSize checks that a collective along an axis of a grid joins only the ranks along that axis.
+// TestTeamSize checks that a collective along an axis of a grid has fewer ranks than the grid, and a divisor of their number.
 func TestTeamSize(t *testing.T) {
 	program := emitFile(t, "../testdata/grids/ag_matmul_grid.yaml", "", "eager")
 	if got, all := evaluated(t, program, "team_size"), evaluated(t, program, "mesh_size"); got >= all || all%got != 0 {
@@ -86,8 +86,8 @@ func evaluated(t *testing.T, program, field string) int64 {
 	return value
 }
 
-// constant returns the value of a constexpr constant of a program. ok is false if there is none, or if its value is
-// no constant.
+// constant returns a function that evaluates a constexpr constant of a program. Its ok is false if there is none, or if
+// its value is no constant.
 func constant(program string) func(name string) (int64, bool) {
 	return func(name string) (int64, bool) {
 		found := regexp.MustCompile(`constexpr int64_t (?:[^;]*, )?` + name + ` = ([^;,]*)[;,]`).FindStringSubmatch(program)

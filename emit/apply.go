@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// stagingFolder holds the new files before they are put in place, and the replaced files until all new files are in
-// place. It is below the program's folder, so that every move is a rename within one file system. Where the file
+// stagingFolder holds the new files before they are put in place, and the replaced and removed files until the change is
+// complete. It is below the program's folder, so that every move is a rename within one file system. Where the file
 // system has no locks, it also keeps a second hirgen out.
 const stagingFolder = ".hirgen-staging"
 
@@ -76,7 +76,8 @@ func (t *transaction) stage(i int, f File) error {
 	return t.root.WriteFile(stagedName(i), f.Data, 0o644)
 }
 
-// stagedName and keptName return the paths in the staging folder of new file i and of the file that it replaces.
+// stagedName and keptName return the paths in the staging folder of new file i and of the file that it replaces. The
+// numbers of removed files follow those of all new files.
 func stagedName(i int) string { return path.Join(stagingFolder, "new"+strconv.Itoa(i)) }
 func keptName(i int) string   { return path.Join(stagingFolder, "old"+strconv.Itoa(i)) }
 
@@ -151,8 +152,8 @@ func (t *transaction) rollBack() error {
 	return errors.Join(failures...)
 }
 
-// removeEmptyFolders removes the folders of removed files (orphans) that are empty, innermost first. Remove fails
-// on a folder that is not empty, which keeps it and the folders above it.
+// removeEmptyFolders removes the empty folders above the paths of files that are gone (orphans), innermost first. Remove
+// fails on a folder that is not empty, which keeps it and the folders above it.
 func (t *transaction) removeEmptyFolders(orphans []string) {
 	for _, name := range orphans {
 		for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {

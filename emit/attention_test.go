@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAttentionIsOneCallWithoutCopies uses blocks whose queries, keys and values are permuted slices of a projection.
-// The attention must be one call, without copies before or after it.
+// TestAttentionIsOneCallWithoutCopies uses blocks whose queries, keys and values are permuted projections. The program
+// must have one call of attention, and no copies other than transfers from other ranks.
 func TestAttentionIsOneCallWithoutCopies(t *testing.T) {
 	for name, calls := range map[string]int{"llama_block": 1, "llama_block_sp": 1, "transformer_block": 1, "transformer_block_backward": 1} {
 		for _, f := range render(t, loadExample(t, name)) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCommentsNameWhatIsThere checks that a comment that says "buffer NAME" names a buffer of the
-// program.
+// TestCommentsNameWhatIsThere checks that the NAME, or NAME_, of a comment that says "buffer NAME" is in the
+// code of the program.
 func TestCommentsNameWhatIsThere(t *testing.T) {
 	buffers := regexp.MustCompile(`\bbuffer (\w+)`)
 	words := regexp.MustCompile(`\w+`)

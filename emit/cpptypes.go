@@ -33,7 +33,7 @@ func floatLiteral(number string) string {
 // smallestNormal is the smallest positive normal fp32 number.
 const smallestNormal = 0x1p-126
 
-// decimal prints a number as a double of C++, and 0 as an empty text.
+// decimal prints a number with at most six significant digits, and 0 as an empty text.
 func decimal(v float64) string {
 	if v == 0 {
 		return ""

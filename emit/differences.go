@@ -18,12 +18,13 @@ type Record struct {
 	Packages
 }
 
-// A Difference is a file of a folder that differs from the file that hirgen would print now.
+// A Difference is a file of a folder that is missing or differs from the file that hirgen would print now, or a calls.txt
+// that was edited.
 type Difference struct {
 	Path  string
 	State DifferenceState
 	Line  int    // line of the first difference, from 1; 0 for a missing file and for edited calls
-	Lines int    // number of lines of the folder's file that differ, from Line on; 0: the file only lacks lines
+	Lines int    // number of lines of the folder's file that differ, from Line on; 0: the file only lacks lines, or Line is 0
 	Has   string // the line at Line; empty if the file only lacks lines there
 	Want  string // the line that hirgen would print there; empty if the file only has more lines
 }
@@ -35,11 +36,11 @@ type DifferenceState string
 const (
 	Missing DifferenceState = "missing" // the manifest lists it, and it was removed
 	Edited  DifferenceState = "edited"  // changed since hirgen wrote it, or not written by hirgen
-	Stale   DifferenceState = "stale"   // unchanged since another version wrote it, or missing because that version did not write it
+	Stale   DifferenceState = "stale"   // unchanged since hirgen wrote it, or missing and not in the manifest
 )
 
-// ReadRecord reads the record of a folder. The error is a *FolderError if the folder has no manifest, or a damaged
-// one.
+// ReadRecord reads the record of a folder. The error is or wraps a *FolderError if the folder has no manifest, or a
+// damaged one.
 func ReadRecord(dir string) (*Record, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

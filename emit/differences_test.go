@@ -30,7 +30,7 @@ func TestDifferences(t *testing.T) {
 		{Path: "c.cpp", State: Missing},
 		{Path: CallsName, State: Edited},
 		{Path: "d.cpp", State: Edited, Line: 1, Want: "one"},
-		{Path: "new.cpp", State: Stale}, // only the other version writes it
+		{Path: "new.cpp", State: Stale}, // the version in the folder did not write it
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

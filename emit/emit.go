@@ -3,8 +3,8 @@
 //
 // The work has three steps. Views (view*.go) collect what the files show of a program, for example
 // types, headers and tensors. Templates print the views and the calls. Write
-// writes either all files to disk or none. Render reads no clock, host name or
-// absolute path: the same program gives the same bytes on any machine.
+// makes either all changes on disk or none. Render reads no clock, host name or
+// absolute path: the same program and options give the same bytes on any machine.
 package emit
 
 import (
@@ -33,7 +33,7 @@ type Options struct {
 	Flags []string
 	// Packages are printed in addition to the program.
 	Packages Packages
-	// Spec is the text of the spec. The folder then contains it, so that the folder can be proved alone.
+	// Spec is the text of the spec. The folder then contains it, so that the folder can be proved alone. nil: it does not.
 	Spec []byte
 	// Backward is the program of the gradient, if Packages name its spec.
 	Backward *Backward
@@ -69,7 +69,7 @@ var kernelOutputs = []output{
 	{"kernels.hpp", func(name string) string { return name + "_kernels.hpp" }},
 }
 
-// pythonOutputs lists the additional files of a package for PyTorch.
+// pythonOutputs lists the files that templates print for a PyTorch package.
 var pythonOutputs = []output{
 	{"package.py", func(name string) string { return "python/" + name + "/__init__.py" }},
 	{"pyproject.toml", fixed("pyproject.toml")},
@@ -82,8 +82,7 @@ func fixed(name string) func(string) string {
 // gitAttributes keeps git from changing line ends: the manifest has digests of the bytes.
 const gitAttributes = "# hirgen compares these files byte by byte.\n* -text\n"
 
-// Render prints p. If it fails, it returns no files. The error is a *diag.Errors if emit cannot print a part of the
-// program.
+// Render prints p. If it fails, it returns no files. Errors with a position in the spec are *diag.Errors.
 func Render(p *calls.Described, opt Options) ([]File, error) {
 	if name := path.Base(p.File); opt.Spec != nil && (!isLocal(name) || !utf8.ValidString(name)) {
 		return nil, errorAt(diag.Pos{File: p.File}, "a file of the folder cannot be called %q, as the spec is: rename the spec", name)

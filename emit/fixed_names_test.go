@@ -23,21 +23,22 @@ func unqualified(code string) map[string]bool {
 	return found
 }
 
-// handedOut are names that do not depend on the names of a spec but come from the same allocator: names of loops,
-// mesh axes, events of compute streams and the labels of their statements.
+// handedOut are names that need no reservation. The first ones do not depend on the names of a spec but come from the
+// same allocator: names of loops, mesh axes, events of compute streams and the labels of their statements.
 var handedOut = map[string]bool{
 	"i": true, "s": true, "x": true, "x2": true, "x_": true, "x_ucc_": true, "started_": true, "joined_": true,
 	"kStarted": true, "kJoined": true, "kDelay": true,
 	"model": true, "a": true, "b": true, "c": true, "workspace": true, // parameters of functions that use no names of a spec
-	"add": true, "rows": true, // names in a kernel, whose operands get other names
+	"add":  true, // the function that launches a kernel: gets another name
+	"rows": true, // its parameter: operands of kernels avoid the name
 }
 
 // ofLibraries are names that no spec can have.
 var ofLibraries = regexp.MustCompile(`^(?:cuda|cublas|nccl|UCC_|hirgen|__)`)
 
 // TestFixedNamesAreReserved emits every golden case twice, with two sets of names. Unqualified names in both
-// texts come from templates. An equal name of a spec would change their meaning, so the allocator must not return
-// any of them.
+// texts come from templates, or are handedOut. An equal name of a spec would change the meaning of a name in a
+// template, so the allocator must not return it.
 func TestFixedNamesAreReserved(t *testing.T) {
 	fixed := map[string]string{}
 	for _, name := range goldenCases(t) {

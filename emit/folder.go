@@ -14,7 +14,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/filelock"
 )
 
-// A FolderError is the reason why a folder cannot be used, with advice. The folder is unchanged.
+// A FolderError is the reason why a folder cannot be used, with advice.
 type FolderError struct{ Dir, Reason, Advice string }
 
 func (e *FolderError) Error() string { return fmt.Sprintf("%s: %s; %s", e.Dir, e.Reason, e.Advice) }
@@ -44,8 +44,8 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// unbuildable are the characters with which a path cannot be built. CMake expands $, and separates lists by ; and
-// brackets. The linker separates options by commas. The build files that CMake writes do not quote the others.
+// unbuildable are the characters with which a path cannot be built. CMake expands $, and ; and brackets have a meaning in
+// its lists. The linker separates options by commas. The build files that CMake writes do not quote the others.
 const unbuildable = "$;,[]\"\\|<>\n\r"
 
 // CheckPath refuses a folder if CMake or the linker cannot build there because of its path.

@@ -16,7 +16,7 @@ import (
 
 const specsDir, generatedDir = "../testdata/specs", "../generated"
 
-// wholeExample is the program whose folder in generated/ is complete.
+// wholeExample is the program whose folder in generated/ is complete, except for the runtime and the manifest.
 const wholeExample = "ag_matmul"
 
 // written are the hand-written files in generated/.
@@ -53,8 +53,8 @@ func TestGeneratedIsFresh(t *testing.T) {
 }
 
 // isKept reports whether generated/ contains a file of a program. It has all files of wholeExample except the
-// runtime's copy and the manifest. Of the other examples it has only files that whole, the set of that example's
-// texts, does not have.
+// runtime's copy and the manifest. Of the other examples it has only files that once does not list and whose texts
+// are not in whole, the set of wholeExample's texts.
 func isKept(program string, f emit.File, whole map[string]bool) bool {
 	if strings.HasPrefix(f.Path, "runtime/") || f.Path == emit.ManifestName {
 		return false
@@ -135,7 +135,7 @@ func loadExample(t *testing.T, name string) *hostir.Program {
 	return lowerSpec(t, filepath.Join(specsDir, name, "spec.yaml"))
 }
 
-// TestConstantsAreUsed checks that a program uses each name of a statement that it declares.
+// TestConstantsAreUsed checks that a file uses each label of a statement that it declares.
 func TestConstantsAreUsed(t *testing.T) {
 	var cases []*hostir.Program
 	for _, name := range folders(t, specsDir) {

@@ -25,8 +25,8 @@ var update = flag.Bool("update", false, "store what is emitted, after building i
 const goldenDir = "../testdata/golden"
 
 // goldenCases lists the folders of testdata/golden, which cover cases that no example of generated/ has. Each has a
-// spec.yaml or, for statements that no pass makes, a program.hir. want/ has the generated sources, without the
-// runtime.
+// spec.yaml or, for statements that no pass makes, a program.hir. want/ has the generated sources that no example
+// has (see varying).
 func goldenCases(t *testing.T) []string {
 	t.Helper()
 	return folders(t, goldenDir)
@@ -114,7 +114,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// compareGolden names the files that differ from want/.
+// compareGolden names the files that differ from want/, and the other files of want/.
 func compareGolden(t *testing.T, name string, files []emit.File) []string {
 	t.Helper()
 	want := filepath.Join(goldenDir, name, "want")

@@ -13,7 +13,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// attacks are texts that would be harmful outside their literal or comment.
+// attacks are texts that would be harmful outside their literal or comment, or as names.
 var attacks = []string{
 	`"; system("rm -rf /"); //`,
 	`*/ #include "/etc/passwd" /*`,
@@ -28,8 +28,8 @@ var attacks = []string{
 	strings.Repeat("long", 100),
 }
 
-// rename replaces every text that a spec or a builder chooses. A number after text keeps the names distinct. Extents
-// lose their expressions, which have a separate grammar.
+// rename replaces texts that a spec or a builder chooses. A number after text keeps the names distinct. Most extents
+// lose their expressions, which have a separate grammar. The names of the program, of mesh axes and of loops stay.
 func rename(p *hostir.Program, text string) {
 	number := 0
 	names := map[string]string{}
@@ -141,8 +141,8 @@ func firstDifference(a, b []string) string {
 }
 
 // codeTokens returns what a compiler or CMake sees in a file. In C++ and Go, comments are removed, all strings are
-// equal, and all names are equal. Other files give their lines without comment lines and bracket arguments, and
-// Markdown the number of its lines.
+// equal, and all names are equal. Markdown gives the number of its lines. The runtime, the host program, the calls and
+// the manifest give nothing. Other files give their lines without comment lines and bracket arguments.
 func codeTokens(f emit.File) []string {
 	switch {
 	case strings.HasPrefix(f.Path, "runtime/"), f.Path == "host_ir.txt", f.Path == emit.CallsName, f.Path == emit.ManifestName:
@@ -181,7 +181,7 @@ func goTokens(source []byte) []string {
 	}
 }
 
-// withoutBrackets replaces each bracket argument of a line of CMake by [[]].
+// withoutBrackets replaces the bracket arguments of a line of CMake by [[]], up to the first other bracket.
 func withoutBrackets(line string) string {
 	before, rest, found := strings.Cut(line, "[")
 	equals := len(rest) - len(strings.TrimLeft(rest, "="))

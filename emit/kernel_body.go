@@ -12,9 +12,8 @@ import (
 // readOf maps the use of an operand to the method that reads it in a row.
 var readOf = map[string]string{calls.ForElement: "load", calls.ForColumn: "along", calls.ForRow: "value", calls.ForSeed: "seed"}
 
-// kernelBody prints the computation of a row of the results, a line for each step. It reads an operand once even if
-// several steps use it, and evaluates an expensive step once. For a run of rows, it first prints the values that
-// all rows share.
+// kernelBody prints the computation of a row of the results as lines of C++. It reads an operand once even if several
+// steps use it, and evaluates an expensive step once. For a run of rows, it first prints the values that all rows share.
 func kernelBody(k kernelView) ([]string, error) {
 	b := newBodyPrinter(k)
 	for i, name := range k.Operands[k.Results:] {
@@ -39,7 +38,7 @@ func kernelBody(k kernelView) ([]string, error) {
 type bodyPrinter struct {
 	k         kernelView
 	steps     domain.Body
-	readers   []int    // number of steps that read each value
+	readers   []int    // how often steps read each value
 	readInRow []bool   // read by a step that differs from row to row
 	alike     []bool   // the same for all rows of a run
 	wide      []bool   // has a value for each column
@@ -69,7 +68,7 @@ func newBodyPrinter(k kernelView) *bodyPrinter {
 	return b
 }
 
-// read adds the value of operand i, in a variable if several steps read it or if all rows of a run share it.
+// read adds the value of operand i, in a variable if steps read it several times or if it is shared.
 func (b *bodyPrinter) read(i int, name string) {
 	value := fmt.Sprintf("%s.%s(%s)", b.given(i), readOf[b.k.Uses[int(b.k.Results)+i]], name)
 	if b.readers[i] > 1 || b.shared(i) {
@@ -146,7 +145,7 @@ func (b *bodyPrinter) isFolded(i int) bool {
 	return folds && i < last && b.steps[last].Args[0] == len(b.readers)-len(b.steps)+i
 }
 
-// readersOf counts the steps that read each operand, and the steps that read each earlier step.
+// readersOf counts how often the steps read each operand, and then how often they read each step.
 func readersOf(steps domain.Body, operands int) []int {
 	readers := make([]int, operands+len(steps))
 	for _, s := range steps {

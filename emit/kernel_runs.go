@@ -71,9 +71,10 @@ func (k kernelView) Given() string {
 	return "Row"
 }
 
-// runOf returns the axis of rows along which the largest number of expensive steps keep their values in all launches of a kernel.
-// Of equal axes it takes the innermost one. It returns nil if no expensive step keeps its value, if the kernel takes no views, and
-// if the kernel reduces rows or columns. A reduction needs all threads of a row, so such a kernel processes its rows one by one.
+// runOf finds the axis of rows along which the largest number of expensive steps keep their values in all launches of a kernel.
+// Of equal axes it takes the innermost one. It returns nil if no expensive step keeps its value, if the kernel has no launches or
+// takes no views, if a result has one element for each row, and if the kernel reduces rows or columns. A reduction needs all
+// threads of a row, so such a kernel processes its rows one by one.
 func runOf(k *calls.Kernel, launches []*calls.Launch) *runOfRows {
 	steps := k.Steps()
 	if _, columns := steps.FoldsColumns(); columns {
@@ -116,7 +117,7 @@ func standsStill(strides []expr.Expr, axis int) bool {
 	return axis < len(strides) && strides[axis].String() == "0"
 }
 
-// launchesOf returns the launches of each kernel of a program, by the kernel's name.
+// launchesOf returns the launches in a program, by the names of their kernels.
 func launchesOf(p *calls.Program) map[string][]*calls.Launch {
 	launches := map[string][]*calls.Launch{}
 	for l := range calls.Each[*calls.Launch](p.Body) {

@@ -28,8 +28,8 @@ func layLine(lines []string, line string) []string {
 	return fit(line)
 }
 
-// opensBlock reports whether a line ends with the opening brace of a body. Google style has no empty line after such
-// a brace, except in a namespace.
+// opensBlock reports whether a line ends with an opening brace that is not of a namespace or an extern block. Google style
+// has no empty line after such a brace.
 func opensBlock(line string) bool {
 	return strings.HasSuffix(line, "{") && !strings.HasPrefix(line, "namespace") && !strings.HasPrefix(line, "extern")
 }
@@ -164,7 +164,8 @@ func trailing(line string) bool {
 	return strings.TrimSpace(code) != "" && comment != ""
 }
 
-// alignGroup aligns one run of comments. If a comment does not fit, another run begins with it.
+// alignGroup aligns one run of comments. If a comment does not fit, another run begins with it, or after it if it is the
+// first one.
 func alignGroup(group []string) []string {
 	column := 0
 	for _, line := range group {

@@ -69,7 +69,7 @@ func splitAt(text, separator string) []string {
 	return append(parts, text[start:])
 }
 
-// templateArgs matches the last letter of a name and the template arguments after it.
+// templateArgs matches the last character of a name and a list of simple template arguments after it.
 var templateArgs = regexp.MustCompile(`^\w<[\w:, ]+>`)
 
 // skip returns the index after the character at i, or after the string literal, C comment or template argument

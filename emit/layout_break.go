@@ -3,7 +3,7 @@ package emit
 import "strings"
 
 // breakCode breaks a statement that is too long: after its "=", in a choice or a sum, or at the commas of its
-// first call. If an argument is too long for a line, it also breaks inside that argument.
+// first call or initialiser. If an argument is too long for a line, it also breaks inside that argument.
 func breakCode(indent int, text string) string {
 	if indent+width(text) <= columns {
 		return spaced(indent, text)
@@ -37,9 +37,9 @@ func breakCode(indent int, text string) string {
 // spaced returns one indented line.
 func spaced(indent int, text string) string { return strings.Repeat(" ", indent) + text }
 
-// fillArgs puts as many arguments on a line as fit. They start after head and align with the first argument. They
-// start on the line below head if they do not fit after it. They also do if an argument before the last one is
-// too long for its line there, and the lines are no more.
+// fillArgs puts as many arguments on a line as fit. They start after head and align with the first argument. If head is
+// longer than four characters, they start on the line below it if they do not fit after it. They also do if an argument
+// before the last one is too long for its line there, and the line below head leads to no more lines.
 func fillArgs(indent int, head string, args []string, tail string) string {
 	column := indent + width(head)
 	if column <= indent+4 {

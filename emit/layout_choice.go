@@ -21,8 +21,8 @@ func choiceOf(text string) (c choice, ok bool) {
 	return choice{parts[0], values[0], values[1]}, true
 }
 
-// breakBehind breaks an assignment of a choice: the choice starts after the "=" if it fits there, or else on the next
-// line.
+// breakBehind breaks an assignment of a choice: the choice starts after the "=" if it fits there in two lines, or else on
+// the next line.
 func (c choice) breakBehind(indent int, left string) string {
 	lines := c.lines(indent, left+" = ")
 	if slices.ContainsFunc(lines, func(line string) bool { return width(line) > columns }) || len(lines) > 2 {

@@ -94,7 +94,7 @@ func repeat(text string, n int) string {
 	return strings.TrimSuffix(strings.Repeat(text+", ", n), ", ")
 }
 
-// TestLayOutKeepsTheCode checks that layOut changes only white space.
+// TestLayOutKeepsTheCode checks that layOut changes only white space in code.
 func TestLayOutKeepsTheCode(t *testing.T) {
 	text := "  CHECK(f(\"a, (b\", {1, {2, 3}}, " + repeat("g(x, y)", 20) + "), \"w)\\\"\");  // why\n"
 	squeeze := func(s string) string {

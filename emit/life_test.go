@@ -12,7 +12,7 @@ import (
 )
 
 // TestThingsAreMadeInTheOrderOfTheCalls checks that the data members and the constructor of a class create objects
-// in the order of the calls, and the first run() prepares the objects of the first call.
+// in the order of the steps in calls.txt.
 func TestThingsAreMadeInTheOrderOfTheCalls(t *testing.T) {
 	made := map[string]int{}
 	for _, name := range folders(t, specsDir) {
@@ -38,7 +38,7 @@ func TestThingsAreMadeInTheOrderOfTheCalls(t *testing.T) {
 	}
 }
 
-// inOrder checks that the source creates the objects of a program in the order of its calls, and counts them by
+// inOrder checks that the source creates the objects of a program in the order of its steps, and counts them by
 // kind.
 func inOrder(t *testing.T, p *calls.Program, source string) map[string]int {
 	t.Helper()
@@ -78,8 +78,8 @@ func inOrder(t *testing.T, p *calls.Program, source string) map[string]int {
 	return made
 }
 
-// TestOtherLivesAreNotPrinted checks that Render refuses calls that create or destroy other objects than the lowered
-// program.
+// TestOtherLivesAreNotPrinted checks that Render refuses calls whose steps before or after the calls are not those of
+// the emitted class.
 func TestOtherLivesAreNotPrinted(t *testing.T) {
 	var printed string
 	program := loadExample(t, "matmul_ar_p2p")

@@ -76,7 +76,7 @@ func (m *manifest) digests() map[string]string {
 	return digests
 }
 
-// isLocal reports whether p is a clean relative path inside the folder.
+// isLocal reports whether p is a clean relative path inside the folder, without backslashes and NUL bytes.
 func isLocal(p string) bool {
 	return p != "" && p != "." && path.Clean(p) == p && !path.IsAbs(p) && p != ".." && !strings.HasPrefix(p, "../") &&
 		!strings.Contains(p, `\`) && !strings.ContainsRune(p, 0)

@@ -55,7 +55,7 @@ const (
 // marks are the statements with marked text. The index of a statement is its number in the mark.
 type marks struct{ stmts []calls.Stmt }
 
-// around marks the text of a statement.
+// around marks the text of a statement. Without marks (nil), it returns the text.
 func (m *marks) around(s calls.Stmt, text string) string {
 	if m == nil {
 		return text
@@ -80,7 +80,7 @@ func (m *marks) lines(text string) []SourceLine {
 	for _, line := range alignComments(laid) {
 		of := from[min(next, len(from)-1)]
 		list = append(list, SourceLine{line, of})
-		// A comment that does not fit after its line is above it.
+		// Alignment keeps the number and the order of the lines.
 		if next < len(laid) && sameCode(line, laid[next]) {
 			next++
 		}
@@ -117,8 +117,7 @@ func (m *marks) take(line string, open *[]calls.Stmt) (plain string, of calls.St
 	return b.String(), of
 }
 
-// sameCode reports whether line a, after alignment, has the code of line b. b may have a comment that alignment
-// put above it.
+// sameCode reports whether two lines have the same words. If b has a comment after its code, the same code is enough.
 func sameCode(a, b string) bool {
 	return strings.Join(strings.Fields(a), " ") == strings.Join(strings.Fields(b), " ") || trailing(b) && codeOf(a) == codeOf(b) &&
 		codeOf(a) != ""

@@ -18,7 +18,7 @@ type Backward struct {
 	Options Options
 }
 
-// pythonFiles fills the view of the PyTorch package and lists the files of the package that no template prints. These
+// pythonFiles fills the view of the PyTorch package and lists the files of the package except pythonOutputs. These
 // are the files that all packages share and, if backward is not nil, the program of the gradient.
 func pythonFiles(view *programView, backward *Backward) ([]File, error) {
 	files, err := sharedPython(view.Name)

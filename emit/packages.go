@@ -64,8 +64,7 @@ func takePackages(flags []string) (p Packages, rest []string) {
 	return p, rest
 }
 
-// packageFiles fills the views of the packages, and returns the files that packages add and that Render
-// does not print from templates.
+// packageFiles fills the view of the PyTorch package, and returns the files that packages add, except pythonOutputs.
 func packageFiles(view *programView, opt Options) ([]File, error) {
 	if err := opt.Packages.Check(); err != nil {
 		return nil, err

@@ -79,9 +79,9 @@ type state int
 const (
 	same    state = iota
 	missing       // the file does not exist
-	old           // an earlier version, as hirgen wrote it
+	old           // an earlier version, as hirgen wrote it; or any other manifest
 	edited        // written by hirgen, changed since
-	foreign       // never written by hirgen
+	foreign       // not in the manifest
 )
 
 // inspect compares one file with the file on disk. known maps the paths of the manifest to digests. A folder at

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// summary describes the program in a few lines: its operations, tensors, derived properties and schedule.
+// summary describes the program in lines: its operations, tensors, communications and schedule.
 func (f *form) summary() []string {
 	lines := append(indented(f.view.Operations), "")
 	for _, t := range f.view.Tensors {
@@ -30,7 +30,7 @@ func (f *form) summary() []string {
 	return lines
 }
 
-// description returns the operations in one line, for CMake.
+// description returns at most three operations and the number of the others in one line, for CMake.
 func (f *form) description() string {
 	return commentWord(strings.Join(f.operations(3), "; "))
 }

@@ -36,8 +36,8 @@ ops:
   - C = matmul(A, B)
 `
 
-// TestOnlyRanksOfAMeshUseIt checks that statements that use a communicator or a kernel of a mesh are
-// inside the condition on the rank. On other ranks the communicator and the buffers are null.
+// TestOnlyRanksOfAMeshUseIt checks that the communications and GEMMs of a mesh, and waits, are inside the
+// condition on the rank. On other ranks the communicator and the buffers are null.
 func TestOnlyRanksOfAMeshUseIt(t *testing.T) {
 	for _, schedule := range []string{
 		"pipeline: p2p", "preset: reference, pipeline: p2p, initial_waits: fused, joins: after", "pipeline: broadcast",

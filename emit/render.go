@@ -165,7 +165,7 @@ func flagForm(verb, batch string, on calls.Stream, kernel bool) string {
 }
 
 // apart reports whether a blank line precedes the text of a statement. There is one before a comment, after a block,
-// and after several lines of declarations.
+// and after a declaration of several lines, or one with a blank line before it, unless another declaration follows.
 func apart(last, s calls.Stmt, before, text string) bool {
 	return strings.HasPrefix(text, "//") || strings.HasSuffix(before, "}") || isDeclaration(last) && !isDeclaration(s) &&
 		strings.Contains(before, "\n")

@@ -63,7 +63,7 @@ func programText(t *testing.T, body string) string {
 func TestStatements(t *testing.T) {
 	for name, c := range map[string]struct {
 		body string
-		want []string // lines, in this order
+		want []string // parts of p.cpp, in this order
 	}{
 		"the caller's stream goes by its name": {
 			"caller = GetCurrentStream @5:5\nSetCurrentStream(worker 1) @5:5\nSynchronize(caller) @5:5\n",
@@ -219,8 +219,8 @@ func TestSameBytesAnywhere(t *testing.T) {
 	}
 }
 
-// machine matches absolute paths and dates, which would make a folder depend on the author's
-// machine.
+// machine matches absolute paths below usual folders, and dates, which would make a folder depend on the
+// author's machine.
 var machine = regexp.MustCompile(`(^|[\s"'=(])/(home|root|tmp|work|Users|var)/|20[0-9]{2}-[01][0-9]-[0-3][0-9]`)
 
 func TestNothingOfTheMachineLeaks(t *testing.T) {

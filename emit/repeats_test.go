@@ -15,7 +15,7 @@ import (
 )
 
 // peersAcross maps specs whose ranks exchange data, some along axes of grids and of meshes of some ranks, to the
-// orders of steps that they allow.
+// orders of steps that the test tries.
 var peersAcross = map[string][]string{
 	"../testdata/specs/ag_matmul_p2p/spec.yaml":                {"rotation", "reverse", "pairwise"},
 	"../testdata/specs/matmul_ar_p2p/spec.yaml":                {"rotation", "reverse", "pairwise"},

@@ -110,7 +110,7 @@ func stream(s calls.Stream) string {
 	}
 }
 
-// workspace prints the workspace of the GEMMs on a compute stream, or on the caller's stream without an index.
+// workspace prints the workspace of the GEMMs and attentions on a compute stream, or on the caller's stream without an index.
 func workspace(index expr.Expr) string {
 	if index == nil {
 		return "workspace_"

@@ -14,7 +14,7 @@ import (
 
 // This file spells declarations in C++.
 
-// shapeOf prints the shape of a GEMM as an initialiser, without fields that have default values.
+// shapeOf prints the shape of a GEMM as an initialiser, without the fields that d does not set.
 func shapeOf(d *calls.Shape) string {
 	var fields []string
 	add := func(name string, e expr.Expr) {
@@ -57,7 +57,7 @@ func shapeOf(d *calls.Shape) string {
 	return braces(fields...)
 }
 
-// align returns the alignment of an operand in bytes, or nil if it is not known.
+// align returns the alignment that a shape declares for an operand, in bytes, or nil if it declares none.
 func align(bytes int64) expr.Expr {
 	if bytes == 0 {
 		return nil
@@ -65,7 +65,7 @@ func align(bytes int64) expr.Expr {
 	return expr.Int(bytes)
 }
 
-// attentionOf prints the shape of an attention as an initialiser, without fields that have default values.
+// attentionOf prints the shape of an attention as an initialiser, without most fields that have default values.
 func (s *speller) attentionOf(d *calls.Attention) string {
 	a, _ := domain.AttentionOf(d.Fn)
 	var fields []string
@@ -107,7 +107,7 @@ func gradientsOf(d *calls.Attention) string {
 		stride("o", d.GradO, d.AlignGradO))
 }
 
-// stride prints the strides of an operand, and its alignment if it is known.
+// stride prints the strides of an operand, and its alignment if one is declared.
 func stride(name string, list []expr.Expr, bytes int64) string {
 	if bytes == 0 {
 		return "." + name + " = " + extents(list)
@@ -149,7 +149,7 @@ func (s *speller) memory(b *calls.Buffer) string {
 }
 
 // livesOf prints a comment on a buffer: its shape and, if others have the same memory, the labels of the first and the
-// last statement that uses it. Memory that only holds other buffers has no shape.
+// last statement that uses it. Separate memory that only holds other buffers has no shape.
 func livesOf(b *calls.Buffer) string {
 	switch shape := brackets(b.Shape); {
 	case b.Arena && b.In == "":

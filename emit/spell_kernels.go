@@ -35,7 +35,7 @@ func kernelTypes(k *calls.Kernel) []string {
 	return types
 }
 
-// kernelMembers declares the operands of a kernel as members of the kernel's body.
+// kernelMembers declares the operands of a kernel as members of the kernel's body, from the operand k.given() on.
 func kernelMembers(k kernelView) []string {
 	members := kernelTypes(k.Kernel)
 	for i, name := range k.Operands {
@@ -68,7 +68,7 @@ func kernelParams(k kernelView) string {
 func kernelLaunch(k kernelView) string {
 	fold, folds := k.Steps().FoldsColumns()
 	body := names.ClassName(k.Name) + braces(k.Operands[k.given():]...)
-	var long []string // operands that are read by rows
+	var long []string // operands in memory with an element for each column, without a result that the body returns
 	for i, use := range k.Uses {
 		if (i > 0 || !folds) && use != calls.ForRow && use != calls.ForSeed && k.Types[i] != calls.InPositions {
 			long = append(long, k.Operands[i])

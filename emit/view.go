@@ -20,7 +20,7 @@ type programView struct {
 	CMakeBanner string
 	Operations  []string // at most 64, and the number of the others
 	Summary     []string // the computation and the derived choices, a line each
-	Description string   // the operations in one line
+	Description string   // the first operations and the number of the others, in one line
 	Go          *goView  // view of the Go package; nil: there is none
 	Calls       string   // the text of the calls, of both variants
 	Digest      string   // of that text
@@ -35,7 +35,7 @@ type programView struct {
 
 	Binds    []*calls.Argument // the arguments that the program uses
 	Peers    bool              // ranks share memory
-	Driver   bool              // flags are stream memory operations
+	Driver   bool              // some flags are written or awaited by stream memory operations
 	Ranks    int               // number of ranks of the world
 	Gemms    bool
 	GemmAdds bool
@@ -110,7 +110,7 @@ type tensorView struct {
 	Present     string   // C++ condition for whether a rank has a shard; empty if every rank has one
 	Output      bool
 	Where       string
-	Contraction string // number of terms of the matmuls that read an input; empty for 1
+	Contraction string // the most terms of a sum of the matmuls that read an input; empty for 1
 	Deviation   string // standard deviation of the normal values that fill an input; empty for 0, which stands for 1
 	Saved       bool   // an input that a forward pass saves
 }

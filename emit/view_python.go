@@ -67,7 +67,7 @@ func (v *programView) addPython(backward *programView) error {
 	if err != nil {
 		return err
 	}
-	// A local version identifier has only letters and digits.
+	// A local version identifier may contain letters and digits.
 	python := &pythonView{Version: "1+" + v.Digest[:12], Backward: backward != nil}
 	python.add("_FORWARD", v, tensors)
 	var weights []string
@@ -120,8 +120,9 @@ func (v *pythonView) add(constant string, program *programView, tensors []python
 	v.Targets = append(v.Targets, strconv.Quote("hirgen_"+program.Name))
 }
 
-// checkGradients checks the interface of a backward program. Its inputs must be tensors of the forward program and
-// gradients of its outputs, and its outputs must be gradients of the forward program's inputs.
+// checkGradients checks the interface of a backward program. Its inputs must be tensors of the forward program or
+// gradients of its outputs, and its outputs must be gradients of the forward program's inputs. The tensor of the forward
+// program must have the same type and shape.
 func checkGradients(file string, forward, backward []pythonTensor) error {
 	if len(backward) == 0 {
 		return nil

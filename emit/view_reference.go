@@ -23,7 +23,8 @@ func (f *form) reference() error {
 	return err
 }
 
-// saves reports whether a tensor is an input that the reference computes because a forward pass saves it.
+// saves reports whether an operation of Saved computes a tensor: an input that a forward pass saves, or an intermediate
+// result.
 func (f *form) saves(tensor string) bool {
 	return slices.ContainsFunc(f.calls.Saved, func(op domain.Operation) bool { return op.Out == tensor })
 }

@@ -15,7 +15,7 @@ type WriteOptions struct {
 	Force bool
 }
 
-// A RefusalError lists the files that Write refuses to change. Write has then changed no files.
+// A RefusalError lists the files that Write refuses to change. Write then makes none of its changes.
 type RefusalError struct {
 	Dir   string
 	Files []string // sorted; each with the reason: "ag_matmul.cpp was edited"
@@ -28,9 +28,10 @@ func (e *RefusalError) Error() string {
 
 // Write brings a folder up to date with files and returns the sorted paths of changed and removed files, or nil if
 // there are none. It writes the files that differ, all or nothing. It removes the files of an earlier Write that are no
-// longer part of the program. Without Force, Write returns a *RefusalError if hirgen did not write a file, or if the
-// file was edited since, and a *FolderError if the folder has foreign files or another program. It follows symbolic
-// links only inside the folder. Concurrent Writes wait for each other, and Write first undoes an interrupted Write.
+// longer part of the program. Without Force, the error wraps a *RefusalError if a file to change was edited or not
+// written by hirgen, and a *FolderError if the folder has foreign files or another program. Write follows symbolic links
+// only inside the folder. Where the file system has locks, concurrent Writes wait for each other, at most lockPatience,
+// and Write first undoes an interrupted Write.
 func Write(dir string, files []File, opt WriteOptions) (changed []string, err error) {
 	if err := errors.Join(checkPaths(files), checkFolder(dir), CheckPath(dir)); err != nil {
 		return nil, err
@@ -134,7 +135,7 @@ func readManifest(root *os.Root) (*manifest, error) {
 
 // Check compares a folder with files and writes nothing. The lists are sorted. Stale files are missing or older than
 // the program. Orphaned files are no longer part of the program. Edits are files that were edited, or that hirgen did
-// not write. Without the folder all files are stale.
+// not write. Without the folder all files are stale, in the order of files.
 func Check(dir string, files []File) (stale, orphaned, edits []string, err error) {
 	if err := checkPaths(files); err != nil {
 		return nil, nil, nil, err

@@ -240,9 +240,9 @@ func reference(op *model.Op) domain.Operation {
 	return ref
 }
 
-// checks sets how the program checks itself: the values that fill the inputs, and the outputs that show rounding. A program
-// with an exact check has no such outputs, and deviations only for integer inputs: the number of rows that they choose
-// from.
+// checks sets how the program checks itself: the values that fill inputs, their deviations if these are not 1, and whether
+// outputs show rounding. In a program with an exact check, no output shows rounding, and only integer inputs have a
+// deviation: the number of rows that they choose from.
 func (b *builder) checks(p *model.Pipeline) {
 	for t, fill := range eval.Fills(p) {
 		b.tensors[t].Fill = fill

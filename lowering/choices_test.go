@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// transports are the values of via.
+// transports are the values of via that point-to-point pipelines can have.
 var transports = []string{schedule.NCCL, schedule.IPCGet, schedule.IPCPut}
 
 // choose sets choices, written as in the text of a host program: "pipeline p2p, all.via ipc-get". It skips empty ones.
@@ -29,8 +29,8 @@ func choose(s *schedule.Schedule, choices ...string) {
 	}
 }
 
-// fit removes the choices that lowering reports as errors for a pipeline, so that a test can try them on all
-// pipelines. It lowers without the given passes.
+// fit removes the choices that the passes up to overlap report as errors for a pipeline, so that a test can try them on
+// all pipelines. It lowers without the given passes.
 func fit(p *model.Pipeline, without ...string) {
 	checked := slices.IndexFunc(Passes, func(pass Pass) bool { return pass.Name == "overlap" })
 	for range len(p.Schedule.Choices) {

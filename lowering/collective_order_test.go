@@ -10,9 +10,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// bodies lists the statements of one iteration of each collective pipeline, without the statements that
-// set streams, in the order of the reference system: a Select precedes the communication or computation on
-// a slice, and a Wait directly follows its communication.
+// bodies lists the statements of one iteration of each collective pipeline, without the statements around them
+// that set or synchronize streams, in the order of the reference system: a Select precedes the communication or
+// computation on a slice, and a Wait directly follows its communication.
 var bodies = map[string]string{
 	"allgather":          "Select Select Allgather Wait",
 	"allreduce":          "Select Select Allreduce Wait",
@@ -104,8 +104,8 @@ func inner(list []string) string {
 	return strings.Join(words, " ")
 }
 
-// TestStartOfCollectivePipelines checks the position of GetCurrentStream: after the Allocates of leading results of the
-// model, and before those of buffers that passes add.
+// TestStartOfCollectivePipelines checks the position of GetCurrentStream: before the Allocate of the first buffer that a
+// pass adds or, if there is none, before the first pipeline.
 func TestStartOfCollectivePipelines(t *testing.T) {
 	starts := map[string]string{
 		"allgather": "Allocate GetCurrentStream", "matmul_ar": "Allocate Allocate GetCurrentStream",

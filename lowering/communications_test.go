@@ -100,8 +100,8 @@ meshes:
   late: {axes: {x: 2}, ranks: [0, 3]}
 `
 
-// TestCommunicationsFollowFromDomains checks the communications of each of these specs, and interprets the
-// program after every pass.
+// TestCommunicationsFollowFromDomains checks the communications of each spec of movesOfOneOperation, and interprets
+// the program after every pass that changed it.
 func TestCommunicationsFollowFromDomains(t *testing.T) {
 	for _, m := range movesOfOneOperation {
 		t.Run(m.name, func(t *testing.T) {

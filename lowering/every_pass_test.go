@@ -18,8 +18,8 @@ var forms = [][3]string{
 	{"fused", "after", "before"},
 }
 
-// TestEveryPassKeepsTheResult checks after each pass that the interpreter computes the results of the model,
-// for two pipelines and several sizes and schedules. It checks the final program in several orders of
+// TestEveryPassKeepsTheResult checks after each pass that changed the program that the interpreter computes the
+// results of the model, for two pipelines and several sizes and schedules. It checks the final program in several orders of
 // execution.
 func TestEveryPassKeepsTheResult(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,7 @@ var full = os.Getenv("HIRGEN_TEST_FULL") != ""
 
 // inTurn reports whether a combination of choices is tested. A full run tests all. Any other run tests, for each
 // combination of the other fields, one of the values of a field. value and others are the numbers of the choices.
-// The sum of others selects the value, so that each value of the field is tested with some combination.
+// The sum of others selects the value, so that combinations test different values.
 func inTurn(value, values int, others ...int) bool {
 	for _, n := range others {
 		value += n

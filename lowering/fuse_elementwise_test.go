@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-// TestFusedKernelsInEveryPipeline checks norms and chains of elementwise operations that pipelines slice and cut. The
-// fused kernels must compute the same as separate ones.
+// TestFusedKernelsInEveryPipeline checks norms and chains of elementwise operations, some of which pipelines slice and
+// cut. Something must be fused, and the results must be those of the model.
 func TestFusedKernelsInEveryPipeline(t *testing.T) {
 	for name, c := range map[string][3]string{
 		"between a product and its sum": {

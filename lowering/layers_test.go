@@ -16,8 +16,8 @@ import (
 // layers lists specs of layers. Each also has a form with sequence parallelism, and both have a backward form.
 var layers = []string{"llama_mlp", "llama_attention", "llama_block", "gpt_block"}
 
-// smallLayers has sizes of examples at which all divisions by 2, 3 and 4 ranks are exact. Specs under testdata/layers have such
-// sizes already.
+// smallLayers has sizes of examples at which all divisions by 2, 3 and 4 ranks are exact. Other layers are under testdata/layers,
+// and have such sizes already.
 var smallLayers = map[string]map[string]int64{
 	"llama_mlp":         {"M": 12, "K": 12, "N": 24},
 	"llama_block":       {"B": 2, "L": 6, "H": 24, "G": 12, "C": 2, "F": 48},

@@ -17,21 +17,21 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// Options configure a lowering, from the command line. The zero value runs every pass.
+// Options configure a lowering. The zero value runs every pass, and verifies nothing.
 type Options struct {
 	// Disable names optional passes to skip.
 	Disable []string
-	// DumpAfter, if set, is called after each of the Steps with the program's text and whether the step changed it.
+	// DumpAfter, if set, is called after each of the Steps that runs, with the program's text and whether the step changed it.
 	DumpAfter func(pass string, text string, changed bool)
-	// Verify checks the program's invariants before the first pass and after each.
+	// Verify checks the host program's invariants before the first pass and after each.
 	Verify bool
-	// Machine, if set, is the machine of predictions for schedule: auto. Measurements are then ignored, because
-	// hirgen's measurements are from other machines.
+	// Machine, if set, is the machine of predictions for schedule: auto and for assign-placements. Measurements are then
+	// ignored, because they may be from another machine.
 	Machine *cost.Machine
 }
 
-// Lower turns a pipeline into the calls that every rank makes. Errors are *diag.Errors with positions in the spec, unless a pass
-// is at fault.
+// Lower turns a pipeline into the calls that every rank makes. Errors of the pipeline are *diag.Errors with positions in the spec.
+// Other errors mean that a pass is at fault, or that opt.Disable has a pass that is required or unknown.
 func Lower(p *model.Pipeline, opt Options) (*calls.Described, error) {
 	host, err := Host(p, opt)
 	if err != nil {
@@ -49,8 +49,8 @@ func Calls(host *hostir.Program, opt Options) (*calls.Described, error) {
 	return t.Describe(), nil
 }
 
-// OrderOf returns the calls of a host program and of its fallback variant for predictions, after the passes that decide which
-// operations they issue.
+// OrderOf returns the calls of a host program and of its fallback variant for predictions, after the passes that a prediction
+// needs (callpasses.Order).
 func OrderOf(host *hostir.Program) ([]*calls.Program, error) {
 	t, err := translate(host, callpasses.Order, Options{})
 	if err != nil {
@@ -59,7 +59,7 @@ func OrderOf(host *hostir.Program) ([]*calls.Program, error) {
 	return t.Programs(), nil
 }
 
-// translate turns a host program and its fallback variant into calls, and runs passes on the calls.
+// translate turns a host program and its fallback variant into calls, checks them with sameBits, and runs passes on them.
 func translate(host *hostir.Program, passes []callpasses.Pass, opt Options) (*fromhost.Translation, error) {
 	t, err := fromhost.Translate(host)
 	if err != nil {
@@ -188,7 +188,7 @@ func Graph(p *model.Pipeline) (string, error) {
 	return graph.String(), nil
 }
 
-// TaskGraph returns the graph that Graph prints. If m is set, schedule: auto chooses for that machine.
+// TaskGraph returns the graph that Graph prints. If m is set, schedule: auto and assign-placements choose for that machine.
 func TaskGraph(p *model.Pipeline, m *cost.Machine) (*pipeline.Graph, error) {
 	program, err := Build(p)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TestNeeds checks for each spec of testdata that each communication has a Need, and that placements without it are not predicted to
+// TestNeeds checks for specs of testdata that each communication has a Need, and that placements without it are not predicted to
 // be faster. It compares the needs of some specs with testdata/placements/needs.txt.
 func TestNeeds(t *testing.T) {
 	t.Parallel()

@@ -60,7 +60,8 @@ func (f exchangeForm) goesWith(spec, transport string) bool {
 	return f.sums != "peer-read" || transport == "ipc-get" && sums(spec)
 }
 
-// specs returns the number of example specs that can have the form. They are the last ones that exchangeSpecs returns.
+// specs returns the number of example specs that can have the form, whatever the transport. They are the last ones that
+// exchangeSpecs returns.
 func (f exchangeForm) specs() int {
 	if f.sums == "peer-read" {
 		return 2
@@ -68,8 +69,8 @@ func (f exchangeForm) specs() int {
 	return 5
 }
 
-// exchangeSpecs returns the example specs with point-to-point pipelines. It omits swiglu_p2p, whose loop exchanges
-// twice: its gathers of one call imply waits of the call before.
+// exchangeSpecs returns the example specs whose names end in _p2p, which are point-to-point pipelines. It omits
+// swiglu_p2p, whose loop exchanges twice: its gathers of one call imply waits of the call before.
 func exchangeSpecs(t *testing.T) []specText {
 	t.Helper()
 	list := slices.DeleteFunc(specTexts(t), func(s specText) bool { return !strings.HasSuffix(s.name, "_p2p") || s.name == "swiglu_p2p" })
@@ -79,7 +80,7 @@ func exchangeSpecs(t *testing.T) []specText {
 	return list
 }
 
-// sums reports whether the ranks of an example spec exchange partial sums.
+// sums reports whether the ranks of one of exchangeSpecs exchange partial sums.
 func sums(spec string) bool { return spec == "matmul_rs_p2p" || spec == "matmul_ar_p2p" }
 
 func slicewise(int64) int64   { return 0 }
@@ -207,7 +208,7 @@ schedule: {}
 	}
 }
 
-// TestPeersOfAnotherTeam adds 1 to the peer of every transfer, so that ranks exchange with ranks of another
+// TestPeersOfAnotherTeam adds 1 to the peer of every transfer, so that some ranks exchange with ranks of another
 // team. If memory is shared, the verifier must report it. In any case the interpreter must report an
 // error or a wrong result.
 func TestPeersOfAnotherTeam(t *testing.T) {

@@ -32,8 +32,8 @@ var productSchedules = map[string]string{
 	"in GEMM put":     "pipeline p2p, all.steps ring, all.via ipc-put, all.fuse gemm, all.lead all",
 }
 
-// TestProductsKeepTheResult checks matmuls of every form, and reductions of every type, after each
-// pass.
+// TestProductsKeepTheResult checks matmuls of many forms, and sums and maxima over ranks, after each pass that changed
+// the program.
 func TestProductsKeepTheResult(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "testdata", "products", "*.yaml"))

@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// jsonStatement has the members of a statement's JSON that the tests read.
+// jsonStatement has the members of a statement's JSON that TestStatementsOfAGLinear reads.
 type jsonStatement struct {
 	Op   string          `json:"op"`
 	Body []jsonStatement `json:"body"`

@@ -16,7 +16,7 @@ type smallSpecs struct {
 	tensors []string       // declarations
 	ops     []string
 	names   int
-	streams bool // some results have a Stream axis
+	streams bool // results may have a Stream axis
 }
 
 // array is a tensor of a small spec: its name and logical extents.
@@ -169,7 +169,7 @@ func (g *smallSpecs) product(a array, output bool) array {
 	return g.result(append(slices.Clone(a.shape[:n-1]), columns), output, "matmul(%s, %s)", a.name, b.name)
 }
 
-// second returns the second operand of a matmul: an input, or a reshape of an input.
+// second returns the second operand of a matmul or linear: an input, or a reshape of an input.
 func (g *smallSpecs) second(shape []int) array {
 	if g.IntN(3) > 0 {
 		return g.input(shape)

@@ -15,8 +15,8 @@ import (
 )
 
 // TestSmallSpecsKeepTheResult draws specs in which extents coincide. Each program keeps all invariants after
-// every pass, can be emitted, and computes the result of the model. A spec may be refused only if no pipeline
-// runs along one of its Stream axes, or if its shardings conflict. At least 9 of 10 specs must be accepted.
+// every pass, can be emitted, and computes the result of the model. A spec may be refused only if its shardings
+// conflict or, with a Stream axis, because it cannot be lowered. At least 9 of 10 specs must be accepted.
 func TestSmallSpecsKeepTheResult(t *testing.T) {
 	t.Parallel()
 	count := int(atMost(250, 1500))
@@ -37,7 +37,7 @@ func TestSmallSpecsKeepTheResult(t *testing.T) {
 	}
 }
 
-// alongRings is a schedule with rings for all exchanges that can use one.
+// alongRings has the fields of a schedule with steps: ring for all communications.
 const alongRings = "pipeline: p2p, all: {steps: ring}"
 
 // smallSpec lowers, emits and interprets a spec; with follow it also interprets it after each pass. It returns
@@ -114,7 +114,7 @@ func refusal(err error, streams bool) diag.Code {
 }
 
 // coinciding lists specs whose extents coincide, each with its mesh, tensors and operations. A pass that
-// confuses two axes, or a shard with the whole tensor, fails on them.
+// confuses two axes, or a shard with the whole tensor, may fail on them.
 var coinciding = []string{
 	"x: 2 | A: [4, DIDx], B: [D, 8], C: [4, 8] | C = matmul(A, B)",
 	"x: 2 | A: [4, D], B: [DIDx, 8], C: [4, 8] | C = matmul(A, B)",
@@ -137,7 +137,7 @@ var coinciding = []string{
 		"reshape(V, shape=[16])",
 }
 
-// TestCoincidingExtentsKeepTheResult runs the specs of coinciding with both values of reshard and several pipelines.
+// TestCoincidingExtentsKeepTheResult runs the specs of coinciding with both values of reshard and several schedules.
 func TestCoincidingExtentsKeepTheResult(t *testing.T) {
 	t.Parallel()
 	for _, line := range coinciding {
@@ -167,8 +167,8 @@ func TestCollectivesBehindExchangesKeepTheResult(t *testing.T) {
 	}
 }
 
-// TestRowsThatAreAsManyAsRanks runs the example specs with reshard: after, at sizes at which axes have as many
-// elements as there are ranks or slices.
+// TestRowsThatAreAsManyAsRanks runs the example specs without point-to-point pipelines and schedule: auto, with
+// reshard: after, at sizes at which axes have as many elements as there are ranks or slices.
 func TestRowsThatAreAsManyAsRanks(t *testing.T) {
 	for _, s := range specTexts(t) {
 		for _, d := range []int64{2, 4} {

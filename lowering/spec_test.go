@@ -100,8 +100,8 @@ func onEveryMesh(t *testing.T, visit func(t *testing.T, s specText, mesh string,
 	}
 }
 
-// TestSpecsKeepTheResult checks the result of every example spec after each pass, with fewer and
-// more slices than streams.
+// TestSpecsKeepTheResult checks the result of every example spec after each pass that changed it,
+// with fewer and more slices than streams.
 func TestSpecsKeepTheResult(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -210,7 +210,7 @@ func TestSpecsWithoutOptionalPasses(t *testing.T) {
 			t.Run(s.name+"/"+form+"/every one", func(t *testing.T) { checkWithout(t, p, o, optional...) })
 		}
 		t.Run(s.name+"/one rank", func(t *testing.T) {
-			const pass = "serialize-single-ranks" // it changes nothing on several ranks
+			const pass = "serialize-single-ranks" // it changes nothing on a mesh axis of several ranks
 			p := s.onMesh(t, "{x: D}", sizes(1, 3))
 			whole, _ := lowerText(t, p)
 			missed[pass] = checkWithout(t, p, lowertest.NewOracle(t, p, 4), pass) != whole || missed[pass]

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestStreamsBetweenRanks checks pipelines whose results are on other ranks than their operands, and pipelines that
+// TestStreamsBetweenRanks checks pipelines whose results are on more ranks than their operands, and pipelines that
 // exchange along one mesh axis and sum over another.
 func TestStreamsBetweenRanks(t *testing.T) {
 	for name, text := range map[string]string{

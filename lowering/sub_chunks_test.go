@@ -60,7 +60,7 @@ func TestCutSlicesKeepTheResult(t *testing.T) {
 	}
 }
 
-// sharedSpecs lists pipelines that exchange for several operations.
+// sharedSpecs lists pipelines that exchange for several operations, or whose partial sums are views or have another reader.
 var sharedSpecs = []struct{ name, tensors, ops, steps string }{
 	{
 		"two sums",

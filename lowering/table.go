@@ -204,7 +204,7 @@ var Order = []Constraint{
 	{"overlap", "insert-deallocations", "a buffer is in use until the last wait for it"},
 }
 
-// choosing is the pass that runs the other passes on candidates.
+// choosing is the name of the pass that chooses a schedule. It may run the passes on candidates.
 const choosing = "choose-schedule"
 
 // passesToTry is Passes. chooseSchedule cannot refer to Passes directly, because it is one of them.
@@ -225,11 +225,11 @@ func placeFor(m *cost.Machine, disabled ...string) func(p *hostir.Program) error
 	return func(p *hostir.Program) error { return schedules.AssignPlacements(p, m, LowerChosen(disabled...)) }
 }
 
-// chooseSchedule is the pass choose-schedule. It predicts by lowering the program with each candidate.
+// chooseSchedule is the pass choose-schedule. If it predicts, it lowers the program with each candidate.
 func chooseSchedule(p *hostir.Program) error { return schedules.ChooseSchedule(p, LowerChosen()) }
 
 // LowerChosen returns the lowering that predictions use, for a program whose schedule and placements are chosen. It skips the
-// disabled passes, and the passes on calls that a prediction does not need.
+// disabled passes, assign-placements, and the passes on calls that a prediction does not need.
 func LowerChosen(disabled ...string) schedules.Lower {
 	without := Options{Disable: append(slices.Clone(disabled), schedules.Placing)}
 	run := func(p *hostir.Program) ([]*calls.Program, error) {

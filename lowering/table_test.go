@@ -23,8 +23,8 @@ func TestOrderIsChecked(t *testing.T) {
 	}
 }
 
-// TestOrderWithinConstraintsChangesNothing shuffles the table as far as its
-// constraints allow. The results must be those of the model in every order.
+// TestOrderWithinConstraintsChangesNothing shuffles the table 40 times, as its
+// constraints allow. The results must be those of the model in each order.
 func TestOrderWithinConstraintsChangesNothing(t *testing.T) {
 	p := variant(agLinear(small(2, 4)), 3, "fused", "after", "before")
 	o := lowertest.NewOracle(t, p, 9)

@@ -11,9 +11,9 @@ import (
 // defaultDType is the element type of a spec that names none.
 const defaultDType = domain.BF16
 
-// assembler turns a source into a Pipeline. It continues after a mistake: it marks the name as broken and reports no
-// errors that follow from the mistake. Methods that read or check a part of the source return false if the part has an
-// error, which they or earlier methods have reported.
+// assembler turns a source into a Pipeline. It continues after a mistake, and marks the name that has it as broken, so that
+// it does not report errors that follow from the mistake. Methods that read or check a part of the source return false if
+// the part has an error, which they or earlier methods have reported.
 type assembler struct {
 	src       *source
 	list      *diag.List
@@ -21,7 +21,7 @@ type assembler struct {
 	scope     *scope
 	overrides map[string]int64
 	params    map[string]int64
-	broken    map[string]bool // names of parameters, meshes and tensors that have an error
+	broken    map[string]bool // names of parameters and tensors, and "mesh NAME", that have an error
 	tensors   map[string]*Tensor
 	defined   map[string]*sourceOp // by result: the operations seen so far
 	later     map[string]*sourceOp // by result: all operations
@@ -66,7 +66,7 @@ func (a *assembler) name() {
 	a.p.Name = a.src.name.value
 }
 
-// elementType returns the element type with a name. It returns otherwise if t is missing, or after it has reported an
+// elementType returns the element type with the name t. It returns otherwise if t is missing, or after it has reported an
 // unknown name.
 func (a *assembler) elementType(t text, otherwise domain.DType) domain.DType {
 	if !t.given() {

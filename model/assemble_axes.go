@@ -53,7 +53,7 @@ func (a *assembler) tensor(st *sourceTensor) (*Tensor, bool) {
 	return t, ok && a.checkAxes(st, t)
 }
 
-// checkAxes checks the number of axes, the size and repeated axes of a tensor. It returns false after an error.
+// checkAxes checks the number of axes, the size and repeated axes of a tensor. It returns false if one of them is wrong.
 func (a *assembler) checkAxes(st *sourceTensor, t *Tensor) bool {
 	shape := domain.Shape(t.Axes)
 	switch {
@@ -170,7 +170,8 @@ func kindCall(t text) (name, argument text, ok bool) {
 	return name, trim(t.slice(open+1, len(t.value)-1)), true
 }
 
-// axisExtent reads a plain extent. For the name of an axis kind without an extent, it reports how to write that kind.
+// axisExtent reads a plain extent. It reports Stream, r and b without an extent, and names that begin with DID, unless they
+// are parameters.
 func (a *assembler) axisExtent(t text) (domain.Extent, bool) {
 	if names := expr.Names(t.value); len(names) == 1 && names[0].Text == t.value && a.params[t.value] == 0 && !a.broken[t.value] {
 		if t.value == "Stream" || t.value == "r" || t.value == "b" {

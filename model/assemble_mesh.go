@@ -47,7 +47,7 @@ func (a *assembler) meshes() {
 	}
 }
 
-// meshPos returns the position of the declaration of mesh p.Meshes[i].
+// meshPos returns the position of the declaration of the named mesh p.Meshes[i], with i > 0.
 func (a *assembler) meshPos(i int) diag.Pos {
 	for _, sm := range a.src.meshes {
 		if sm.name.value == a.p.Meshes[i].Name {
@@ -176,7 +176,8 @@ func (a *assembler) ranks(list []text) (ranks []listedRank, ok bool) {
 	return ranks, ok
 }
 
-// coverWorld makes the world the union of the meshes. It reports a rank below the highest one that is in no mesh.
+// coverWorld makes the world the union of the meshes, or reports the lowest rank that is in no mesh if a mesh has a higher
+// rank.
 func (a *assembler) coverWorld(world *domain.Mesh) {
 	var ranks []int
 	for _, m := range a.p.Meshes[1:] {

@@ -75,7 +75,8 @@ func (b *Builder) texts(values []string) []text {
 	return lists.Map(values, func(value string) text { return text{value: value, pos: pos} })
 }
 
-// File sets the name of the source that generated files mention. The default is the Go file that called New.
+// File sets the name of the source that generated files mention, of which it keeps the base name. The default is the base
+// name of the Go file that called New.
 func (b *Builder) File(name string) *Builder {
 	b.src.file = filepath.Base(name)
 	return b
@@ -184,7 +185,7 @@ func (b *Builder) Schedule(path, value string) *Builder {
 	return b
 }
 
-// Build checks everything and makes the pipeline. An error is a *diag.Errors with every mistake. The caller may
+// Build checks everything and makes the pipeline. An error is a *diag.Errors with all mistakes found. The caller may
 // continue to add to the builder and build again.
 func (b *Builder) Build() (*Pipeline, error) { return b.BuildWith(nil) }
 

@@ -17,7 +17,7 @@ func (b *Builder) Op(operation string) *Builder {
 	return b
 }
 
-// Set copies in to out. If the axes of in and out differ, the copy reshards the tensor.
+// Set copies in to out. If their axes or meshes differ, the copy may reshard the tensor.
 func (b *Builder) Set(out, in string) *Builder { return b.op(out, "set", in) }
 
 // Matmul multiplies matrices.

@@ -82,7 +82,7 @@ func TestPipelineWithOtherParameters(t *testing.T) {
 	}
 }
 
-// TestBuilderAndSpecAgreeOnEverything compares a spec with all fields and the same pipeline in Go.
+// TestBuilderAndSpecAgreeOnEverything compares a spec with all fields except fill and the same pipeline in Go.
 func TestBuilderAndSpecAgreeOnEverything(t *testing.T) {
 	loaded := mustLoad(t, `
 hirgen: 1

@@ -50,7 +50,7 @@ func (a kindAxis) axis() string { return string(a) }
 // Device returns an axis that is split over the ranks along an axis of the mesh: "x", "y" or "z".
 func Device(meshAxis string) Axis { return kindAxis("DID" + meshAxis) }
 
-// Stream returns an axis whose slices a pipeline processes one after the other.
+// Stream returns an axis along which a pipeline works slice by slice.
 func Stream(slices Extent) Axis { return kindAxis("Stream(" + slices.String() + ")") }
 
 // Reduction returns an axis that the operation has reduced, which the buffer does not have.

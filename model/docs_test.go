@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// TestSpecPageIsComplete checks that docs/spec.md mentions each operation, axis kind, element type and field of a spec, and
-// that its examples are valid.
+// TestSpecPageIsComplete checks that docs/spec.md mentions each operation, axis kind, floating-point type and field of a
+// spec, and that its whole specs are valid.
 func TestSpecPageIsComplete(t *testing.T) {
 	data, err := os.ReadFile("../docs/spec.md")
 	if err != nil {

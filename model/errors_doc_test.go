@@ -85,7 +85,7 @@ func TestErrorsPageIsCurrent(t *testing.T) {
 			continue
 		}
 		fmt.Fprintf(&want, "\n```yaml\n%s```\n", strings.ReplaceAll(e.Example, "\v", "\\v"))
-		// The page shows only messages of the loader, which has the codes before NotLowerable.
+		// The page shows only messages with the codes before NotLowerable.
 		if errs := diagnose(e); e.Code < diag.NotLowerable {
 			want.WriteString("\n```text\n")
 			diag.Render(&want, errs, func(string) ([]byte, bool) { return []byte(e.Example), true })

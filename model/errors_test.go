@@ -18,7 +18,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// expectation and detail match the comments with the errors of a bad spec in testdata/errors. The line below a mistake has
+// expectation and detail match the comments with the errors of a bad spec in testdata. The line below a mistake has
 // its column, code and message. Its hint and notes follow:
 //
 //	  A: [M, Kx]
@@ -40,7 +40,7 @@ func TestBadSpecs(t *testing.T) {
 	reportAsExpected(t, files, load)
 }
 
-// TestSpecsThatDoNotLower is TestBadSpecs for specs that load but cannot be lowered to a host program.
+// TestSpecsThatDoNotLower is TestBadSpecs for specs that load but cannot be lowered to a host program or to calls.
 func TestSpecsThatDoNotLower(t *testing.T) {
 	files, err := filepath.Glob("../testdata/errors/lowering/*.yaml")
 	if err != nil || len(files) < 3 {
@@ -66,8 +66,8 @@ func TestBadSchedules(t *testing.T) {
 	})
 }
 
-// TestEveryRuleHasABadSchedule checks that some file refuses each field that does not apply to every pipeline and
-// communication, and that some file has each value that needs preset: reference.
+// TestEveryRuleHasABadSchedule checks that in some file each field of communications, and each field that needs preset:
+// reference or a kind of pipeline, is refused, and that some file has each value that needs preset: reference.
 func TestEveryRuleHasABadSchedule(t *testing.T) {
 	files, err := filepath.Glob("../testdata/bad-schedules/*.yaml")
 	if err != nil {

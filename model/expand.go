@@ -13,8 +13,8 @@ import (
 // Composites are the operations that Load expands into primitive ones, so that later stages see only primitive
 // operations. Most compute in fp32 and round each result once: the gradients of layer_norm and rms_norm to the types of
 // their tensors, and other results to the element type of the first operand. where, split, gather and the values of top_k only
-// choose elements. argmax and the indices of top_k are fp32, and scatter_add is a GEMM. The type of quantize, dequantize and
-// scaled_linear is an attribute.
+// choose elements. argmax, the indices of top_k and cumsums of integers are fp32, and scatter_add is a GEMM. quantize,
+// dequantize and scaled_linear have an attribute for the type of their result.
 var Composites = []string{
 	"mean", "softmax", "softmax_grad", "log_softmax", "log_softmax_grad", "normalize", "normalize_grad", "layer_norm", "layer_norm_grad",
 	"rms_norm", "rms_norm_grad", "rope", "rope_grad", "where", "split", "dropout", "argmax", "quantize", "dequantize", "scaled_linear",
@@ -78,7 +78,7 @@ func composite(name string) (rule operation, ok bool) {
 type expansion struct {
 	*inference
 	axis   int     // the attribute axis as an index from 0; the last axis by default
-	eps    string  // a decimal number that is added to a variance
+	eps    string  // a decimal number that is added to a variance or a mean square
 	base   float64 // the base of the angles of a rope
 	causal bool    // mask the columns after the position of a row; see softmax
 	blocks bool    // the axis before the rows counts blocks of rows
@@ -149,8 +149,7 @@ func (e *expansion) arg(i int) string {
 	return e.step(e.src.args[i].value+"_fp32", "cast", []string{e.src.args[i].value}, "dtype", string(domain.FP32))
 }
 
-// step adds one primitive operation and returns the name of its result, which starts with the name of the composite's
-// result.
+// step adds one operation and returns the name of its result, which starts with the name of the composite's result.
 func (e *expansion) step(suffix, fn string, args []string, attrs ...string) string {
 	name := e.fresh(e.src.out.value + "_" + suffix)
 	e.add(name, fn, args, attrs)

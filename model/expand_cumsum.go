@@ -9,7 +9,8 @@ import (
 )
 
 // cumsum(X) adds the elements up to each one along an axis, by a GEMM with a triangular matrix of ones. A long axis is split into
-// blocks. Each result is then the cumsum in its block plus the sum of all earlier blocks, which is a cumsum over blocks.
+// the blocks of blockOfSum, if there are any. Each result is then the cumsum in its block plus the sum of all blocks before, which
+// is a cumsum over blocks.
 func cumsum(e *expansion) {
 	exclusive, known := e.truth("exclusive")
 	reverse, knownToo := e.truth("reverse")

@@ -86,7 +86,7 @@ func (e *expansion) rowIndex(x string, axes []domain.Axis) string {
 	return index
 }
 
-// inferDropout infers dropout_at(X, seed, column, row). The last three operands stretch to X.
+// inferDropout infers dropout_at(X, seed, column, row), in which row may be missing. The operands after X stretch to X.
 func inferDropout(in *inference) bool {
 	p, pOK := in.chance()
 	salt, saltOK := in.wholeNumber("salt", 0)
@@ -109,7 +109,7 @@ func inferDropout(in *inference) bool {
 	return true
 }
 
-// chance reads the attribute p. It returns false after it has reported that p is missing or not in [0, 1).
+// chance reads the attribute p. It returns false after it has reported that p is missing or not possible.
 func (in *inference) chance() (float64, bool) {
 	attr := in.src.attr("p")
 	if attr == nil || attr.list {

@@ -26,14 +26,14 @@ func (e *expansion) mean(suffix, arg string) string {
 
 func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 32) }
 
-// meanOf(X) is the mean of X along an axis, which the result does not have.
+// meanOf(X) is the mean of X along an axis, which the result does not have, unless it is the only one: see toOneElement.
 func meanOf(e *expansion) {
 	sum := e.step("sum", "sum", []string{e.arg(0)}, "axis", strconv.Itoa(e.axis))
 	e.resultBy("scale", []string{sum}, "by", formatFloat(1/float64(e.axesOf(0)[e.axis].Size)))
 }
 
-// argmax(X) is the first index at which X has its maximum along an axis, which the result does not have. It is infinity if the maximum
-// is NaN, which no element equals.
+// argmax(X) is the first index at which X has its maximum along an axis, which the result does not have, unless it is the only one. It
+// is infinity if the maximum is NaN, which no element equals.
 func argmax(e *expansion) {
 	x := e.arg(0)
 	hits := e.hits(x, e.fold("max", "max", x), e.before(x))
@@ -164,7 +164,7 @@ func (a *assembler) castsMask(so *sourceOp) bool {
 	return of != nil && mask != nil && of.DType != mask.DType && of.DType.Computes()
 }
 
-// masked converts the mask of an operation to the element type of the other operand.
+// masked adds an operation with its mask converted to the element type of the other operand.
 func masked(e *expansion) {
 	mask := e.step("mask", "cast", []string{e.src.args[1].value}, "dtype", string(e.op.In[0].DType))
 	e.add(e.src.out.value, e.src.fn.value, []string{e.src.args[0].value, mask}, nil)

@@ -75,7 +75,7 @@ func (in *inference) fail(code diag.Code, format string, args ...any) *diag.Diag
 	return in.a.list.Add(in.src.pos, code, format, args...)
 }
 
-// checkCounts checks the numbers of operands and the names of attributes.
+// checkCounts checks the number of operands, and that attributes are known and given once.
 func (in *inference) checkCounts() bool {
 	name, n := in.src.fn.value, len(in.src.args)
 	if n < in.rule.least || n > in.rule.most {

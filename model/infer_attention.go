@@ -13,7 +13,7 @@ const mostHeadSize = 256
 
 // inferAttention derives two results from Q[batch..., heads, rows, size] and K, V[batch..., key heads, keys, size]. The
 // first is O[batch..., heads, rows, size]. The second is L[batch..., heads, rows], the log-sum-exp of each row of
-// scores, in fp32.
+// scores, in fp32. Q, O and L may have one more axis in front: see reading.
 func inferAttention(in *inference) bool {
 	if !in.attention(0) || !in.attentionFn(0) {
 		return false

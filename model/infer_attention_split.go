@@ -11,7 +11,8 @@ import (
 )
 
 // reading is one interpretation of queries with one more leading axis than the keys: the axis splits either the heads
-// or the rows. heads and rows are the numbers of heads and rows after the axis is merged into them.
+// or the rows. heads and rows are the numbers of heads and rows after the axis is merged into them. Without such an axis,
+// split is empty.
 type reading struct {
 	split       string
 	heads, rows domain.Extent

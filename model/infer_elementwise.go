@@ -9,13 +9,14 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// inferSame derives the axes of the operand.
+// inferSame gives the result the axes of the first operand.
 func inferSame(in *inference) bool {
 	in.axes = in.axesOf(0)
 	return true
 }
 
-// inferConstant derives the axes of the operand, and adds the constant, the attribute by, to the spelling of the function.
+// inferConstant gives the result the axes of the operand, and adds the constant (attribute by) to the spelling of the
+// function.
 func inferConstant(in *inference) bool {
 	name := in.rule.fn
 	attr := in.src.attr("by")

@@ -21,8 +21,8 @@ type operation struct {
 	expand      func(*expansion) // of a composite; see Composites
 }
 
-// operations maps the names of operations in specs to their rules. "max" and "min" with one operand are reductions;
-// see lookup.
+// operations maps names of primitive operations to their rules. lookup adds the functions and reductions, of which max and
+// min are both: with one operand they are reductions.
 var operations = map[string]operation{
 	"set":            {kind: OpSet, least: 1, most: 1, infer: inferSame},
 	"matmul":         {kind: OpMatmul, least: 2, most: 2, attrs: []string{"dtype", "quantize"}, infer: inferMatmul},

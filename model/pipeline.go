@@ -14,7 +14,7 @@ import (
 type Pipeline struct {
 	Name     string
 	Doc      string
-	File     string // base name of the spec, or of the Go file that built it
+	File     string // base name of the spec, or of the Go file that built it; see Builder.File
 	Params   []Param
 	Meshes   []*domain.Mesh // the world first
 	Tensors  []*Tensor      // declared ones first, in order; then inferred ones in order of their operation
@@ -75,7 +75,7 @@ const (
 	OpCast      OpKind = "cast"
 	OpSlice     OpKind = "slice"     // the elements along Axis from index Start on, up to the extent of the result
 	OpConcat    OpKind = "concat"    // the operands one after the other along Axis
-	OpPositions OpKind = "positions" // the index of each element along Axis of the operand, whose values do not matter
+	OpPositions OpKind = "positions" // 0, 1, ... along Axis of the operand, or along an axis of a given size (Axis -1)
 	OpUnary     OpKind = "unary"     // Fn: relu, gelu, silu, neg, exp, ...
 	OpBinary    OpKind = "binary"    // Fn: add, sub, mul, div, max, min, ge, keep, ...
 	OpReduce    OpKind = "reduce"    // Fn: sum, max, min, prod; over Axis
@@ -87,8 +87,8 @@ const (
 	OpAttention OpKind = "attention"
 	// The gradients of Q, K and V from dO, Q, K, V, O and L; Fn as for OpAttention.
 	OpAttentionGrad OpKind = "attention_grad"
-	// X / (1 - p) where a random number is large enough, else 0. The number depends on the seed, column and row of an
-	// element. Fn is domain.Dropout's.
+	// X / (1 - p) where a random number is large enough, else 0. The number depends on the seed, the salt, and the column and
+	// row of an element. Fn is domain.Dropout's.
 	OpDropout OpKind = "dropout"
 )
 

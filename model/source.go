@@ -126,7 +126,7 @@ type Setting struct{ Path, Value string }
 // default.
 const Defaults = "{}"
 
-// set replaces or adds the field of a setting.
+// set applies a setting: it replaces the schedule, or replaces or adds a field.
 func (s *source) set(setting Setting) {
 	place := func(value string) text { return text{value: value, pos: diag.Pos{File: s.file}} }
 	s.scheduled = true

@@ -58,7 +58,7 @@ func readSpec(path string) ([]byte, error) {
 // its base name, so that generated files do not depend on the folder of the spec. overrides replaces values of
 // parameters, and schedule replaces fields of the schedule.
 //
-// An error is a *diag.Errors with all errors, in order of position.
+// An error is a *diag.Errors with all errors found, in order of position.
 func Load(filename string, src []byte, overrides map[string]int64, schedule ...Setting) (*Pipeline, error) {
 	base := filepath.Base(filename)
 	var list diag.List

@@ -60,7 +60,7 @@ func (e *entry) code() string {
 }
 
 // comments returns the column of the comments of a section. It is the leftmost column of a comment in the source if all
-// code fits before it. Otherwise it is two columns after the longest code with a comment.
+// code with a comment ends two columns before it. Otherwise it is two columns after the longest such code.
 func (s *section) comments() int {
 	column, longest := 0, 0
 	for _, e := range s.entries {
@@ -94,7 +94,7 @@ func (f *formatter) align(s *section) {
 	}
 }
 
-// shift writes the lines of an entry and changes only their indentation.
+// shift writes the lines of an entry. It changes only their indentation, and removes blanks at the end of the first line.
 func (f *formatter) shift(out *strings.Builder, e *entry) {
 	by := 2*e.depth - indentation(f.text[e.first-1])
 	for line := e.first; line <= e.last; line++ {

@@ -61,7 +61,7 @@ func (t *lineTable) offset(line, column int) int {
 	return at
 }
 
-// marksOf returns the marks of a line. The first mark is the start of the line.
+// marksOf returns the marks of a line. The first mark is the start of the line, after a byte order mark.
 func (t *lineTable) marksOf(line int) []int {
 	if marks, known := t.marks[line]; known {
 		return marks
@@ -104,7 +104,7 @@ func (t *lineTable) text(n *yaml.Node) text {
 
 // alignScalar finds the offset in src of every byte of a scalar's value and of its end. It walks through both texts
 // and skips the parts of the source that the value lacks: quotes, escapes, and the line breaks and indentation of
-// folded lines. A byte that it cannot locate gets the offset of the previous byte.
+// folded lines. A byte that it cannot locate gets the offset after the last byte that it located.
 func alignScalar(n *yaml.Node, src []byte, begin int) []int {
 	places := make([]int, 0, len(n.Value)+1)
 	at := begin

@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// TestAlignmentIsThatOfAllValues compares the alignment that is derived for operands of GEMMs and attentions, over all ranks
-// and iterations at once, with the least alignment of their actual addresses. They have to be equal.
+// TestAlignmentIsThatOfAllValues compares the alignment that is derived for operands, over all ranks and iterations at once,
+// with the least alignment of their actual addresses. They have to be equal.
 func TestAlignmentIsThatOfAllValues(t *testing.T) {
 	root := filepath.Join(filepath.Dir(provetest.Spec("ag_matmul")), "..", "..")
 	var paths []string

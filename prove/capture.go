@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// capture reports the first stream of a captured program whose first operation in a call is not a wait for an event.
-// Such a stream is not captured. Without one, it checks that all streams are joined.
+// capture reports the first stream of a captured program, other than the caller's, whose first operation in a call is
+// not a wait for a recorded event. Such a stream is not captured. Without one, it checks that all streams are joined.
 func (v *verification) capture() {
 	if !v.p.Calls.Graph {
 		return
@@ -50,7 +50,8 @@ func (v *verification) joined() {
 }
 
 // joins returns, for each stream of a rank, the last operation that the caller's stream has waited for at the end of
-// a call. It also returns the stream's last operation other than records and waits. Both are -1 if there is none.
+// a call. It also returns the stream's last operation other than records and waits for recorded events. Both are -1 if
+// there is none.
 func (v *verification) joins(rank int32) (behind, last []int32) {
 	streams := len(v.p.Streams)
 	know, last := make([][]int32, streams), slices.Repeat([]int32{-1}, streams)

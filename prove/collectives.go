@@ -7,11 +7,11 @@ import (
 	"github.com/hirgen/hirgen/calls/issue"
 )
 
-// lane is a sequence of parts of NCCL calls that are matched in order: the collectives of a communicator, or the
-// messages from one rank to another. from and to are 0 for collectives.
+// lane identifies the messages from one rank to another over a communicator, which are matched in order.
 type lane struct{ comm, from, to int32 }
 
-// turn identifies a part of an NCCL call by its rank, and by the indices of its operation and of the part there.
+// turn identifies a part of an NCCL call by its rank, and by the indices of its operation and of the part in the lists
+// of that rank.
 type turn struct{ rank, op, part int32 }
 
 // collectives reports ranks that make different NCCL calls where they must make the same call, or different

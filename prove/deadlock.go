@@ -19,8 +19,8 @@ var modes = []struct {
 	{events.Loading, Load, Warning, "where a kernel is loaded at its first launch, as without CUDA_MODULE_LOADING=EAGER"},
 }
 
-// deadlock runs a call in each mode, until a deadlock is an error. Dependences between calls lead from earlier to later
-// calls, so a cycle lies within one call.
+// deadlock runs a call in each mode, until a deadlock is an error. It skips them if a sequential run ends, because then no
+// mode gets stuck. Dependences between calls lead from earlier to later calls, so a cycle lies within one call.
 func (v *verification) deadlock() {
 	if events.Sequential(v.p) {
 		return
@@ -46,7 +46,7 @@ func (v *verification) deadlock() {
 		}
 		v.add(f)
 		if m.severity == Error {
-			return // the other modes have all waits of this mode, and would report the same
+			return // the other modes would usually report the same deadlock
 		}
 	}
 }

@@ -20,7 +20,7 @@ func (v *verification) exchanges() {
 	}
 	for n := range v.p.Ranks {
 		r := &v.p.Ranks[n]
-		own := map[int32]unroll.Access{} // by memory: the access to this rank's part
+		own := map[int32]unroll.Access{} // by memory: an access that writes this rank's part in the memory of a peer
 		var copies []int32               // operations of the kernel so far
 		kernel := ""
 		for i := range r.Ops {

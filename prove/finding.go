@@ -23,16 +23,16 @@ type Finding struct {
 	Message  string   `json:"message"`           // one sentence without a final stop
 	At       []Place  `json:"at,omitempty"`      // its operations, the ends of the chains first
 	Buffer   *Bytes   `json:"buffer,omitempty"`  // its memory
-	Missing  string   `json:"missing,omitempty"` // the edge that would fix the error
-	Chains   []Chain  `json:"chains,omitempty"`  // the operations before and after the operations in At
+	Missing  string   `json:"missing,omitempty"` // what would fix the error: an edge, a statement or a step
+	Chains   []Chain  `json:"chains,omitempty"`  // operations or steps in At, with those before and after them
 	Layout   string   `json:"layout,omitempty"`  // the assignment of ranks to nodes, if it matters
 }
 
-// Place is an operation of a rank in a call.
+// Place is an operation of a rank in a call, or a step of its host.
 type Place struct {
 	Rank      int32  `json:"rank"`
 	Stream    string `json:"stream"`
-	Call      int32  `json:"call"` // from 1
+	Call      int32  `json:"call"` // from 1; 0: a step of the host
 	Spec      string `json:"spec,omitempty"`
 	Operation string `json:"operation"`
 	Why       string `json:"why,omitempty"` // the reason for which it waits for the next place
@@ -46,7 +46,7 @@ type Bytes struct {
 	End   int64  `json:"end"`
 }
 
-// Chain is an operation on its stream with the nearest operations that order it.
+// Chain is an operation on its stream with the nearest operations that order it, or a step of a host with the adjacent steps.
 type Chain struct {
 	Title string   `json:"title"` // "rank 0, compute[1], call 1"
 	Steps []string `json:"steps"`
@@ -63,7 +63,7 @@ func place(p *unroll.Program, rank, op, call int32) Place {
 	return at
 }
 
-// spec returns the position of a statement in the spec: "spec.yaml:13:5".
+// spec returns the position of a statement in the spec, such as "spec.yaml:13:5", or the file if it has no position.
 func spec(p *unroll.Program, stmt int32) string {
 	if stmt < 0 {
 		return p.Calls.File

@@ -60,7 +60,8 @@ func (l *life) memoryOf(buffer string) string {
 	return buffer
 }
 
-// pair returns a rank that owns memory of a share and one of its peers. ok is false if the share has only one rank.
+// pair returns a rank that owns memory of a share and one of its peers. ok is false if the rank has no peers, or if the mesh of
+// the share is not declared.
 func (l *life) pair(d *calls.Share) (owner, peer int32, ok bool) {
 	c := l.p.Calls
 	m := c.Meshes[0]

@@ -1,7 +1,7 @@
 // Package prove proves properties of a program of calls before it is compiled. No two accesses race, no rank waits forever, flags
-// and NCCL calls are paired, and every access lies within its memory. The package uses only the program, as it is printed, and
-// the rules of CUDA and NCCL. It does not depend on the passes that made the program. docs/verification.md lists what is
-// modelled, assumed and not covered.
+// and NCCL calls are paired, and every access lies within its memory. The package uses only the program, as it is printed, the
+// rules of CUDA and NCCL and, for the check of values, the model. It does not depend on the passes that made the program.
+// docs/verification.md lists what is modelled, assumed and not covered.
 //
 // Every call issues the same operations (package unroll), and only streams order operations of different calls. So two calls in a
 // row imply any number of calls. Suppose that an access in call k conflicts with an operation in call k+n, n > 1. Then it
@@ -21,7 +21,7 @@ import (
 	"github.com/hirgen/hirgen/prove/values"
 )
 
-// Calls is the number of consecutive calls that are checked.
+// Calls is the number of consecutive calls that are checked for races.
 const Calls = 2
 
 // Check names a property that is proved.
@@ -32,7 +32,7 @@ type Check string
 const (
 	Memory    Check = "memory"                     // operands exist, and lie within their memory
 	Operands  Check = "operands"                   // no operation writes memory that it reads elsewhere, or writes an element twice
-	Alignment Check = "alignment"                  // operands begin at multiples of the widest access of their operations
+	Alignment Check = "alignment"                  // operands have the alignment that their operations need
 	Capture   Check = "capture"                    // captured streams are forked from the caller's stream, and joined
 	Records   Check = "events"                     // each wait has a record before it in the call
 	FlagPairs Check = "flags"                      // each flag is written once and waited for, with one sequence number

@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write what is found into the cases")
 
-// TestCases proves programs with mistakes. A case names a program of testdata, and the changes to its lines: a line "- old",
-// then lines "+ new". The expected findings follow "---".
+// TestCases proves programs, most of them with mistakes. A case names a program of testdata, and the changes to its lines: a line
+// "- old", then lines "+ new". The expected report follows "---".
 func TestCases(t *testing.T) {
 	cases, err := filepath.Glob("testdata/cases/*.txt")
 	if err != nil || len(cases) == 0 {

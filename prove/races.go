@@ -36,7 +36,7 @@ func verb(a unroll.Access) string {
 	return "reads"
 }
 
-// shared returns the range of bytes that two accesses have in common or, if they are strided, only the one known byte.
+// shared returns the range of bytes that two accesses have in common or, if one of them is strided, only the one known byte.
 func shared(p *unroll.Program, a, b unroll.Access, known int64) (first, end int64) {
 	l, m := p.Layouts[a.Layout], p.Layouts[b.Layout]
 	if l.Dense() && m.Dense() {

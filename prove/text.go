@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Text prints a report for people. Each finding has its error, place and missing edge, and a drawing of the two chains that the
-// edge would join. The last line is the outcome.
+// Text prints a report for people. Each finding has its error and, if it has them, its place, a drawing of its chains and what is
+// missing. The last line is the outcome.
 func (r *Report) Text(w io.Writer) {
 	for i := range r.Findings {
 		r.Findings[i].text(w)
@@ -75,14 +75,14 @@ func (f *Finding) text(w io.Writer) {
 	}
 }
 
-// waits prints a line for each operation of a deadlock.
+// waits prints a line for each operation of a deadlock, or of a cycle of kernels.
 func (f *Finding) waits(w io.Writer) {
 	for _, at := range f.At {
 		fmt.Fprintf(w, "    rank %d, %s, call %d: %s %s\n", at.Rank, at.Stream, at.Call, at.Operation, at.Why)
 	}
 }
 
-// draw prints chains next to each other, from top to bottom. The operations of the finding are on one line.
+// draw prints one or two chains next to each other, from top to bottom. The operations of the finding are on one line.
 func draw(w io.Writer, chains []Chain) {
 	above, below := 0, 0
 	for _, c := range chains {

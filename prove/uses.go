@@ -29,7 +29,8 @@ func (u *usage) note(rank, owner, op int32) {
 	}
 }
 
-// things numbers the things of a program. The lists map the numbers of an unrolled program to things; -1: the caller's.
+// things numbers the things of a program. The lists map the numbers of an unrolled program to things; -1: the caller's, or none.
+// The list of events is by statement.
 type things struct {
 	all                                      []*thing
 	of                                       map[string]int32

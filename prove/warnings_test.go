@@ -16,7 +16,7 @@ import (
 
 var updateWarnings = flag.Bool("update-warnings", false, "write testdata/warnings.txt")
 
-// variants are schedules under which kernels wait, or streams wait for work that is issued after the wait.
+// variants are settings of the schedule: none, and some under which kernels or streams wait in different ways.
 var variants = [][]model.Setting{
 	nil,
 	{{Path: "", Value: "eager"}},

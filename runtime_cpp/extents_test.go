@@ -11,7 +11,7 @@ import (
 )
 
 // TestKernelsHaveLongExtents: each kernel, and each functor that is called for elements, blocks or rows, is named in a
-// test of its index arithmetic around 2^31 and 2^32.
+// test of its index arithmetic around 2^31 and 2^32, unless it touches at most one element.
 func TestKernelsHaveLongExtents(t *testing.T) {
 	files, err := filepath.Glob("tests/math/extents*.cpp")
 	if err != nil || len(files) == 0 {

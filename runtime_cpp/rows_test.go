@@ -108,7 +108,7 @@ var headers = map[string]string{
 `,
 }
 
-// The headers of rows are current. With -update the test writes them.
+// TestRowsHeader: the headers of rows are current. With -update the test writes them.
 func TestRowsHeader(t *testing.T) {
 	rows := map[string]any{
 		"Types": domain.ElementTypes, "Functions": domain.Functions, "Folds": domain.Folds, "Collectives": collective.Rows(),

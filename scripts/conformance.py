@@ -3,11 +3,12 @@
 
     scripts/conformance.py [--device cpu|cuda] [--shared] [--build-only] [--json FILE] [--cmake -DNAME=VALUE ...]
 
-It builds runtime_cpp/tests/{device,math} for a device, runs each case in a separate process, and stores the outcomes in the
-JSON (docs/conformance.json). Then it prints the table of docs/experiments/cpu-device.md, with all stored outcomes. On
-GPUs each rank of a case is a process with a GPU: 2 GPUs run most cases, and cases with more ranks are skipped. With --shared
-the ranks share the available GPUs (HIRGEN_SHARE_GPU=1); one GPU is enough for all cases without NCCL. The CUDA toolchain is
-the installed one, or otherwise the pinned one of scripts/cuda-toolchain.sh. The exit code is 1 if an expectation does not hold.
+It builds runtime_cpp/tests/device and the attention of runtime_cpp/tests/math for a device, runs each case in a separate
+process, and stores the outcomes in the JSON (docs/conformance.json). Then it prints the table of
+docs/experiments/cpu-device.md, with all stored outcomes. On GPUs each rank of a case is a process with a GPU: 2 GPUs run
+most cases, and cases with more ranks are skipped. With --shared the ranks share the available GPUs (HIRGEN_SHARE_GPU=1);
+one GPU is enough for all cases without NCCL. The CUDA toolchain is the installed one, or otherwise the pinned one of
+scripts/cuda-toolchain.sh. The exit code is 1 if an expectation does not hold.
 """
 import argparse
 import json

@@ -1,5 +1,4 @@
-#!/usr/bin/env bash
-# Installs missing dependencies of a build.
+# !/usr/bin/env bash Installs missing dependencies of a build, except Go.
 source "$(dirname "$0")/common.sh"
 
 command -v go >/dev/null ||

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Trains a Llama block with AdamW, by hirgen and by plain PyTorch from the same weights. PyTorch runs eagerly, compiled, and with
-async-TP if rows are split. Prints the first and last loss, the largest relative difference from eager PyTorch, and milliseconds
-a step. Each step runs on all blocks before the next step begins.
+"""Trains a Llama block with AdamW, by hirgen and by plain PyTorch from the same weights. PyTorch runs eagerly, compiled, and on
+GPUs with async-TP if rows are split. Prints the first and last loss, the largest relative difference from eager PyTorch, and
+milliseconds a step. Each step runs on all blocks before the next step begins.
 
   torchrun --nproc-per-node 2 scripts/train_llama_block.py                            # the size of Llama 3 8B, on GPUs.
   torchrun --nproc-per-node 2 scripts/train_llama_block.py --spec llama_block_sp      # with sequence parallelism.

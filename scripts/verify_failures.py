@@ -4,7 +4,7 @@
     scripts/verify_failures.py [--device cuda|cpu] [--only WORD] [--shared]
 
 Each of VARIANTS is a program on two ranks, which both run the client of TestSurvivors (internal/e2e/testdata/survivor.c).
-Rank 1 is lost in its third call, in each of the ways of LOSSES, and a third process waits to replace it. Rank 0 must receive
+Rank 1 is lost in or after its third call, in each of the ways of LOSSES, and a third process waits to replace it. Rank 0 must receive
 the report in time, return from the call, do other work on the device, and compute correct results with a new handle
 together with the replacement. With --shared both ranks may use one GPU, and the variant over NCCL is left out.
 The script needs bin/hirgen (make build), two GPUs, CMake, Ninja and a C compiler. It prints Markdown. The exit code is 1 if a

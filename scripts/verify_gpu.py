@@ -8,12 +8,12 @@ size. At the odd size it also builds each of CHOICES over CUDA IPC. A program ru
 inputs each, without waits of the host between them. The reported number of wrong elements is over all calls. Then the odd size runs a
 few calls under compute-sanitizer's memcheck on two ranks, for each transport and each kernel that copies or reads peers. Times do
 not matter, so several programs run concurrently. The specs of testdata/views, with unaligned operands, are checked and run under
-memcheck in every element type. The script prints Markdown. The exit code is 1 if a program failed, was wrong or has a memory error.
+memcheck in bf16, fp16 and fp32. The script prints Markdown. The exit code is 1 if a program failed, was wrong or has a memory error.
 Schedules that hirgen refuses are listed with the reason.
 
 Programs run while others are built, spec by spec. The JSON is written after each result, so that a long run can be split. With
---resume the script continues from the JSON and runs programs that were skipped, failed, were refused or are missing. Wrong results
-are kept.
+--resume the script continues from the JSON and runs programs that were skipped, failed, were refused, had fewer calls or are missing.
+Wrong results are kept.
 """
 import argparse
 import concurrent.futures
@@ -32,7 +32,7 @@ from programs import NOT_BUILT, SPECS, VIEWS, Builder, Program, Variant, checked
 from tables import table  # noqa: E402
 
 TRANSPORTS = ["nccl", "ipc-get", "ipc-put"]
-#: Schedule fields in addition to the transport: each choice alone, and the fastest combinations.
+#: Schedule fields in addition to the transport: single choices, and combinations.
 FUSED = {"all.copy": "fused", "all.signals": "batched"}
 THREE = {"all.split": 3, "all.interchange": "true"}
 CHOICES = [{"streams": 0}, {"all.block": "D"}, {"all.split": 3}, {"all.lead": "none"}, {"all.steps": "pairwise"},

@@ -4,7 +4,7 @@
     hirgen run OUT -n 2 --device cuda -- --trace trace.json --iters 3
     scripts/verify_overlap.py trace.json... [--limit 0.5] [--only TEXT...]
 
-A communication is an NCCL call or group, or a copy between GPUs. Its time includes waits for other ranks. The hidden time is the
+A communication is an NCCL call or group, or a copy. Its time includes waits for other ranks. The hidden time is the
 time during which a GEMM runs on the same rank, on any stream. Both are sums over all ranks, calls and slices, so the first gather of
 a pipeline counts as well, although it cannot be hidden. The script prints a Markdown table for each trace. The exit code is 1 if
 the hidden share of a communication is below the limit or a trace has no communication, and 2 if a file is not a trace. With --only,

@@ -24,7 +24,7 @@ const most = 1 << 30
 type Scope struct {
 	program *calls.Program
 	values  calls.Values     // of names with a single value
-	names   map[string]int64 // for other names: a number that divides all their values
+	names   map[string]int64 // by name that a statement defines: a power of two that divides all its values
 	bases   map[string]base
 	shares  map[string]*calls.Share
 }

@@ -46,7 +46,7 @@ func TestDeliver(t *testing.T) {
 	}
 }
 
-// TestDeliverRefuses checks that wrong operands, counts and roots are errors and do not panic.
+// TestDeliverRefuses checks that wrong operands, counts and roots, and a missing function, are errors and do not panic.
 func TestDeliverRefuses(t *testing.T) {
 	in := [][]float64{{1, 2}, {3}}
 	for _, c := range []struct {

@@ -1,5 +1,5 @@
-// Package effects lists the memory that each call statement accesses, element by element. Packages interp, order, passes,
-// prove and cost use this table.
+// Package effects lists the memory that each call statement accesses, element by element. The interpreter, the passes, the
+// prover and the cost model use this table.
 package effects
 
 import (
@@ -23,7 +23,7 @@ type Operand struct {
 	Rest             bool        // all elements from At to the end of its buffer, without extents
 	Alike            bool        // an elementwise result, or an operand of its type and layout, which it may overwrite in place
 	Align            int64       // bytes to which At has to be aligned
-	Declared         *int64      // the field of the shape that can declare a smaller alignment; nil: none
+	Declared         *int64      // the field of the Shape or Attention that can declare a smaller alignment; nil: none
 }
 
 // Numbers of operands. The operands In of a Launch have the numbers 1, 2, and so on.
@@ -51,7 +51,7 @@ const (
 	attendWorkspace = Scratch
 )
 
-// Alter changes the operands of a statement for all users of tables. It is nil, except in tests that seed mistakes.
+// Alter changes the operands of a statement for all users of tables. It is nil, unless internal/tools/recall seeds a mistake.
 var Alter func(s calls.Stmt, list []Operand) []Operand
 
 // Table lists the operands of a program's statements.
@@ -143,7 +143,7 @@ func copied(out, in calls.Pointer, t domain.DType, elements expr.Expr) []Operand
 }
 
 // needs returns the alignment of all rows of an operand if the first row is aligned to align.Widest. It depends on the length
-// of rows and on the distances between them. A shape may declare a smaller alignment.
+// of rows and on the distances between them. A Shape or Attention may declare a smaller alignment.
 func (t *Table) needs(o *Operand) int64 {
 	bytes := int64(align.Widest)
 	for i, stride := range o.Strides {

@@ -57,7 +57,8 @@ func rows(s *calls.Launch, k *calls.Kernel) []Operand {
 	return list
 }
 
-// rows sets the layout of an operand with an element for each row and column.
+// rows sets the extents of an operand to the rows and columns of the kernel, or with Views to the axes of the first result and then
+// the columns. It sets the strides: 0 along an axis on which all indices mean the same element.
 func (o *Operand) rows(s *calls.Launch, k *calls.Kernel, strides []expr.Expr) {
 	columns, one, use := expr.Expr(expr.Int(k.Columns)), expr.Expr(expr.Int(1)), k.Uses[o.Number]
 	if k.Views {

@@ -167,7 +167,7 @@ func (s *Scope) Local(a domain.Axis) Quantity {
 	}
 }
 
-// Rename replaces names of the spec by names of the C++ program.
+// Rename replaces names of the spec and the host IR by names of the C++ program.
 func (s *Scope) Rename(e expr.Expr) expr.Expr {
 	return expr.Rewrite(e, func(part expr.Expr) expr.Expr {
 		if v, ok := part.(expr.Var); ok && s.Names[string(v)] != "" {

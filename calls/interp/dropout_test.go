@@ -52,7 +52,7 @@ schedule: {kernels: %s}
 	}
 }
 
-// pipelinesWithDropout compute a GEMM in steps, and apply a dropout in each step.
+// pipelinesWithDropout compute a GEMM in steps, and apply a dropout in each step, or after all steps (scattered).
 var pipelinesWithDropout = map[string]string{
 	"gathered":   "A: [DIDx, 24/D, 4]\n  B: [4, 8]\n  C: [Stream(D), 24/D, 8]\n  Y: [Stream(D), 24/D, 8]",
 	"collective": "A: [4, DIDx, 24/(4*D), 4]\n  B: [4, 8]\n  C: [Stream(4), D, 24/(4*D), 8]\n  Y: [Stream(4), D, 24/(4*D), 8]",

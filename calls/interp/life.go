@@ -254,7 +254,8 @@ func (m *machine) begin() {
 	}
 }
 
-// end issues the steps after the calls. The run fails if something is not freed, or if a peer still has the caller's memory open.
+// end issues the steps after the calls. If the program lists its host steps, the run fails if something is not freed, or if a peer
+// still has the caller's memory open.
 func (m *machine) end() {
 	m.steps(m.program.Life.Destroy)
 	for _, r := range m.ranks {
@@ -291,7 +292,7 @@ func (m *machine) memoryOf(name string) string {
 	return name
 }
 
-// joins reports whether this rank and another are ranks of the same share.
+// joins reports whether this rank and another share memory through a share. Both must be on one node.
 func (r *rank) joins(d *calls.Share, other *rank) bool {
 	return r.machine.world.Share(d, int32(r.number), int32(other.number))
 }

@@ -197,8 +197,8 @@ func TestSchedules(t *testing.T) {
 	t.Logf("%d programs ran", accepted)
 }
 
-// TestEveryWaitIsNeeded removes each wait for an event or a flag from programs. The result then has to be wrong for some
-// seed, so no wait is redundant.
+// TestEveryWaitIsNeeded removes each wait for an event or a flag from programs. The result then has to be wrong, or the run
+// has to fail, for some seed, so no wait is redundant.
 func TestEveryWaitIsNeeded(t *testing.T) {
 	for _, c := range []struct{ name, schedule string }{
 		{"ag_matmul", "streams: 2"}, {"ag_matmul", "streams: 4"}, {"mlp_tp", "streams: 2"}, {"ag_matmul_p2p", "all.via: ipc-get, all.lead: none"},

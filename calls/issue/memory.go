@@ -12,11 +12,11 @@ import (
 type Memory struct {
 	Name  string
 	Kind  MemoryKind
-	Type  string // element type; empty for workspaces
-	Bytes int64  // of one rank; 0 for workspaces, where one byte stands for the whole workspace
+	Type  string // element type; empty for workspaces and counters
+	Bytes int64  // of one rank; 0 for counters, and for workspaces, where one byte stands for the whole workspace
 	Share int32  // the share through which other ranks access it; -1: none
 	Parts int    // number of spans in it, its own included
-	Where string // its origin in the spec; empty for arguments
+	Where string // the origin of a buffer in the spec; empty for other kinds
 }
 
 // MemoryKind is the owner and the purpose of a memory.
@@ -27,7 +27,7 @@ const (
 	Input     MemoryKind = iota // the caller's, read by the program
 	Output                      // the caller's, written
 	Buffer                      // the program's; a buffer `in` another buffer is part of the same memory
-	Workspace                   // of GEMMs on one stream, or of an attention
+	Workspace                   // of GEMMs and attentions on one stream
 	Counter                     // of the calls of a share, in a captured program: see Begin
 )
 
@@ -132,7 +132,7 @@ type Place struct {
 	Share         int32 // the share through which this rank accesses it; -1: none
 	From          int64 // offset in bytes of the first pointer in a chain of declared pointers
 	Offset, Size  int64 // in bytes; of an element
-	Of            *Span // the part of the memory that has to contain the accessed bytes; nil: any
+	Of            *Span // the part of the memory that has to contain the accessed bytes; nil: a null pointer
 }
 
 var nowhere = Place{Memory: -1, Share: -1}

@@ -14,13 +14,13 @@ type mesh struct {
 	steps   []int64 // difference of positions between adjacent coordinates along an axis
 }
 
-// Comm is a communicator: a team with the ranks of one line along its axis, in the order of the team.
+// Comm is a communicator of a team: the ranks of one line along its axis or, for a whole mesh, all ranks, in the order of the mesh.
 type Comm struct {
 	Team  *calls.Team
 	Ranks []int32
 }
 
-// declareMeshes finds the positions of all ranks.
+// declareMeshes finds the positions of all ranks in meshes, and the ranks of guards.
 func (w *World) declareMeshes() {
 	p := w.Calls
 	w.Size = int32(slices.Max(p.Ranks())) + 1

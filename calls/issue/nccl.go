@@ -29,7 +29,7 @@ const (
 	Recv
 )
 
-// Parts lists the parts of this rank in a call; nil after a fault.
+// Parts lists the parts of this rank in a call. It is nil after a fault, and for a send_recv without a part for this rank.
 func (r *Rank) Parts(s *calls.NcclCall) []Part {
 	of, ok := r.communicators()[s.Team]
 	if !ok {

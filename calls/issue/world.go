@@ -112,7 +112,7 @@ func (w *World) Constant(e expr.Expr) int64 {
 	return v
 }
 
-// Fixed reports whether an expression has the same value on all ranks and in all iterations.
+// Fixed reports whether the form of an expression shows that it has the same value on all ranks and in all iterations.
 func (w *World) Fixed(e expr.Expr) bool { return e == nil || w.scope.compile(e).op == 'k' }
 
 // node returns the node of a rank.

@@ -76,8 +76,8 @@ func numbered(base string, i int) string {
 // maxIdentifier keeps lines readable. Longer names are cut and made unique by number.
 const maxIdentifier = 48
 
-// identifier maps any text to an identifier that C++ does not reserve: letters, digits and single underscores between them,
-// starting with a letter.
+// identifier maps any text to letters, digits and single underscores between them, starting with a letter. The result may be a
+// keyword.
 func identifier(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -101,8 +101,8 @@ func identifier(text string) string {
 // takenFiles are the names, without extension, of other files in an emitted folder or of folders in its build.
 var takenFiles = []string{"abi", "main", "reference", "CMakeFiles"}
 
-// IsProgramName reports whether name can name files, CMake targets, a namespace and
-// the functions of a C ABI.
+// IsProgramName reports whether name has a form that can name files, CMake targets, a
+// namespace and the functions of a C ABI. It does not check for keywords.
 func IsProgramName(name string) bool {
 	return !slices.Contains(takenFiles, name) && name != "" && len(name) <= 64 && name == identifierUncut(name) &&
 		!strings.Contains(name, "__")

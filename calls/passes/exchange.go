@@ -33,7 +33,7 @@ const mostGathered = 2 << 20
 // If no kernel can read the rows, the transfers alone become a RowExchange, whose kernel computes nothing.
 //
 // The pass does not merge transfers that other work may hide. So between the first transfer and the kernel, or the last wait, there
-// are only flags, copies, transfers and waits. It skips programs that depend on nodes.
+// are only flags, copies, transfers and waits. It skips programs that depend on nodes, or have more than mostExchanging ranks.
 func exchangeInKernels(p *calls.Program) {
 	if calls.AsksForNodes(p.Body) || len(p.Shares) == 0 || len(p.Ranks()) > mostExchanging {
 		return

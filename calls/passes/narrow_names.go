@@ -52,7 +52,7 @@ func usesName(body []calls.Stmt, name string) bool {
 	return calls.Any(body, func(s calls.Stmt) bool { return mentions(s, name) })
 }
 
-// mentions reports whether a statement itself mentions a name.
+// mentions reports whether an expression of a statement itself mentions a name.
 func mentions(s calls.Stmt, name string) bool {
 	found := false
 	r := &calls.Rewriter{Expression: func(e expr.Expr) expr.Expr {

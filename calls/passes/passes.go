@@ -42,7 +42,7 @@ var Passes = []Pass{
 	{"plan-life", "what a program has is made before its first call, and freed behind its last one", planLife},
 }
 
-// Order are the passes that decide which operations the calls issue, and which waits for each other. A prediction needs no other passes.
+// Order are the passes that a prediction needs: they merge operations, and move them to other streams.
 var Order = Passes[:3]
 
 // planLife computes the host steps around the calls.

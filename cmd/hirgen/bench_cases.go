@@ -13,13 +13,13 @@ import (
 // listedCase is an entry of a file of --cases.
 type listedCase struct {
 	Name     string           `json:"name"`
-	Spec     string           `json:"spec"` // next to the file, unless it is absolute
+	Spec     string           `json:"spec"` // path from the folder of the file, unless it is absolute
 	Params   map[string]int64 `json:"params"`
 	Schedule []string         `json:"schedule"` // values of --schedule
 }
 
-// readCases reads a file of --cases: programs of one problem, which has the file's name. An invalid
-// or empty list is a usage error.
+// readCases reads a file of --cases: programs of one problem, which has the file's name without extension.
+// An invalid or empty list is a usage error.
 func readCases(path string) ([]bench.Case, error) {
 	file, err := os.Open(path)
 	if err != nil {

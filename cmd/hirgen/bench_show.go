@@ -79,7 +79,7 @@ func toFile(path string, write func(io.Writer) error) error {
 	return file.Close()
 }
 
-// wroteTo prints the written file and the next command on standard error.
+// wroteTo prints the written file and the next command.
 func wroteTo(w io.Writer, path, next string) {
 	fmt.Fprintf(w, "wrote %s; next: %s\n", path, next)
 }

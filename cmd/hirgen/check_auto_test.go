@@ -44,8 +44,8 @@ func TestCheckSaysWhatAutoChose(t *testing.T) {
 	}
 }
 
-// TestWriteSchedulePinsAuto checks that the schedule that --write-schedule writes makes the same program as auto, as a
-// file or at the end of the spec.
+// TestWriteSchedulePinsAuto checks that the file that --write-schedule writes makes the same program as auto, and that
+// the spec with its text at the end is valid and chooses nothing by auto.
 func TestWriteSchedulePinsAuto(t *testing.T) {
 	spec, folder := file(t, "summed.yaml", withoutSchedule), t.TempDir()
 	pinned := filepath.Join(folder, "pinned.yaml")

@@ -55,7 +55,8 @@ func (f *costFlags) writeTrace(r *cost.Prediction) error {
 // critical path.
 const mostNamed = 3
 
-// describePrediction prints the expected time of a call, and the computations that hide each communication.
+// describePrediction prints the expected time of a call, the computations that hide each communication, and the critical
+// path.
 func describePrediction(text *strings.Builder, r *cost.Prediction) {
 	if r == nil {
 		fmt.Fprintf(text, "  no prediction: a call of the program makes more than %d calls\n", cost.MaxCalls)
@@ -91,7 +92,7 @@ func shares(list []cost.Share) string {
 	return strings.Join(words, ", ")
 }
 
-// duration prints microseconds as us or ms, with about three digits.
+// duration prints microseconds as us or ms, with at most two decimals.
 func duration(us float64) string {
 	switch {
 	case us >= 1000:

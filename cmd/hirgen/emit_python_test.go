@@ -33,7 +33,7 @@ func TestPythonPackageHasTensorsOfOneRank(t *testing.T) {
 		// The rows of Wg are split, and the columns of W2, which follow an axis that is not split.
 		`Tensor("Wg", (56, 32), torch.bfloat16, splits=(Split(axis=0, parts=2, stride=1),), weight=True),`,
 		`Tensor("W2", (32, 56), torch.bfloat16, splits=(Split(axis=1, parts=2, stride=1),), weight=True),`,
-		`Tensor("gamma", (32,), torch.bfloat16),`, // a tensor that only the backward pass has
+		`Tensor("gamma", (32,), torch.bfloat16),`, // in the backward pass it is no weight
 		`Tensor("dW2", (32, 56), torch.bfloat16, splits=(Split(axis=1, parts=2, stride=1),)),`,
 		`def llama_mlp(X, gamma, Wg, Wu, W2, *, group=None):`,
 		`_operator = runtime.Operator(_FORWARD, _BACKWARD)`,
@@ -44,8 +44,8 @@ func TestPythonPackageHasTensorsOfOneRank(t *testing.T) {
 	}
 }
 
-// TestPythonPackageHasWeightsOf8Bits checks that operands of GEMMs that quantize are weights, and so are stored numbers
-// of 8 bits and their scales.
+// TestPythonPackageHasWeightsOf8Bits checks that the matrix of a linear layer that quantizes is a weight, and so are a
+// stored matrix of 8-bit numbers and its scales.
 func TestPythonPackageHasWeightsOf8Bits(t *testing.T) {
 	spec := file(t, "weights.yaml", `hirgen: 1
 name: weights

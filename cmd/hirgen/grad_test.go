@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestGradReplacesItsOwnFiles checks that grad replaces its earlier results for the same spec, and other files only
-// with --force.
+// TestGradReplacesItsOwnFiles checks that grad replaces its earlier results for the same spec, and other regular files
+// only with --force.
 func TestGradReplacesItsOwnFiles(t *testing.T) {
 	const mlp, block = "../../testdata/specs/llama_mlp/spec.yaml", "../../testdata/specs/mlp_tp/spec.yaml"
 	own := file(t, "mine.yaml", read(t, mlp))

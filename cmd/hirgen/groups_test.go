@@ -62,7 +62,7 @@ func TestOneNameOfTheOutput(t *testing.T) {
 }
 
 // TestHelpBeginsPlainly checks that the help of each command begins with a sentence of at most 240 bytes, and its
-// summary has one line.
+// summary has at most 90 bytes and no final stop.
 func TestHelpBeginsPlainly(t *testing.T) {
 	for _, cmd := range newRoot().Commands() {
 		switch first, _, _ := strings.Cut(cmd.Long, "."); {

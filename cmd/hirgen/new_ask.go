@@ -94,9 +94,9 @@ func (d *dialog) faultOf(name, answer string, later []model.Param) string {
 	return reason
 }
 
-// fit looks for sizes with which the spec lowers. It multiplies the default of a size in of or later by the number of
-// ranks if fewer errors remain then. It returns the multiplied sizes, and the message of the first remaining error, or
-// "".
+// fit looks for sizes with which the spec has no errors. It multiplies the default of a size in of or later by the number
+// of ranks if fewer errors remain then, and if the default is a plain number that no answer replaces. It returns the
+// multiplied sizes, and the message of the first remaining error, or "".
 func (d *dialog) fit(of, later []model.Param) (map[string]int64, string) {
 	found := map[string]int64{}
 	faults, reason := d.faults(found)

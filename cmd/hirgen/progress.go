@@ -29,7 +29,8 @@ func progress(w io.Writer) bench.Progress {
 	}
 }
 
-// bar draws a bar over the previous bar.
+// bar draws a bar over the previous bar, or removes that if all steps are done and next is empty. If all is 0, it prints a
+// line instead.
 func bar(w io.Writer, took time.Duration, done, all int, next string) {
 	const width = 24
 	if done >= all && next == "" {

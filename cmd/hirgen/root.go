@@ -46,7 +46,7 @@ func execute(ctx context.Context, args []string, s streams) (exit int) {
 	root.PersistentPreRun = func(*cobra.Command, []string) { entered = true }
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !entered {
-		// Cobra refused the command line before any code of ours ran.
+		// The command line was refused before a command ran.
 		err = &usageError{message: err.Error()}
 	}
 	if exit = report(s.err, cmd, err); exit == exitOK && out.err != nil {

@@ -94,7 +94,7 @@ func (f *specFlags) registerMachine(cmd *cobra.Command) {
 // specError holds mistakes in a spec, with the source text that shows their places.
 type specError struct {
 	errors *diag.Errors
-	path   string // as the user typed it
+	path   string // as in source
 	text   []byte
 }
 
@@ -174,7 +174,7 @@ func (f *specFlags) lowered(cmd *cobra.Command, path string) (*hostir.Program, *
 
 // source is a spec as it was read.
 type source struct {
-	path     string // as the user typed it
+	path     string // as the user typed it; "stdin" for "-"
 	name     string // its name in diagnostics and emitted programs
 	text     []byte
 	pipeline *model.Pipeline // set by lower

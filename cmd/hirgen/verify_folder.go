@@ -15,7 +15,7 @@ import (
 	"github.com/hirgen/hirgen/prove/values"
 )
 
-// verifyFolder proves the calls that an emitted folder carries, and compares its files with the printed calls.
+// verifyFolder proves the calls that an emitted folder carries, and compares its files with what hirgen prints for them.
 func (f *specFlags) verifyFolder(cmd *cobra.Command, dir string, ranks int64, found *proofs) error {
 	if len(f.settings())+len(f.disable)+len(f.dumpAfter) > 0 {
 		return usagef("%s is a program's folder, which has its own settings: only -n and --json apply", dir)
@@ -54,7 +54,8 @@ func (f *specFlags) verifyFolder(cmd *cobra.Command, dir string, ranks int64, fo
 	return nil
 }
 
-// modelOf returns the model of the spec in a folder, on n ranks; 0 means the ranks of the spec.
+// modelOf returns a function that loads the model of the spec in a folder, on a number of ranks; 0 means the ranks of the
+// spec.
 func modelOf(cmd *cobra.Command, dir string, record *emit.Record, ranks int64) (values.Load, error) {
 	own, err := readSettings(record.Flags)
 	if err != nil {
@@ -131,7 +132,7 @@ func readSettings(flags []string) (*specFlags, error) {
 	return own, nil
 }
 
-// printDifferences lists files that differ, and reports whether any was edited or is missing.
+// printDifferences lists files that were edited or are missing, counts the stale ones, and reports whether it listed any.
 func printDifferences(w io.Writer, dir string, list []emit.Difference) (edited bool) {
 	stale := 0
 	for _, d := range list {
@@ -161,7 +162,7 @@ func printDifferences(w io.Writer, dir string, list []emit.Difference) (edited b
 	return edited
 }
 
-// countLines prints a number of lines in words.
+// countLines prints a number of lines: "1 line", "2 lines".
 func countLines(n int) string {
 	if n == 1 {
 		return "1 line"

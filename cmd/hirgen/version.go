@@ -33,7 +33,7 @@ ABI of the programs that it writes.`,
 	}
 }
 
-// printVersion prints a line for tools and people, and a line for each other version.
+// printVersion prints the version of hirgen, its origin, its build, and the versions of specs and of the C ABI, a line each.
 func printVersion(cmd *cobra.Command) error {
 	abi, err := runtime_cpp.ABIVersion()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // example prints a Go program that runs one rank. It fills the inputs with ones and the outputs with poison, calls the
-// program, and checks that no element of an output is poison.
+// program, and checks that no element of the rank's outputs is poison.
 func (p *printer) example() *jen.File {
 	f := p.file("main")
 	f.PackageComment(goprint.Comment(fmt.Sprintf("Command example runs one rank of %s on inputs of ones. To start all ranks, in the folder "+

@@ -1,6 +1,6 @@
 // Package gopkg prints the Go package of an emitted folder, which calls the folder's library through its C ABI. It
-// prints the files that depend on the spec and copies the rest: _package, which needs the library to compile, and
-// package element.
+// prints the files that depend on the spec and copies the rest: _package, which compiles only with the headers of an
+// emitted folder, and from package element the types that the program uses.
 package gopkg
 
 import (
@@ -27,7 +27,7 @@ const goVersion = "1.22"
 type Program struct {
 	Name    string   // of the program
 	Module  string   // path of the module; see DefaultModule
-	Banner  []string // lines at the head of each file
+	Banner  []string // comment lines at the head of each Go file
 	Summary []string // the operations, one line each
 	Ranks   int      // number of ranks of the program
 	Tensors []Tensor // in the order of the C ABI

@@ -43,8 +43,8 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestTakenNames checks that taken lists the exported names and the methods of Program of a package with all element
-// types, except the names of tensors, and that ownFiles lists the package's files.
+// TestTakenNames checks that taken lists the exported names and the exported methods of Program of a package with all
+// element types, except the names of tensors, and that ownFiles lists the Go files of the package except q.go.
 func TestTakenNames(t *testing.T) {
 	files, err := Files(Program{Name: "q", Module: "example/q",
 		Tensors: lists.Map(domain.AllDTypes, func(t domain.DType) Tensor { return Tensor{Name: "A" + string(t), Type: t, Output: true} })})

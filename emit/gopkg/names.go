@@ -13,7 +13,7 @@ import (
 )
 
 // PackageName returns the Go package name of a program: its name in lower case and without underscores, followed by
-// "program" if Go or the package uses that name itself.
+// "program" if that is a keyword of Go or in notPackages, ownFiles or localNames.
 func PackageName(program string) string {
 	name := strings.ToLower(strings.ReplaceAll(program, "_", ""))
 	for _, list := range [][]string{notPackages, ownFiles, localNames} {
@@ -24,25 +24,27 @@ func PackageName(program string) string {
 	return name
 }
 
-// notPackages are names that have another meaning as a package or in a module path, and the packages that the printed
-// package imports.
+// notPackages are names that have another meaning as a package or in a module path, and packages that the printed package
+// imports. localNames has the other imports.
 var notPackages = strings.Fields("internal vendor init example testdata unsafe reflect strconv time")
 
-// ownFiles are the names, without ".go", of the files that all packages or packages with some element type have.
+// ownFiles are the names, without ".go", of the Go files that all packages or packages with some element type have next to
+// their main file.
 var ownFiles = strings.Fields("cgo program errors" + domain.Lacking)
 
-// taken are the exported names of the package and the methods of Program. The Go names of tensors must differ from them.
+// taken are the exported names of a package with all element types, other than tensors, and the exported methods of
+// Program. The Go names of tensors must differ from them.
 var taken = strings.Fields(`Close Code CodeDevice CodeEnvironment CodeInternal CodePeer CodeTimeout CodeUsage ErrClosed
 	Error Open Options Program Run Status Tensor` + types + strings.ReplaceAll(types, " ", " To"))
 
 // types has the Go names of the element types that Go lacks, each after a space.
 var types = strings.ReplaceAll(strings.ToUpper(domain.Lacking), "_", "")
 
-// moduleElement matches one element of a module path, between slashes.
+// moduleElement matches the characters of one element of a module path, between slashes.
 var moduleElement = regexp.MustCompile(`^[A-Za-z0-9_~-]+(?:\.[A-Za-z0-9_~-]+)*$`)
 
-// CheckModule returns an error if path is not the path of a Go module. It accepts an empty path, which stands for the
-// default.
+// CheckModule returns an error if an element of a module path does not match moduleElement. It accepts an empty path,
+// which stands for the default.
 func CheckModule(path string) error {
 	if path == "" {
 		return nil
@@ -55,7 +57,8 @@ func CheckModule(path string) error {
 	return nil
 }
 
-// tensorNames returns the Go names of tensors: exported, and with a number from 2 on if the name is taken.
+// tensorNames returns the Go names of tensors: exported, and with a number from 2 on if taken or an earlier tensor has the
+// name.
 func tensorNames(tensors []Tensor) []string {
 	var names []string
 	for _, t := range tensors {
@@ -87,7 +90,7 @@ func isBetweenWords(r rune) bool {
 }
 
 // variables returns the names of tensors, given their Go names, as local variables of a function that uses the package
-// pkg. It appends "Tensor" to names that are in use.
+// pkg. It appends "Tensor" to keywords and to names that are in use.
 func variables(names []string, pkg string) []string {
 	var list []string
 	for _, name := range names {

@@ -15,7 +15,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// several has features that the examples lack.
+// several has features that the other specs of TestExportedProgramIsTheSpec lack.
 const several = `
 hirgen: 1
 name: several
@@ -42,8 +42,8 @@ outputs: [Z, Q]
 schedule: {preset: reference, streams: 3, initial_waits: fused, joins: after}
 `
 
-// TestExportedProgramIsTheSpec runs the exported program. It must emit the same .cpp and .hpp files as the spec, except
-// positions in the source.
+// TestExportedProgramIsTheSpec runs exported programs. Each must emit the same .cpp and .hpp files as its spec, except
+// positions in the source, digests and white space.
 func TestExportedProgramIsTheSpec(t *testing.T) {
 	cases := map[string]string{"several": several}
 	for _, name := range []string{"ag_matmul_p2p", "rs_norm_ag"} {
@@ -86,7 +86,7 @@ func placeless(t *testing.T, dir, name string) []string {
 	return strings.Fields(regexp.MustCompile(`(spec\.yaml|main\.go)(:\d+)*|"[0-9a-f]{64}"`).ReplaceAllString(string(text), "@"))
 }
 
-// runExported compiles and runs the exported program inside this module, and returns what it prints.
+// runExported runs the exported program with the packages of this module, and returns its standard output.
 func runExported(t *testing.T, p *model.Pipeline, out string) string {
 	t.Helper()
 	source, err := gosrc.Export(p)

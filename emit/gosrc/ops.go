@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// op adds a call of the builder's method for an operation, or else of Op with the text of the spec. No method expresses a
-// composite, several results, a result type, or a constant that is an expression.
+// op adds a call of the builder's method for an operation, or else of Op with the text of the operation. No method
+// expresses a composite, several results, a constant that is an expression, or the result type of other operations than cast.
 func (e *exporter) op(w *model.WrittenOp) {
 	by, typed := w.Attr("by"), w.Fn != "cast" && w.Attr("dtype") != nil
 	if len(w.Ops) == 1 && !typed && (by == nil || domain.IsDecimal(by.Values[0])) && len(w.Out) == 1 && w.Ops[0].Whole == "" {
@@ -22,8 +22,7 @@ func (e *exporter) op(w *model.WrittenOp) {
 	e.add(b().Dot("Op").Call(jen.Lit(w.String())))
 }
 
-// call returns the builder's method for an operation, and its arguments. The name is empty if there is no such
-// method.
+// call returns the builder's method for an operation, and its arguments. The name is empty if no method fits.
 func (e *exporter) call(op *model.Op) (method string, args []jen.Code) {
 	operands := []jen.Code{jen.Lit(op.Out.Name)}
 	for _, in := range op.In {

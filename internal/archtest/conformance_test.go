@@ -19,7 +19,7 @@ var (
 	inBackticks   = regexp.MustCompile("`([^`]+)`")
 )
 
-// callsOf returns the names that look like calls in the sources below folders, without comments.
+// callsOf returns the names that look like calls in the sources below folders, without // comments.
 func callsOf(t *testing.T, folders ...string) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
@@ -33,7 +33,7 @@ func callsOf(t *testing.T, folders ...string) map[string]bool {
 	return found
 }
 
-// sources returns the C++ and the templates below a folder, by path, without comments.
+// sources returns the C++ and the templates below a folder, by path, without // comments.
 func sources(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

@@ -63,8 +63,8 @@ func TestCalibrateNeedsPeers(t *testing.T) {
 	}
 }
 
-// TestPredictionsAreTraces checks that the predicted calls of a rank are those that --trace shows. Event records and
-// waits do not count: a prediction has no records, and a program omits waits that others imply.
+// TestPredictionsAreTraces checks that the predicted calls of a rank are those that its program issues. Event
+// records and waits do not count: a prediction has no records, and a program omits waits that others imply.
 func TestPredictionsAreTraces(t *testing.T) {
 	m, err := cost.LoadMachine("h200")
 	if err != nil {

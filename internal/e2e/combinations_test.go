@@ -76,7 +76,7 @@ func combination(t *testing.T, seed uint64, spec string, values params) string {
 	}
 }
 
-// refusals returns the errors of a spec, or nil if it is accepted.
+// refusals returns the errors of a spec, or nil if it is accepted or fails without a diagnostic.
 func refusals(t *testing.T, spec string, values params) []*diag.Diagnostic {
 	t.Helper()
 	pipeline, err := model.Load("spec.yaml", []byte(spec), values)

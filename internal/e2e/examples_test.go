@@ -59,7 +59,7 @@ func placesOf(n int) []place {
 	return append(rowsAlone, elsewhere...)
 }
 
-// example reads a spec under testdata/specs with its parameters for a place.
+// example reads a spec with the mesh {x: D}, and its parameters for a place.
 func example(t *testing.T, path string, at place) (spec string, values params) {
 	t.Helper()
 	file, err := os.ReadFile(path)

@@ -62,8 +62,8 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// TestPeersOfMisuse checks that the peers of a rank whose call was refused wait no longer than the
-// deadline.
+// TestPeersOfMisuse checks that the peers of a rank whose call was refused end within 11 s: the
+// deadline of the client is 5 s.
 func TestPeersOfMisuse(t *testing.T) {
 	program := shared.make(t, agMatmul(plain), params{"D": 2})
 	caller := client(t, "misuse.c", library{shared, program, "hirgen_ag_matmul"})

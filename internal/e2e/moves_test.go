@@ -12,7 +12,7 @@ import (
 )
 
 // TestMoves runs programs whose tensors are on grids of ranks and on some of the ranks: each type of communication,
-// with every root.
+// with different roots.
 func TestMoves(t *testing.T) {
 	specs, err := filepath.Glob("testdata/moves/*.yaml")
 	if err != nil || len(specs) == 0 {

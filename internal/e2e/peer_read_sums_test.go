@@ -62,7 +62,7 @@ func TestPeerReadSumsNeedTheirOrder(t *testing.T) {
 	}
 }
 
-// TestWrittenSums runs sums that kernels store in the memory of other ranks: in all element types, along each axis of a
+// TestWrittenSums runs sums that kernels store in the memory of other ranks: in several element types, along each axis of a
 // grid, if the program itself uses the gathered result, and with transport: auto.
 func TestWrittenSums(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -99,7 +99,7 @@ type exchangeCase struct {
 	fields []string // fields of the schedule, in addition to the fields of all cases
 }
 
-// exchangeCases returns some cases, or in a full test all of them: each on 2, 4 and 8 ranks in 50 orders.
+// exchangeCases returns some cases, or in a full test more of them, each on 2, 4 and 8 ranks.
 func exchangeCases() []exchangeCase {
 	copied, ring := []string{"local_shard: copied"}, []string{"steps: ring"}
 	if !full {

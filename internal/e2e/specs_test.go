@@ -34,7 +34,7 @@ ops:
 ` + s.String()
 }
 
-// agLinear is agMatmul with a bias.
+// agLinear is agMatmul with a linear layer and its bias in place of the matmul.
 func agLinear(s schedule) string {
 	return `hirgen: 1
 name: ag_linear

@@ -38,7 +38,7 @@ func (s setting) place(spec string, d int64) string {
 var onlyAxes = regexp.MustCompile(`(?m)^(  \w+: )(\[.*\])$`)
 
 // TestTeamsShareMemory runs point-to-point pipelines over CUDA IPC along one axis of a grid and on
-// some of the ranks, in every form, in many orders of execution.
+// some of the ranks, in several forms, in many orders of execution.
 func TestTeamsShareMemory(t *testing.T) {
 	for n, c := range []struct {
 		spec, transport string

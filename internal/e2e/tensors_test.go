@@ -106,7 +106,8 @@ func TestLoadNamesABadFile(t *testing.T) {
 	}
 }
 
-// TestCheckpointsLoadIntoLayers runs layers with the weights of checkpoints of transformers.
+// TestCheckpointsLoadIntoLayers runs layers with the weights of checkpoints of transformers: the first two,
+// or all in a full test.
 func TestCheckpointsLoadIntoLayers(t *testing.T) {
 	for i, c := range []struct {
 		checkpoint, spec string

@@ -8,7 +8,7 @@ import (
 )
 
 // views are specs of testdata/views in an element type. Some operands begin at addresses that are less aligned than
-// their rows. want is the text of the emitted program that handles this.
+// their rows, or have rows that are not aligned. want is the text of the emitted program that handles this.
 var views = []struct {
 	spec, dtype string
 	values      params

@@ -84,7 +84,7 @@ var longSpecs = []struct{ names, tensors, ops string }{
 	{"neg", "X: [Stream(L), 3], Y: [Stream(L), 3]", "Y = FN(X)"},
 }
 
-// TestLongExtents checks that specs with axes from about 2^31 to 2^46 pass all steps within 20 s, or are refused with a
+// TestLongExtents checks that specs with axes from 2^30 to 2^46 pass all steps within 20 s, or are refused with a
 // documented error. No emitted size is negative.
 func TestLongExtents(t *testing.T) {
 	machine, err := cost.LoadMachine("h200")

@@ -32,7 +32,7 @@ func startLong(name string, schedule ...string) *model.Builder {
 }
 
 // layers is a deep tensor-parallel MLP: two weights, a gather and a reduce-scatter in each
-// layer. Only ends and sums are declared: the rest is propagated.
+// layer. Only the first input, the weights and the sums are declared: the rest is propagated.
 func layers(n int) *model.Builder {
 	b := startLong("layers")
 	b.Tensor("Y0", "Stream(S)", "DIDx", "M/(S*D)", "K")

@@ -15,7 +15,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// describe sets About of the program, after the passes on calls.
+// describe sets the fields of About that the translation has not set. It runs after the passes on calls.
 func (b *builder) describe() {
 	p, about := b.program, &b.out.About
 	about.World, about.Operations, about.Saved, about.HostIR = p.Meshes[0], p.Reference, p.Saved, text.Print(p)
@@ -67,8 +67,8 @@ func (b *builder) interfaceTensor(t *hostir.Tensor, on string, sum domain.Terms)
 	return d
 }
 
-// contraction returns the product of the factors that domain.Contractions finds for an input: the largest number of terms in
-// the sums of matrix products that read it. It limits how many non-zero integers the check may put into the input.
+// contraction returns the product of the factors that domain.Contractions finds for a tensor, 1 without factors. For an input, it
+// limits how many non-zero integers the check may put into it.
 func (b *builder) contraction(factors []domain.Extent) expr.Expr {
 	product := extents.Number(1)
 	for _, f := range factors {
@@ -89,8 +89,8 @@ func terms(p *hostir.Program) map[string]domain.Terms {
 	return domain.Contractions(p.Reference, func(tensor string) []domain.Extent { return shapes[tensor] })
 }
 
-// transportOf names the transports of a program as reports do: "ipc-get", "nccl". It omits NCCL if there are others, and
-// returns "nccl" if nothing is communicated.
+// transportOf names the transports of a program as reports do: "ipc-get", "nccl", "ipc-get, ipc-put". It omits NCCL if there are
+// others, and returns "nccl" if nothing is communicated.
 func transportOf(p *hostir.Program) string {
 	used := map[string]bool{}
 	for s := range hostir.All(p.Body) {

@@ -20,7 +20,7 @@ type size struct {
 	numbers [4]int64 // M, N, K and Batch
 }
 
-// account adds a communication to the summary. It keeps the largest one, for which the program reports size and bandwidths.
+// account adds a collective to the summary.
 func (b *builder) account(s *hostir.Communication, in, out *buffer) {
 	whole := out
 	if in.elements().Size > out.elements().Size {
@@ -52,9 +52,10 @@ func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
 	}
 }
 
-// accountFor adds a communication to the summary in words, once for equal adjacent statements. ranks is the team size of a
-// collective, and 1 for other communications. The size is defined as in nccl-tests: the whole tensor of a collective, or the data
-// that one rank receives from others. Data that a rank already has does not count.
+// accountFor adds a communication to the summary in words, once for equal adjacent statements, and keeps the size of the largest
+// one, for which the program reports bandwidths. ranks is the team size of a collective, and 1 for other communications. The size
+// is defined as in nccl-tests: the larger one of operand and result of a collective, or the data that one rank receives from
+// another, times the number of times that the statement runs.
 func (b *builder) accountFor(text, kind string, whole *buffer, ranks extents.Quantity) {
 	text += b.perIteration()
 	r := &b.out.About
@@ -69,7 +70,7 @@ func (b *builder) accountFor(text, kind string, whole *buffer, ranks extents.Qua
 	}
 }
 
-// accountGemm adds the GEMMs of a rank in a call. M is multiplied by the number of times that the statement runs.
+// accountGemm adds the GEMMs of a rank in a call. M is multiplied by the number of iterations of the loops around the statement.
 func (b *builder) accountGemm(p gemm) {
 	m, batch := extents.Times(b.runs(), p.m), p.gemms()
 	b.sizes = append(b.sizes, size{calls.Size{M: m.Expr, N: p.n.Expr, K: p.k.Expr, Batch: batch.Expr},
@@ -96,7 +97,7 @@ type condition struct {
 }
 
 // happens returns how often the current statement runs in a call. It excludes iterations in which a condition on loop variables
-// does not hold, such as the one for the local shard.
+// does not hold, such as the one for the local shard. Conditions that depend on the rank count as if they held.
 func (b *builder) happens() extents.Quantity {
 	alone := func(c condition) bool {
 		return len(slices.DeleteFunc(slices.Clone(b.loops), func(l loop) bool { return !expr.Mentions(c.holds, l.name) })) == 1

@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// attention calls one attention, or its gradient, for all batches that have one stride in each operand. Other batches are
-// separate calls.
+// attention calls one attention, or its gradient, for all batches that have one stride in each operand. Other batches, and blocks of
+// rows with a causal mask (apart), are separate calls.
 func (b *builder) attention(s *hostir.Attention) []calls.Stmt {
 	buffers := b.operandBuffers(s, append(slices.Clone(s.In), hostir.Defs(s)...)...)
 	a := attended{builder: b, stmt: s, buffers: buffers, shape: s.Shape(false, func(*domain.Mesh, string) int64 { return 0 })}
@@ -26,7 +26,7 @@ func (b *builder) attention(s *hostir.Attention) []calls.Stmt {
 	return list
 }
 
-// attended is an attention with its memory: operands, then results.
+// attended is an attention with its memory: buffers of the operands, then of the results.
 type attended struct {
 	*builder
 	stmt    *hostir.Attention
@@ -35,7 +35,7 @@ type attended struct {
 	batches walk
 }
 
-// batchesOfHeads returns the walk over the batches of all operands and results.
+// batchesOfHeads returns the walk over the batches of all operands and results, without the blocks of queries.
 func batchesOfHeads(s *hostir.Attention, buffers []*buffer) walk {
 	w := walk{strides: make([][]extents.Quantity, len(buffers))}
 	keys := buffers[slices.Index(s.In, s.Keys())].dims
@@ -72,7 +72,7 @@ func (a *attended) readable() {
 	}
 }
 
-// declare declares the attention with its plan, for a block of rows or for all rows.
+// declare declares the attention with its plan, for one of the blocks that are apart, or for all blocks if none are.
 func (a *attended) declare(block int64) *calls.Attention {
 	s, b := a.stmt, a.builder
 	name := s.Out[0].Name

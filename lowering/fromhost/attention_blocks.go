@@ -21,8 +21,8 @@ func (a *attended) over() string {
 	return ""
 }
 
-// apart returns the number of calls: one for each block of rows if there is a causal mask, which begins at another position in
-// each block, and otherwise 1.
+// apart returns the number of attentions to declare: one for each block of rows on a rank if there is a causal mask, which begins
+// at another position in each block, and otherwise 1.
 func (a *attended) apart() int64 {
 	if a.shape.RowsStep > 0 && a.stmt.Kind().Causal {
 		return a.shape.Blocks
@@ -83,8 +83,8 @@ func (a *attended) blocks() walk {
 	return w
 }
 
-// keysStep returns the distance in elements between the key heads of adjacent blocks in keys, values or their gradients, and 0
-// for other buffers.
+// keysStep returns the distance in elements, in keys, values or their gradients, from the key heads of a block to the next other
+// key heads that a block uses. It is 0 for other buffers, and if blocks do not differ in heads.
 func (a *attended) keysStep(u *buffer) extents.Quantity {
 	if a.shape.HeadsStep == 0 || !a.stmt.ReadsKeys(u.tensor) && !slices.Contains(a.ofKeys(), u) {
 		return extents.Number(0)
@@ -92,7 +92,7 @@ func (a *attended) keysStep(u *buffer) extents.Quantity {
 	return extents.Times(a.keyHeads(), u.dims[len(u.dims)-3].stride)
 }
 
-// ofKeys returns the gradients of keys and values.
+// ofKeys returns the gradients of keys and values, or nil for a forward pass.
 func (a *attended) ofKeys() []*buffer {
 	if !a.stmt.IsGrad() {
 		return nil
@@ -100,7 +100,7 @@ func (a *attended) ofKeys() []*buffer {
 	return a.buffers[len(a.buffers)-2:]
 }
 
-// start returns the beginning of a block of rows, or of this rank's first block of heads.
+// start returns the pointer to a block of rows or, in keys, values and their gradients, to the key heads of this rank's blocks.
 func (a *attended) start(u *buffer, block int64) calls.Pointer {
 	p := a.pointer(u)
 	if block > 0 && !a.stmt.ReadsKeys(u.tensor) {

@@ -28,7 +28,7 @@ type buffer struct {
 	input  bool      // the caller's, read only
 	base   string    // argument, buffer or declared pointer that it is a part of
 	at     expr.Expr // its start in base, in elements; nil: 0
-	known  bool      // base is the start of the memory of root on every path
+	known  bool      // all paths lead to the same memory: no Either chose it
 }
 
 // pointer returns the start of a buffer.
@@ -39,7 +39,7 @@ func (b *builder) pointer(u *buffer) calls.Pointer {
 	return b.place(u)
 }
 
-// place returns the start of a buffer as an offset in its memory.
+// place returns the start of a buffer as an offset from its base.
 func (b *builder) place(u *buffer) calls.Pointer {
 	if u.at == nil {
 		return calls.Pointer{Base: u.base}
@@ -47,7 +47,7 @@ func (b *builder) place(u *buffer) calls.Pointer {
 	return calls.Pointer{Base: u.base, Offset: b.spelled(u.at)}
 }
 
-// newBuffer lays out a tensor that owns its memory.
+// newBuffer lays out a tensor densely, in the order of its Layout, from the start of the memory with a name.
 func (b *builder) newBuffer(t *hostir.Tensor, name string) *buffer {
 	buf := &buffer{tensor: t, root: t, typ: t.DType, input: t.Role == hostir.Input, base: name, known: true}
 	for _, axis := range hostir.Live(t) {
@@ -112,7 +112,8 @@ func rowMajor(dims []dim) bool {
 	return true
 }
 
-// shape lists one rank's extents in the order in which the axes are in memory. Axes of one element keep their places.
+// shape lists one rank's extents in the order in which the axes are in memory. Axes of one element keep their places, and no other
+// axis moves past them.
 func (u *buffer) shape() []expr.Expr {
 	list := slices.Clone(u.dims)
 	for i := range list {
@@ -129,7 +130,7 @@ func sameShape(t *hostir.Tensor, dims []dim) bool {
 	return slices.EqualFunc(shape, dims, func(n int64, d dim) bool { return n == d.extent.Size })
 }
 
-// as returns a view of this buffer with the axes of out, in place of dims.
+// as returns a view of this buffer as the tensor out, with the given extents and strides of out's live axes.
 func (u *buffer) as(out *hostir.Tensor, dims []dim) *buffer {
 	view := *u
 	view.tensor, view.dims = out, slices.Clone(dims)

@@ -49,7 +49,7 @@ type builder struct {
 	conditions []condition   // around the current statement
 	guard      string        // the ranks that run the current statement; empty: all
 	inside     string        // the guard of the current group
-	kept       string        // the note of a statement without calls
+	kept       string        // a note that no call has so far
 	skip       int           // number of next statements that the current statement has lowered, too
 	declared   []*hostir.Tensor
 	views      []calls.Stmt // declarations of views that the current statement is the first to name

@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// isGraph reports whether each call is captured as a CUDA graph.
+// isGraph reports whether calls are captured as a CUDA graph and replayed (graph: true).
 func isGraph(p *hostir.Program) bool { return p.Choices.Get(schedule.Graph) == schedule.True }
 
 // kernelsCopy reports whether kernels, and not copy engines, copy for a communication through shared memory.

@@ -13,15 +13,16 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A transfer is a communication, or a group of them, on its team's stream or on the copy stream. This stream first waits for
-// an event of the current stream, and another event marks the end of the transfer.
+// A transfer is a communication, or a group of them, on its team's stream or on the copy stream. This stream, if it is not the
+// current one, first waits for an event of the current stream. Another event marks the end of the transfer. The owner's side of a
+// transfer through shared memory only has loops, guard and owned.
 type transfer struct {
 	team  string
 	done  string // events; indexed by the iteration
 	on    calls.Stream
 	loops []loop
 	guard string    // the ranks that run it; empty: all
-	owned *exchange // of a transfer through shared memory, on the owner's side
+	owned *exchange // of a transfer through shared memory, on the owner's side; otherwise nil
 }
 
 // begin makes the stream on wait for the current stream. It returns a transfer on that stream, and the statements of the wait.
@@ -166,7 +167,7 @@ func (b *builder) wait(s *hostir.Wait) ([]calls.Stmt, error) {
 	return b.onlyWithPeers(s.Handle, nil, list), err
 }
 
-// waitFor makes the current stream wait for a transfer of the current iteration.
+// waitFor makes the current stream wait for a transfer of the iteration that b.loops select.
 func (b *builder) waitFor(s *hostir.Wait) ([]calls.Stmt, error) {
 	t, ok := b.handles[s.Handle]
 	if !ok {

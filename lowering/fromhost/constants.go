@@ -50,7 +50,7 @@ func rewriteExpressions(p *calls.Program, r *calls.Rewriter) {
 	}
 }
 
-// spellOut replaces names by expressions in the sizes of GEMMs and of the largest communication.
+// spellOut replaces names by expressions in the sizes of GEMMs, and in the size and team of the largest communication.
 func spellOut(r *calls.About, by map[string]expr.Expr) {
 	for i := range r.Gemms {
 		m := &r.Gemms[i]

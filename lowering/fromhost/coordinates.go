@@ -10,8 +10,8 @@ import (
 )
 
 // A host program computes coordinates along mesh axes, and the ranks at coordinates, from the rank. The emitted program looks
-// both up in the mesh, unless coordinates equal ranks, as on a mesh with one axis. To recognize a coordinate, the builder
-// evaluates an expression for every rank of the mesh. So the form of the expression does not matter.
+// both up in the mesh, unless coordinates equal ranks, as in a world with one axis. To recognize a coordinate, the builder
+// evaluates an expression for every rank of the mesh.
 
 // coordinate is this rank's coordinate along an axis of a mesh, as a variable of the emitted program.
 type coordinate struct {
@@ -22,7 +22,8 @@ type coordinate struct {
 	used  bool
 }
 
-// peer is the rank at the other side of a transfer.
+// peer is the rank at the other side of a transfer. If the rank is not recognized as the rank at a coordinate, mesh is nil, and ranks
+// of the world stand for coordinates.
 type peer struct {
 	rank       expr.Expr // the host program's expression
 	mesh       *domain.Mesh
@@ -183,7 +184,7 @@ func (b *builder) isRankAt(m *domain.Mesh, axis int, e expr.Expr) bool {
 	return true
 }
 
-// most returns the largest value that a non-negative expression can have. ok is false if the form of the expression does not show it.
+// most returns an upper bound for a non-negative expression. ok is false if the form of the expression shows none.
 func (b *builder) most(e expr.Expr) (value int64, ok bool) {
 	if v := b.value(e); v >= 0 {
 		return v, true

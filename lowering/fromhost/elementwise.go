@@ -29,7 +29,7 @@ func (b *builder) check(s hostir.Stmt, w walk) {
 	}
 }
 
-// copyLike lowers a statement whose result has the elements of its operand.
+// copyLike lowers a Set or a Cast.
 func (b *builder) copyLike(s hostir.Stmt) []calls.Stmt {
 	buffers, w := b.elementwise(s)
 	return b.copied(s, w, buffers[0], buffers[1])

@@ -24,7 +24,7 @@ func must(list []calls.Stmt, err error) []calls.Stmt {
 	return list
 }
 
-// notContiguous returns the error for an operand that a call would misread, because its elements are not contiguous.
+// notContiguous returns the error for an operand or result whose elements are not contiguous, as a call needs them.
 func (b *builder) notContiguous(s hostir.Stmt, t *hostir.Tensor, use string) error {
 	var list diag.List
 	list.Add(s.Meta().Pos, diag.NotContiguous, "%s reads or writes %s, whose elements are not in one run of memory", use,

@@ -13,7 +13,7 @@ import (
 type gemm struct {
 	m, n, k, batch            extents.Quantity
 	strideA, strideB, strideC extents.Quantity
-	rowB                      extents.Quantity // elements between rows of B in memory; 0: dense
+	rowB                      extents.Quantity // elements between rows of B, or between columns if it is stored by columns; 0: dense
 	transposeA, transposeB    bool
 	bias, addend              bool
 	then                      string
@@ -54,7 +54,7 @@ func withRow(buffers []*buffer, oneRow bool) []*buffer {
 	return buffers
 }
 
-// multiply lowers the product of buffers[1] and buffers[2]. The second one is stored as [n, k] if columnsFirst is set. The
+// multiply lowers the product of buffers[1] and buffers[2]. The second one has axes [n, k] if columnsFirst is set. The
 // addend, if there is one, has the layout of the result. The bias may be nil.
 func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, bias *buffer, addend *hostir.Tensor) []calls.Stmt {
 	out, x, y := buffers[0], buffers[1], buffers[2]

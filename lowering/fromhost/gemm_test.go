@@ -36,7 +36,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestGemmOf checks that rows become batches only if they are not contiguous in memory.
+// TestGemmOf checks that axes of rows become one matrix if their rows are contiguous in memory, and otherwise batches.
 func TestGemmOf(t *testing.T) {
 	y := &buffer{dims: dense([]int64{8, 6}, 0, 1)}
 	many := &buffer{dims: dense([]int64{3, 8, 6}, 0, 1, 2)}

@@ -26,7 +26,7 @@ func (b *builder) computed(s hostir.Stmt, more string) calls.Info {
 	return b.info(s, verb+"_"+name, verb+" of "+name+more)
 }
 
-// operation names what a statement computes, as the spec does.
+// operation names what a statement computes: the function or operation of the spec, or the name of a kernel.
 func operation(s hostir.Stmt) string {
 	switch s := s.(type) {
 	case *hostir.Reduce:
@@ -78,7 +78,7 @@ func (b *builder) collectiveWording(s *hostir.Communication) (does, waits wordin
 	return does, wording{"wait_" + does.constant, "wait for the " + does.words, does.part}
 }
 
-// sent returns the tensor that a transfer sends.
+// sent returns the tensor that a transfer through shared memory sends, and the own buffer of another transfer.
 func (b *builder) sent(s *hostir.P2PCommunication) *hostir.Tensor {
 	if pair := b.pairs[s.Handle]; pair != nil {
 		return pair.Send.Buffer
@@ -86,8 +86,8 @@ func (b *builder) sent(s *hostir.P2PCommunication) *hostir.Tensor {
 	return s.Buffer
 }
 
-// transferWording returns the wordings of one side of a transfer and of a wait for its end. They name the tensor that is sent. The
-// owner of the memory only tells its peers that they may read it, or write it.
+// transferWording returns the wordings of one side of a transfer and of a wait for its end. They name the tensor that sent returns.
+// The owner of shared memory only tells its peers that they may read it, or write it.
 func (b *builder) transferWording(s *hostir.P2PCommunication) (does, waits wording) {
 	name, part := b.spec.Name(s, b.sent(s)), b.partOf(s, b.sent(s))
 	verb, done := "receive", " is received"

@@ -35,9 +35,9 @@ func (b *builder) gemmFits(s hostir.Stmt, p gemm) {
 	tooMany(s, "calls in a loop", calls, domain.MostCalls, fewerCalls)
 }
 
-// headsFit refuses an attention with too many rows, or too many tiles of them.
+// headsFit refuses an attention with too many rows, too many tiles of rows, or more calls than a loop can have.
 func (a *attended) headsFit() {
-	batches, calls := int64(1), int64(1) // of a call
+	batches, calls := int64(1), int64(1) // batches of each call
 	for _, extent := range a.batches.extents {
 		calls, batches = calls*batches, extent.Size
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// A Translation is the calls of a host program and of its fallback variant, before the passes on calls have run.
+// A Translation is the calls of a host program and of its fallback variant. The passes on calls change them in place.
 type Translation struct{ variants []*builder }
 
 // Translate translates a host program to calls. The error is a *diag.Errors, or an internal error, of another type, if a pass is at fault.
@@ -37,7 +37,7 @@ func (t *Translation) Programs() []*calls.Program {
 	return lists.Map(t.variants, func(b *builder) *calls.Program { return b.out.Program })
 }
 
-// Describe describes the variants after the passes on calls. It returns the first, with the other one as its Fallback.
+// Describe describes the variants after the passes on calls. It returns the first, with the other one, if there is one, as its Fallback.
 func (t *Translation) Describe() *calls.Described {
 	var fallback *calls.Described
 	for i := len(t.variants) - 1; i >= 0; i-- {
@@ -117,8 +117,8 @@ func (b *builder) items(body []hostir.Stmt) []calls.Stmt {
 	return calls.MergeIfs(list)
 }
 
-// note sets the position of the calls of a host statement, and adds its note to the first call. If there is none, the next call
-// gets the note.
+// note sets the position of the calls of a host statement that have none, and adds its note to the first call. If there is no call,
+// or if it has a note already, the first call of a later statement gets the note.
 func (b *builder) note(s hostir.Stmt, lowered []calls.Stmt) {
 	if text := strings.Join(strings.Fields(s.Meta().Note), " "); text != "" {
 		b.kept = text
@@ -171,7 +171,7 @@ func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) []calls.Stmt {
 	}
 }
 
-// compute lowers statements that make, view or fill tensors.
+// compute lowers statements on the memory of one rank, such as GEMMs, views and allocations.
 func (b *builder) compute(s hostir.Stmt) []calls.Stmt {
 	switch s := s.(type) {
 	case *hostir.Allocate:

@@ -32,7 +32,7 @@ func (b *builder) allocate(s *hostir.Allocate) []calls.Stmt {
 	return nil
 }
 
-// step returns index times stride; nil if it is zero.
+// step returns index times stride; nil if the index is 0.
 func step(index expr.Expr, stride extents.Quantity) expr.Expr {
 	if index == expr.Int(0) {
 		return nil

@@ -18,7 +18,7 @@ func (b *builder) seenFrom(p peer, e expr.Expr) expr.Expr {
 }
 
 // reduceModulo replaces "x % m" by its shortest form, if m is the extent of the axis and x is the coordinate here, plus or minus
-// a variable and multiples of m.
+// a variable and multiples of m, or with the bits of a variable flipped twice (inPair).
 func (b *builder) reduceModulo(e expr.Expr, p peer) expr.Expr {
 	binary, ok := e.(*expr.Binary)
 	if !ok {

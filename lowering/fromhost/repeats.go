@@ -8,15 +8,15 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Peer ranks get names, and so do slice indices that occur more than once: `const int64_t to = (rank + s) % D;`. The name is
-// declared at the start of the innermost loop whose variable it depends on.
+// Peer ranks get names, and so do slice indices that are long or occur more than once: `const int64_t to = (rank + s) % D;`. The name
+// is declared at the start of the innermost loop whose variable it depends on.
 
-// A repeated expression depends on the rank, and occurs in several statements of one loop.
+// A repeated is an expression that depends on the rank, and that statements of one loop contain.
 type repeated struct {
 	value          expr.Expr
 	key            string // the text of the value, without names of repeats
 	peer           *peer  // of a rank that is looked up in the mesh; nil: the value is printed
-	axis           string // the axis of a coordinate, for its name; empty for ranks and slices
+	axis           string // the mesh axis of a peer's coordinate, for its name; empty for ranks and slices
 	count          int    // lower limit of its occurrences
 	sent, received bool   // the peer of a send, of a receive
 	want, name     string
@@ -123,7 +123,7 @@ func (c *repeats) find(body []hostir.Stmt, inner []string) {
 	}
 }
 
-// addPeer counts the peer of a transfer, and its coordinate.
+// addPeer counts the peer of a transfer, and its coordinate if the peer is looked up in the mesh.
 func (c *repeats) addPeer(s *hostir.P2PCommunication, inner []string) {
 	p := c.b.peerOf(s)
 	if p.asked {
@@ -172,7 +172,7 @@ func (c *repeats) add(e expr.Expr, inner []string) *repeated {
 	return c.list[i]
 }
 
-// ofRank reports whether an expression differs between ranks.
+// ofRank reports whether an expression contains the rank or a coordinate of the rank.
 func (b *builder) ofRank(e expr.Expr) bool {
 	return expr.Mentions(e, "rank") || slices.ContainsFunc(b.along, func(p *coordinate) bool { return expr.Mentions(e, p.name) })
 }

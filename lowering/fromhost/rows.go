@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// A rowOperand is an operand of a fused kernel.
+// A rowOperand is a result or an operand of a fused kernel.
 type rowOperand struct {
 	at  calls.Pointer
 	typ string
@@ -17,7 +17,7 @@ type rowOperand struct {
 // rowsWalk is a walk over rows, and over the columns of each row. Rows and columns are not merged.
 type rowsWalk struct{ outer, row walk }
 
-// add appends an operand, which has a stride for each row.
+// add appends an operand, with its strides along the axes of the rows and its stride along the columns.
 func (w *rowsWalk) add(outer []extents.Quantity, step extents.Quantity) {
 	w.outer.strides, w.row.strides = append(w.outer.strides, outer), append(w.row.strides, []extents.Quantity{step})
 }

@@ -33,8 +33,8 @@ func choiceInWords(c schedule.Choice) string {
 	return c.Field + " " + c.Value + " of " + c.Of
 }
 
-// schedule lists the choices that shaped the program: its pipeline, its streams, and every choice that differs from
-// the default.
+// schedule lists the choices that shaped the program: its pipeline, its streams, and choices that tells selects, which
+// mostly differ from the default.
 func (b *builder) schedule() string {
 	parts := []string{b.workers()}
 	if b.program.Choices.Whole() {

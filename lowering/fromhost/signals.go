@@ -23,7 +23,7 @@ func (b *builder) joins(of string) string {
 	}
 }
 
-// awaitDone makes a stream wait for the copier of a transfer. After the wait it records an event for the watchdog.
+// awaitDone makes a stream wait for the copier of a transfer. Without a CUDA graph, it then records an event for the watchdog.
 func (b *builder) awaitDone(info calls.Info, handle string, t *transfer, on calls.Stream) []calls.Stmt {
 	e := t.owned
 	flag := calls.Flag{Share: e.share.Name, Done: true, Transfer: b.transfer(e)}
@@ -31,7 +31,8 @@ func (b *builder) awaitDone(info calls.Info, handle string, t *transfer, on call
 	return append([]calls.Stmt{wait}, b.returned(b.waits[handle].constant, info, on)...)
 }
 
-// returned records the end of an owner's wait for the watchdog. A graph has no such record, because the watchdog cannot query it.
+// returned records the end of an owner's wait, or of a peer-read sum, for the watchdog. A graph has no such record, because the
+// watchdog cannot query it.
 func (b *builder) returned(label string, info calls.Info, on calls.Stream) []calls.Stmt {
 	if isGraph(b.program) {
 		return nil
@@ -76,7 +77,7 @@ func (b *builder) copyNow(info calls.Info, s *hostir.P2PCommunication, e *exchan
 		b.end(info, t, s.Handle))
 }
 
-// whyReady is the reason for which a copy waits for a flag.
+// whyReady is the reason for which a copy or a peer-read sum waits for a flag.
 const whyReady = "ready flag: the peer's buffer has the data of this call, or may be written, only from then on"
 
 // because returns an Info with a reason.

@@ -69,7 +69,7 @@ func (b *builder) iterations() extents.Quantity {
 	return count
 }
 
-// runs returns how often the current statement runs in a call.
+// runs returns the number of iterations of the loops around the current statement in a call. It ignores conditions.
 func (b *builder) runs() extents.Quantity {
 	count := extents.Number(1)
 	for _, l := range b.loops {

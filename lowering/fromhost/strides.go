@@ -30,7 +30,8 @@ func newWalk(out *buffer, maps [][]int, in []*buffer) walk {
 	return w.merged()
 }
 
-// strideAlong returns the stride of an operand along an axis of the result.
+// strideAlong returns the stride of an operand along an axis of the result. It is 0 if the operand has no such axis, or another extent
+// along it.
 func strideAlong(operand *buffer, axes []int, out dim) extents.Quantity {
 	for _, d := range operand.dims {
 		if axes[d.axis] == out.axis && d.extent.Size == out.extent.Size {

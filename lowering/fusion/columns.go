@@ -102,8 +102,8 @@ func resultsOf(k *hostir.Fused) map[int]*hostir.Tensor {
 }
 
 // restrict removes from a kernel the steps and operands that the given results do not need. The last of these
-// results becomes the main result, so it must have the axes of the given tensor, and operands must have these axes. Otherwise restrict
-// returns false and leaves the kernel unchanged.
+// results becomes the main result, so it must have the axes of the given tensor, and each axis must come from an operand or be counted
+// (spans). Otherwise restrict returns false and leaves the kernel unchanged.
 func restrict(k *hostir.Fused, results map[int]*hostir.Tensor, axes *hostir.Tensor) bool {
 	kept := make([]bool, len(k.In)+len(k.Body))
 	end := 0

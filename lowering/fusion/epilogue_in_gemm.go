@@ -48,8 +48,8 @@ func EpilogueInGEMM(p *hostir.Program) error {
 	return nil
 }
 
-// mayApply reports whether the statement that makes the operand of a function is a GEMM that can apply the function: it has no
-// epilogue yet, and its result is a Temp with the axes and the layout of the function's result.
+// mayApply reports whether the statement that makes the operand of a function is a GEMM that can apply the function: epilogues have
+// the function, the GEMM has none yet, and its result is a Temp with the mesh, axes and layout of the function's result.
 func mayApply(gemm hostir.Stmt, fn *hostir.Unary) bool {
 	if gemm == nil || !hostir.IsGEMM(gemm) || hostir.Epilogue(gemm) != "" || domain.FunctionOf(fn.Fn).Epilogue == "" {
 		return false

@@ -236,8 +236,8 @@ func (f *fuser) separate() bool {
 	return false
 }
 
-// findPositions finds the positions that kernels can count themselves. They run along an axis that each rank
-// has all of, and broadcasts keep them.
+// findPositions finds the positions that kernels can count themselves. They run along an axis of several
+// elements that each rank has all of, and broadcasts keep them.
 func (f *fuser) findPositions() {
 	axes := map[*hostir.Tensor]int{}
 	f.counts = map[*hostir.Tensor]counted{}

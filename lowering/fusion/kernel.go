@@ -10,7 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// rewrite replaces each group that computes something by a kernel, at the group's place.
+// rewrite replaces each group that computes something by a kernel, at the group's place, and removes positions that
+// nothing reads then.
 func (f *fuser) rewrite() {
 	gone := map[*hostir.Tensor]bool{}
 	var body []hostir.Stmt
@@ -219,7 +220,7 @@ func drops(s hostir.Stmt) bool {
 }
 
 // sameAxes reports whether a tensor and the result of its reader are on the same ranks, and are split and cut
-// into slices in the same way. Axes of one element do not count.
+// into slices in the same way. Axes of one element, and axes that the result lacks, do not count.
 func sameAxes(reader hostir.Stmt, t *hostir.Tensor) bool {
 	out := hostir.Result(reader)
 	if t.Mesh != out.Mesh {

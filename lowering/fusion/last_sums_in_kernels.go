@@ -26,7 +26,8 @@ import (
 //
 // Requires: the last step of a ring adds in the buffer of the result, after it has received the last
 // part.
-// Establishes: if only kernels read such a sum, the last step adds nothing.
+// Establishes: if at most three kernels and no other statements read such a sum, the first of them directly
+// after the ring, the last step adds nothing.
 func LastSumsInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil

@@ -105,7 +105,7 @@ func (s *Attention) Logs() *Tensor {
 }
 
 // sharesKeys reports whether several query heads share one of several key heads, or the key head of a query head depends on its
-// block. A single key head that all query heads share is on every rank, but its gradient depends on all of them.
+// block. A single key head is on every rank, so it counts only for a gradient, which depends on all query heads.
 func (s *Attention) sharesKeys() bool {
 	if s.Kind().Split == domain.SplitHeads {
 		return true

@@ -22,9 +22,9 @@ import (
 //	IPC-get   send: sets the ready flag     recv: waits for it, copies, sets the done flag
 //	IPC-put   recv: sets the ready flag     send: waits for it, copies, sets the done flag
 //
-// The ready flag is set on the stream of the statement. The copy runs on the copy stream of its rank, in the order of issue. The
-// owner's Wait is for the done flag: after it a sender may overwrite the buffer, and a receiver may read it. The copier's Wait is
-// for its local copy. Nothing else is ordered: a program that drops a Wait may overwrite, or read, too early.
+// The ready flag is set on the stream of the statement. The copy runs on the copy stream of its rank, in the order of issue, or in
+// a PeerReadSum. The owner's Wait is for the done flag: after it a sender may overwrite the buffer, and a receiver may read it. The
+// copier's Wait is for its local copy. Nothing else is ordered: a program that drops a Wait may overwrite, or read, too early.
 //
 // The two statements are no rendezvous: an owner continues before its copier arrives. Therefore, on every rank, the owner's statement
 // of an iteration comes before the copier's. Then a wait depends only on flags of this iteration or earlier ones, and no order of
@@ -52,7 +52,7 @@ const (
 // IPC reports whether the backend copies between memories that ranks share.
 func (b Backend) IPC() bool { return b.Row().Shares }
 
-// Row returns the row of the transport. It is empty for None.
+// Row returns the row of the transport. It is empty for None and for unknown transports.
 func (b Backend) Row() transports.Row { return transports.Named(string(b)) }
 
 // Carries reports whether the transport carries a collective.
@@ -111,7 +111,7 @@ func (e *Exchange) Copier() *P2PCommunication {
 }
 
 // Exchanges returns the exchanges of a program by the handles of both statements. It omits transfers that no ShareMemHandles
-// pairs; Verify reports them.
+// pairs. Package verify reports those over CUDA IPC.
 func Exchanges(p *Program) map[string]*Exchange {
 	transfers := map[string]*P2PCommunication{}
 	for t := range Each[*P2PCommunication](p.Body) {

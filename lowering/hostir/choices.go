@@ -12,7 +12,7 @@ type Choices struct {
 	InterNode string
 }
 
-// Auto asks passes to choose fields from the problem size, and records the choices.
+// Auto asks passes to choose the fields that the user left open, from the problem size.
 type Auto struct {
 	// Given lists the user's choices by schedule.Choice.Path. Passes keep them.
 	Given []string

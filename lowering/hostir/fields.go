@@ -40,7 +40,7 @@ func Fields(s Stmt) []Field {
 // A structLayout describes the fields of a statement type.
 type structLayout struct {
 	fields               []placed
-	uses, defs, mentions []placed // tensor fields: operands, results, and tensors that are only named
+	uses, defs, mentions []placed // tensor fields: operands and the Buffer of any transfer; results; tensors that are only named
 	bodies               []int
 }
 
@@ -108,7 +108,7 @@ func fieldOf(f reflect.StructField) Field {
 // Op returns the name of a statement in the text and JSON forms, which is the name of its type.
 func Op(s Stmt) string { return reflect.TypeOf(s).Elem().Name() }
 
-// New returns an empty statement with the given name, or nil if there is none.
+// New returns an empty statement with the given name; nil for Either and for unknown names.
 func New(op string) Stmt {
 	for _, s := range statements {
 		if Op(s) == op {

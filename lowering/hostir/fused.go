@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Fused computes Out from In with one kernel: several operations, element by element, and folds of rows. A row runs along the
+// Fused computes Out from In with one kernel: operations, element by element, and folds of rows or columns. A row runs along the
 // last axis of the operands, which broadcast against each other as in NumPy. The first result usually has the shape of the
 // operands. There are three exceptions. If Body leaves one value of a row, the result has no last axis, or one element there. If
 // Body ends in a concat, the last axis contains all its parts. If Body ends in a fold over rows, the result lacks the operands'
@@ -22,13 +22,13 @@ type Fused struct {
 	Body   domain.Body `json:"steps"`
 }
 
-// FoldsRows reports whether Out has one value for each row of the operands.
+// FoldsRows reports whether the first result has one value for each row of the operands.
 func (s *Fused) FoldsRows() bool {
 	rows := s.Body.Rows(s.HasRows())
 	return !rows[len(rows)-1]
 }
 
-// FoldsColumns reports whether Out has one value for each column of the operands.
+// FoldsColumns reports whether the first result has one value for each column of the operands.
 func (s *Fused) FoldsColumns() bool {
 	_, ok := s.Body.FoldsColumns()
 	return ok
@@ -42,7 +42,8 @@ func RowAxis(t *Tensor) int {
 	return Unmapped
 }
 
-// WithoutColumns returns a copy of a tensor without its last axis: the shape of a result with one value for each row.
+// WithoutColumns returns a copy of a tensor without its last axis that is not reduced: the shape of a result with one value for each
+// row.
 func WithoutColumns(t *Tensor) *Tensor {
 	rows, live := *t, Live(t)
 	if len(live) > 0 {
@@ -60,7 +61,8 @@ func (s *Fused) Parts() int64 {
 	return 1
 }
 
-// Along returns the axis of the first result that corresponds to the operands' axis -1-back; Unmapped if there is none.
+// Along returns the axis of the first result that corresponds to the operands' axis -1-back; Unmapped if there is none. It is not
+// for kernels that fold columns.
 func (s *Fused) Along(back int) int {
 	live := Live(s.Out[0])
 	if len(live) < s.rank() {
@@ -132,8 +134,8 @@ func (s *Fused) countsColumns() bool {
 	return slices.ContainsFunc(s.Body, func(step domain.Step) bool { back, ok := step.Positions(); return ok && back == 0 })
 }
 
-// HasRows reports, for each operand, whether it has an element for each column. The others have one for each row. If rows have
-// one column, all operands have an element for each column.
+// HasRows reports, for each operand, whether it has an element for each column. The others have at most one for each row. If rows
+// have one column, all operands have an element for each column.
 func (s *Fused) HasRows() []bool {
 	rows := make([]bool, len(s.In))
 	for i, t := range s.In {
@@ -143,7 +145,7 @@ func (s *Fused) HasRows() []bool {
 	return rows
 }
 
-// Counts reports whether Body counts positions, or concatenates, along an axis of Out.
+// Counts reports whether Body counts positions, or concatenates, along an axis of the first result.
 func (s *Fused) Counts(axis int) bool {
 	if s.Parts() > 1 && axis == s.Along(0) {
 		return true

@@ -47,7 +47,7 @@ func Layout(t *Tensor) []int {
 	return list
 }
 
-// SameLayout reports whether two tensors have the same memory layout: element type, and extents in order.
+// SameLayout reports whether two tensors have the same memory layout: element type, and axes of equal extents in the same order.
 func SameLayout(a, b *Tensor) bool {
 	return a.DType == b.DType && slices.Equal(buffer(a), buffer(b))
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A Movement summarizes a communication of a program, and how much it moves in a call.
+// A Movement summarizes a communication of a program, or equal adjacent transfers, and how much they move in a call.
 type Movement struct {
 	Type     collective.Type // SendRecv for transfers between two ranks
 	Transfer bool            // between two ranks
-	Axes     string          // of the mesh: "x", "x and y"; empty: the whole mesh, or two meshes
+	Axes     string          // of the mesh: "x", "x and y"; empty: the whole mesh, two meshes, or unknown
 	Mesh     string
 	From     string // the mesh of the senders, if it differs from Mesh, the mesh of the receivers
 	By       string // the backend and locality: "NCCL", "IPC-get intra-node"
@@ -144,8 +144,8 @@ func (w *movements) transfer(s *P2PCommunication) {
 	w.add(s, m, s.Buffer)
 }
 
-// add appends a movement. If the last one is a transfer that differs at most in its count, such as a step of a ring, it adds the
-// counts instead.
+// add appends a movement. If the last one is a transfer that differs at most in its count and needs, such as a step of a ring, add
+// merges the two.
 func (w *movements) add(s Stmt, m Movement, result *Tensor) {
 	m.Bytes, m.Pos = result.DType.Size(), s.Meta().Pos
 	for _, axis := range result.Axes {

@@ -22,7 +22,7 @@ const (
 type Need struct {
 	Tensor   string // the tensor that moves, or the result of a reduction
 	Axis     string // of the mesh; empty if the tensor moves to another mesh
-	Fn       string // of a reduction; else empty
+	Fn       string // of the reduction if From is Partial; else without meaning
 	From, To int    // the index of the axis that is split, or another placement
 	By       string // the operation that needs placement To, or the tensor to which the spec gives it
 	Stated   bool   // By is a tensor, whose placement the spec states
@@ -84,7 +84,7 @@ func along(axis int) string {
 	return fmt.Sprintf(" along axis %d", axis)
 }
 
-// Spec finds the tensors and operations of the spec that tensors and statements of a program come from.
+// Spec finds the tensors and operations of the model that tensors and statements of a program come from.
 type Spec struct {
 	shapes map[string][]domain.Extent     // of tensors, by name; nil for the additional results of an operation
 	made   map[diag.Pos]*domain.Operation // by position; nil if several have it

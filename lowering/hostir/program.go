@@ -32,7 +32,7 @@ type Program struct {
 	Tensors []*Tensor      // inputs, then outputs, then the rest; passes append theirs
 	Streams int            // number of worker streams
 	Choices Choices        // the schedule
-	Auto    *Auto          // passes choose unset fields from the problem size; nil: Choices are final
+	Auto    *Auto          // set: passes choose unset fields from the problem size; nil: they do not
 	// Reference lists the model's operations in order, on whole tensors. The emitted program checks its results against them.
 	// Passes do not change it.
 	Reference []domain.Operation
@@ -100,14 +100,14 @@ type Tensor struct {
 	Of Stmt
 	// Inferred says that the user left the axes to the passes, which may shard them.
 	Inferred bool
-	// Rounded marks an output that shows rounding, so that the check of an emitted program allows for it; see eval.Bounds. If no
-	// output is Rounded, the check is exact and inputs are integers. Otherwise a floating-point input has the values of Fill.
+	// Rounded marks an output for which the check of an emitted program allows for rounding; see eval.Bounds. If no output is
+	// Rounded, the check is exact and inputs are integers. Otherwise a floating-point input has the values of Fill.
 	// Deviation is the standard deviation of a floating-point input. For an integer input it is the number of rows that its
 	// elements choose from. 0 means 1.
 	Rounded   bool
 	Deviation float64
 	// Absent lists the axes of one element that this input or output lacks in PyTorch: an axis split over a mesh axis of one
-	// rank, which the passes make whole, and the axis of a tensor that is declared without axes.
+	// rank, which the passes make whole, and the axes of a tensor that is declared without axes.
 	Absent []int
 	Fill   string // the values of an input in a check, one of domain.Fills; empty: domain.FillNormal
 	Pos    diag.Pos

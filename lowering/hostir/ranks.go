@@ -9,9 +9,10 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Ranks lists the world ranks that run a statement of a lowered program, in ascending order: the ranks of its mesh. Any other
-// rank does nothing at the statement. The ranks of both sides run a SendRecv. All ranks run a statement without a mesh, such as
-// one that orders streams; then the result is nil.
+// Ranks lists the world ranks that run a statement of a lowered program, in ascending order: the ranks of the mesh of a
+// Communication, of the buffer that is transferred, allocated or freed, or else of the first result. Any other rank does nothing at
+// the statement. The ranks of both sides run a SendRecv. All ranks run other statements, such as those that order streams; then the
+// result is nil.
 func Ranks(s Stmt) []int {
 	switch s := s.(type) {
 	case *Communication:
@@ -33,7 +34,7 @@ func Ranks(s Stmt) []int {
 	}
 }
 
-// HasSingleRanks reports whether a mesh has an axis of one rank whose extent depends on parameters. Communications along it move
+// HasSingleRanks reports whether some mesh has an axis of one rank whose extent depends on parameters. Communications along it move
 // nothing, so schedule choices for them are not errors.
 func HasSingleRanks(p *Program) bool {
 	single := func(a domain.MeshAxis) bool {
@@ -75,7 +76,7 @@ func (c *Communication) TeamSize() int64 {
 	return int64(c.Mesh.Size())
 }
 
-// Joins reports whether two ranks share memory through this statement.
+// Joins reports whether two ranks are in one team of this statement. On one node they then share memory.
 func (s *ShareMemHandles) Joins(rank, other int) bool {
 	if s.Mesh == nil {
 		return true

@@ -31,7 +31,8 @@ func NoteEdge(d *diag.Diagnostic, p *Program, kind string, from Stmt) *diag.Diag
 	return d.AddNote(from.Meta().Pos, "the edge (%s) comes from %s, here", kind, Work(p, from))
 }
 
-// Work describes a statement in a message: its operation, and its result or, for a transfer, the tensor whose parts it moves.
+// Work describes a statement in a message: its operation, and the last tensor that it names, such as its result. For a communication
+// it names the tensor whose parts move, in place of a view.
 func Work(p *Program, s Stmt) string {
 	what := Mentions(s)
 	if len(what) == 0 {

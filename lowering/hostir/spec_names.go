@@ -10,8 +10,8 @@ import (
 )
 
 // Called returns the name of a tensor in a message about a statement. The author of a spec does not know names that passes made.
-// So Called names operands and the result as the operation of the spec does, and a copy or view of A "a copy of A". Any other
-// tensor is "an intermediate result", followed by the operation if that is known.
+// So if the statement is one operation of the spec, Called names operands and the result as the spec does. It calls a copy or view
+// of A "a copy of A". Any other tensor is "an intermediate result", followed by the operation if that is known.
 func Called(p *Program, s Stmt, t *Tensor) string {
 	op := operationOf(p, s)
 	if named := named(p, op, s, t); named != nil {
@@ -29,13 +29,15 @@ func Called(p *Program, s Stmt, t *Tensor) string {
 // Declared returns the tensor of the spec whose name Called uses unchanged, or nil.
 func Declared(p *Program, s Stmt, t *Tensor) *Tensor { return named(p, operationOf(p, s), s, t) }
 
-// InSpec reports whether a tensor is in the spec, so that its author knows the name.
+// InSpec reports whether a tensor is an input, an output or the result of an operation of the model. The author of the spec knows its
+// name, unless the expansion of an operation made it, such as Y_ones for Y = cumsum(X).
 func InSpec(p *Program, t *Tensor) bool {
 	return t.Role == Input || t.Role == Output ||
 		slices.ContainsFunc(p.Reference, func(op domain.Operation) bool { return slices.Contains(op.Results(), t.Name) })
 }
 
-// NamedInSpec reports whether a name belongs to a tensor of the spec, or is derived from one, such as A_all.
+// NamedInSpec reports whether a name belongs to an operand or a result of an operation of the model, or is derived from one, such as
+// A_all.
 func NamedInSpec(p *Program, name string) bool {
 	for {
 		names := func(op domain.Operation) bool {

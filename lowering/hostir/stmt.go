@@ -13,12 +13,12 @@ type Stmt interface {
 	Meta() *Info
 }
 
-// Info is common to all statements: the position in the spec, the reason for which a pass added the statement, and the stream.
+// Info is common to all statements.
 type Info struct {
 	Pos  diag.Pos
-	Note string    // one sentence without a final stop, or empty
+	Note string    // a phrase without a final stop, or empty
 	On   StreamRef // the stream that it is issued to; unused in a For, If, Allocate or GetCurrentStream
-	Why  string    // of a wait or transfer: the dependency edges that it enforces, in words; not part of the text form
+	Why  string    // of a wait or transfer: what requires it, such as dependency edges, in words; not part of the text form
 	Need *Need     // why ranks communicate, or nil; not part of the text form
 }
 
@@ -136,7 +136,8 @@ type (
 		Out *Tensor `text:"="`
 		In  *Tensor
 	}
-	// Slice takes the elements of In from Start on, along the logical axis Axis of In. The extent of Out is their number.
+	// Slice takes the elements of In from Start on, along the logical axis Axis of In. The extent of Out along the axis is their
+	// number.
 	Slice struct {
 		Info
 		Out   *Tensor `text:"="`
@@ -248,8 +249,8 @@ type (
 		Handle    string
 		Iteration expr.Expr `text:"iteration?"` // nil: the same
 	}
-	// ShareMemHandles exchanges the CUDA IPC handles of the buffers of Comms, once, among the ranks of a team: the ranks along an
-	// axis of a mesh or, without a mesh, all ranks.
+	// ShareMemHandles exchanges the CUDA IPC handles of the buffers of Comms among the ranks of a team: the ranks along an axis of a
+	// mesh or, without a mesh, all ranks. Ranks exchange the handle of a buffer once (see Exchange).
 	ShareMemHandles struct {
 		Info
 		Mesh     *domain.Mesh `text:"mesh?"`

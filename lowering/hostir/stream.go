@@ -5,8 +5,8 @@ import "github.com/hirgen/hirgen/internal/base/expr"
 const (
 	// Caller is the name of the stream that a program is called with.
 	Caller = "caller"
-	// CopyStream is the name of the stream that carries all copies between the memories that
-	// ranks share, in the order of issue.
+	// CopyStream is the name of the stream that carries copies between the memories that ranks
+	// share, in the order of issue. A PeerReadSum reads and writes them on its own stream.
 	CopyStream = "copies"
 )
 

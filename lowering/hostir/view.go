@@ -45,7 +45,7 @@ func EachView(t *Tensor, visit func(*Tensor)) {
 }
 
 // ViewsOf lists, once, the views among tensors and the views that these are made of. A view comes after the views that it is made
-// of. ViewsOf omits views that only the sides of an Either are made of.
+// of. ViewsOf omits the sides of an Either, and views that only these are made of.
 func ViewsOf(tensors []*Tensor) []*Tensor {
 	var list []*Tensor
 	seen := map[*Tensor]bool{}
@@ -68,8 +68,8 @@ func ViewsOf(tensors []*Tensor) []*Tensor {
 
 // Introductions lists, for each statement of a list, the views to introduce before it, or before the group that contains it. A
 // view comes after the views that it is made of, and may come several times. A statement introduces the views that it names
-// itself. It also introduces views that both sides of a branch name, and views that both its nested statements and a later
-// statement of the list name. A loop also introduces the whole views (IsWhole) of its body.
+// itself. It also introduces views that both sides of a branch name, and views that are named both inside it and in a later
+// statement of the list, or inside that. A loop also introduces the whole views (IsWhole) of its body.
 func Introductions(body []Stmt) [][]*Tensor {
 	own, inside, last := make([][]*Tensor, len(body)), make([][]*Tensor, len(body)), map[*Tensor]int{}
 	at, open := 0, false
@@ -129,7 +129,7 @@ func ViewsIn(body []Stmt) []*Tensor {
 	})
 }
 
-// Depends reports whether a view has an index, or a condition, that depends on a variable.
+// Depends reports whether an index or a condition of a view, or of a view that it is made of, depends on a variable.
 func Depends(v *Tensor, variable string) bool {
 	if v.Of == nil {
 		return false
@@ -147,8 +147,8 @@ func Depends(v *Tensor, variable string) bool {
 	return slices.ContainsFunc(Uses(v.Of), func(in *Tensor) bool { return Depends(in, variable) })
 }
 
-// NamesPart reports whether a statement names a view that is made by a Select of one of several equal parts, with the variable as
-// its index. parts is the number of equal parts; 0: any number.
+// NamesPart reports whether a statement names a view that is, or is made of, one of several equal parts of a tensor. The index of the
+// Select that takes the part must be the variable itself. parts is the number of equal parts; 0: any number.
 func NamesPart(s Stmt, parts int64, variable string) bool {
 	found := false
 	Views(s, func(t *Tensor) {

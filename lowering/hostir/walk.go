@@ -147,7 +147,8 @@ func Result(s Stmt) *Tensor {
 	return nil
 }
 
-// Handle returns the name that Wait uses for the communication that a statement starts, or "".
+// Handle returns the name that Wait uses for the communication that a statement starts, or for the group that it closes; "" for other
+// statements.
 func Handle(s Stmt) string {
 	switch s := s.(type) {
 	case *Communication:

@@ -14,8 +14,8 @@ import (
 // sum along a ring, whose first step has no addend.
 //
 // Requires: nothing between the GEMM and the addition names the result.
-// Establishes: with fuse: gemm, no GEMM is followed by such an addition. It is an error if the user sets fuse: gemm
-// for partial sums that no GEMM makes.
+// Establishes: with fuse: gemm, no GEMM that can take the addend is followed by such an addition. It is an error if the
+// user sets fuse: gemm for partial sums that no GEMM makes.
 //
 //	before: P_s = Matmul(A_s, B); If s != 0: Wait(receive, iteration s - 1); P_s = Binary(add, P_s, P_sums_s)
 //

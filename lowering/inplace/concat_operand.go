@@ -13,10 +13,10 @@ type operand struct {
 	result *hostir.Tensor   // the buffer of the concat's result
 	by     []*hostir.Select // Selects that take the result from its buffer, the one nearest to the result first
 
-	whole  *hostir.Tensor // the tensor that the operand is a slice of, as the result is of its buffer
-	axis   int            // of the concat, among the axes of the result's buffer
+	whole  *hostir.Tensor // the operand without the Selects that take it, which equal the first ones of by; the operand if there are none
+	axis   int            // of the concat, counted among the axes of the result's buffer that are not reduced
 	buffer *hostir.Tensor
-	views  []hostir.Stmt // views that make whole from the buffer, starting at whole
+	views  []hostir.Stmt // from the buffer to whole or, with slice, to the tensor that slices are taken from; the last view first
 	slice  *sliced       // set if slices are taken between the buffer and whole; else nil
 }
 
@@ -113,7 +113,7 @@ func beyond(a, b *hostir.Select, axis int) int {
 }
 
 // mayMove reports whether statements write the buffer of an operand, all of them before the concat copies it, and all
-// statements that use the buffer support gaps.
+// statements that use the buffer support gaps and name no view that a condition selects.
 func (c *concats) mayMove(o *operand) bool {
 	made := false
 	for _, s := range c.of[o.buffer] {

@@ -9,9 +9,9 @@ import (
 // users records the positions of the statements of a program, and the statements that use each buffer.
 type users struct {
 	program    *hostir.Program
-	statements []hostir.Stmt // without loops and branches, in program order
+	statements []hostir.Stmt // without loops and Allocates, in program order
 	sites      map[hostir.Stmt]site
-	of         map[*hostir.Tensor][]hostir.Stmt    // by buffer: the statements that name it or a view of it
+	of         map[*hostir.Tensor][]hostir.Stmt    // by buffer: those of statements that name it or a view of it
 	allocates  map[*hostir.Tensor]*hostir.Allocate // allocations outside of loops
 }
 
@@ -74,8 +74,8 @@ func writesTo(s hostir.Stmt, buffer *hostir.Tensor) bool {
 // isIn reports whether a tensor is a buffer, or may be a view of it.
 func isIn(t, buffer *hostir.Tensor) bool { return slices.Contains(hostir.Buffers(t), buffer) }
 
-// takesGaps reports whether a statement can use a non-contiguous buffer, with a stride for each axis. GEMMs,
-// communications, reshapes that copy and the logs of attentions need contiguous memory.
+// takesGaps reports whether a statement can use a non-contiguous buffer, with a stride for each axis. Others, such
+// as GEMMs and communications, the operands of reshapes and the logs of attentions need contiguous memory.
 func takesGaps(s hostir.Stmt, buffer *hostir.Tensor) bool {
 	switch s := s.(type) {
 	case *hostir.Fused, *hostir.Unary, *hostir.Binary, *hostir.Cast, *hostir.Set, *hostir.Reduce, *hostir.Concat, *hostir.Permute,

@@ -16,8 +16,8 @@ import (
 // statement, and the result of the concat would be that of several.
 //
 // Requires: buffers are allocated, transfers between ranks are communications, and GEMMs have their additions.
-// Establishes: an operand of a concat is not copied if kernels or attentions make it and no statement needs it contiguous.
-// It has the same layout in the result as in its buffer, except for gaps.
+// Establishes: an operand of a concat is not copied if place can make its buffer a view of the result. It has the same layout
+// in the result as in its buffer, except for gaps.
 //
 //	before: R = Allocate; R = Unary(relu, A); P = Reshape(R); C = Allocate; C = Concat(P, B, axis 1)
 //
@@ -50,7 +50,7 @@ type joined struct {
 	axis int // of out
 }
 
-// joinedBy returns the concat of a statement, or nil if the statement is not a concat.
+// joinedBy returns the concat of a statement, or nil if the statement does not only concatenate.
 func joinedBy(s hostir.Stmt) *joined {
 	switch s := s.(type) {
 	case *hostir.Concat:

@@ -15,8 +15,8 @@ import (
 // the shard from there, or the rank sends it from there.
 //
 // Requires: a separate step copies the local shard; peers write only the other slices.
-// Establishes: with local_shard: in-place, a slice is not copied if the program computes it in a buffer with the same
-// layout.
+// Establishes: with local_shard: in-place, a local slice is not copied if the program computes it in a buffer that
+// satisfies fits.
 //
 //	before: R = Allocate; R = Reduce(sum, P_parts, axis 0); C = Allocate
 //	        For s: (If s == 0: C_s = Set(R_s) Else: (send R, receive C_s))
@@ -70,7 +70,7 @@ func (o *localShards) loop(loop *hostir.For) {
 	}
 }
 
-// isEquality reports whether a condition selects one step.
+// isEquality reports whether a condition is an equality, as is the condition that selects the steps of the local shard.
 func isEquality(cond expr.Expr) bool {
 	c, ok := cond.(*expr.Binary)
 	return ok && c.Op == "=="

@@ -37,7 +37,8 @@ func copies(s hostir.Stmt) bool {
 }
 
 // makeIn makes the buffer of the operand of s, a copy, a view of the output, removes s, and allocates the output early
-// enough. It does nothing unless the buffer is a row-major temporary that is allocated before the output.
+// enough. It does nothing unless the buffer is a row-major temporary that is allocated before the output, and into which
+// no reshape copies.
 func makeIn(p *hostir.Program, s hostir.Stmt, in, out *hostir.Tensor) {
 	place := func(t *hostir.Tensor) int {
 		return slices.IndexFunc(p.Body, func(s hostir.Stmt) bool {

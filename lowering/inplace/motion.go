@@ -13,7 +13,7 @@ const (
 	ahead        // before the loop
 	atTheEnd     // to the end of the program: a Wait until the peer has copied
 	inSum        // into a sum, which does the transfer itself
-	dropped      // removed: the sum does not need it
+	dropped      // removed
 )
 
 // motion moves statements out of loops, together with the branches around them.
@@ -31,8 +31,7 @@ func newMotion(p *hostir.Program) *motion {
 	}
 }
 
-// part returns a loop with only the statements of one way, or nil if there are none. It omits iterations without
-// statements at both ends.
+// part returns a loop with only the statements of one way, as Project does, or nil if there are none.
 func (m *motion) part(loop *hostir.For, which way) *hostir.For {
 	return m.Project(loop, func(s hostir.Stmt, _ []hostir.Stmt) bool { return m.ways[s] == which })
 }

@@ -76,7 +76,7 @@ func isAmong(local, all *hostir.Tensor) bool {
 	return ok && sel.Owns() && root(sel.In) == all
 }
 
-// write moves an exchange of a loop into the sum.
+// write moves the send of an exchange from a loop into the sum, over IPC-put, and the receive before the sum.
 func (w *sumWriter) write(loop *hostir.For, sum *hostir.PeerReadSum, e *hostir.Exchange, sent *hostir.Wait) {
 	e.Send.Backend, e.Recv.Backend = hostir.IPCPut, hostir.IPCPut
 	w.ways[e.Shared], w.ways[e.Recv], w.ways[e.Send], w.ways[sent] = ahead, ahead, inSum, dropped

@@ -10,7 +10,7 @@ import (
 )
 
 // CheckNeeds returns an error for a communication without a Need, or with a Need that names something other than inputs and
-// results of the spec.
+// results of the model's operations.
 func CheckNeeds(p *hostir.Program) error {
 	known := func(name string) bool {
 		return slices.ContainsFunc(p.Tensors, func(t *hostir.Tensor) bool { return t.Name == name && t.Role == hostir.Input }) ||

@@ -30,7 +30,7 @@ func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*eval.Arr
 	return ranks
 }
 
-// Oracle has the inputs and the expected outputs of every rank. If the check is not exact, it also has bounds of the deviations
+// Oracle has the inputs and the expected outputs of every rank. If it allows for rounding, it also has bounds of the deviations
 // of the outputs; otherwise the bounds are nil.
 type Oracle struct {
 	Inputs, want, bounds []map[string]*interp.Array
@@ -74,7 +74,8 @@ func Within(p *model.Pipeline, inputs map[string]*eval.Array) (*Oracle, error) {
 	return &Oracle{shards(p, p.Inputs, inputs), shards(p, p.Outputs, values), shards(p, p.Outputs, bounds), values, bounds}, nil
 }
 
-// Check interprets a program on one node and its fallback variant on the Partitions, and compares every rank's outputs.
+// Check interprets a program on one node and its fallback variant, if there is one, on the Partitions, and compares every rank's
+// outputs.
 func (o *Oracle) Check(program *hostir.Program, seed uint64) error { return o.Orders(program)(seed) }
 
 // Orders returns a function that does what Check does for a seed. The program must not change between its calls.

@@ -17,8 +17,8 @@ type HappensBefore struct {
 	after  [][]uint64 // event -> a bit for each event that it follows, directly or not
 }
 
-// NewHappensBefore derives the relation for a program on nodes, or on one node. It returns an error if the program
-// cannot end.
+// NewHappensBefore derives the relation for a program. nodes has the node of each rank; nil: all are on one node. It
+// returns an error if the program cannot end.
 func NewHappensBefore(nodes []int, p *hostir.Program) (*HappensBefore, error) {
 	events, err := interp.Events(nodes, p)
 	if err != nil {
@@ -77,7 +77,7 @@ func (h *HappensBefore) Follows(event, other int) bool {
 }
 
 // Race returns an error for two concurrent events that access the same element, at least one of them writing. It also
-// reports an event that the caller's stream does not follow at the end of the call.
+// reports work that the caller's stream does not follow at the end of the call.
 func (h *HappensBefore) Race() error {
 	type element struct {
 		buffer *float64

@@ -20,15 +20,15 @@ type Ahead struct {
 type ahead struct {
 	before []hostir.Stmt // transfers of the first iterations
 	loop   *hostir.For   // the loop, whose iterations issue the other transfers
-	copied []hostir.Stmt // transfers of the loop over CUDA IPC, which run on the copy stream
+	copied []hostir.Stmt // statements of the loop for the copy stream: transfers over CUDA IPC, and what they need
 }
 
-// ahead issues the transfers of a loop early if they lead by fewer iterations than the loop has. sets has
-// these transfers by the number of iterations. The transfers of the first iterations are issued before the
-// loop, on the stream of the list (on). Each iteration begins with the transfers of a later iteration, on its
-// own stream (runs). They wait for the work before the iteration, so no more transfers are in flight than the
-// schedule sets. Copies over CUDA IPC run on the copy stream, which waits for the stream of the iteration. The
-// loop stays unchanged if an iteration has no computation to issue transfers ahead of.
+// ahead issues the transfers of a loop early if they lead by fewer iterations than the loop has. sets has these
+// transfers by the number of iterations. The transfers of the first iterations are issued before the loop, on
+// the stream of the list (on). Each iteration begins with the transfers of a later iteration, on its own stream
+// (runs). They wait for the earlier work of that stream, which limits how many transfers are in flight. Copies
+// over CUDA IPC run on the copy stream, which waits for the stream of the iteration. The loop stays unchanged
+// if an iteration has no computation to issue transfers ahead of.
 //
 //	before: For s in S: gather(s); Wait(gather); C_s = Matmul(A_all_s, B)
 //
@@ -74,8 +74,8 @@ func (o *overlap) ahead(sets map[int64]map[*Task]bool, loop *hostir.For, on, run
 }
 
 // leading finds the transfers of an outermost loop that are issued some of its iterations ahead, grouped by
-// that number. A transfer qualifies only if the edges allow this lead for every transfer that is issued in the
-// same call, and for both sides of a copy over CUDA IPC. It does not qualify if the tasks of the loop that
+// that number. A transfer qualifies only if every transfer that is issued in the same call, and both sides of a
+// copy over CUDA IPC, have this lead and the edges allow it. It does not qualify if the tasks of the loop that
 // depend on it are all in later iterations (isLate).
 func (o *overlap) leading(loop *hostir.For) map[int64]map[*Task]bool {
 	sets := map[int64]map[*Task]bool{}
@@ -97,8 +97,8 @@ func (o *overlap) leading(loop *hostir.For) map[int64]map[*Task]bool {
 	return sets
 }
 
-// together lists a transfer, the transfers issued in the same call, and both sides of its copy. A side is nil
-// if a kernel copies instead.
+// together lists a transfer, the transfers issued in the same call, and both sides of its copy. A side inside a
+// PeerReadSum is nil, because it has no task.
 func (o *overlap) together(t *Task) []*Task {
 	list := []*Task{t}
 	if t.Group != nil {
@@ -189,8 +189,8 @@ func among(variable, op string, n int64) expr.Expr {
 	return &expr.Binary{Op: op, X: expr.Var(variable), Y: expr.Int(n)}
 }
 
-// waitLater places the Wait for a transfer that was issued ahead next to the Wait for the transfers of the
-// first iterations.
+// waitLater places the Wait for a transfer that was issued ahead before the first task that depends on it, or at
+// the end of the program if there is none.
 func (w *waits) waitLater(stmt *hostir.Wait, t *Task) {
 	of := t.Ahead.of
 	next, loops := w.first(of, (*Edge).aligned), len(of.Loops)

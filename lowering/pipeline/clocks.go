@@ -48,7 +48,8 @@ func syncs(s hostir.Stmt) bool {
 }
 
 // clocks runs through the statements of one rank and tracks, for each stream, how much work of the other
-// streams it waits for. Each transfer counts as a separate stream that waits for the stream that issues it.
+// streams it waits for. Each communicator of collectives counts as a separate stream, and so does each handle of
+// other transfers. A transfer waits for the stream that issues it.
 type clocks struct {
 	*unroller
 	needed  map[hostir.Stmt]bool // waits that are needed on this rank or an earlier one
@@ -56,7 +57,7 @@ type clocks struct {
 	current *stream
 	started hostir.Started[ended] // the clock that a Wait for the transfer adds to its stream
 	groups  bool                  // a group is open
-	member  hostir.Stmt           // a member of the open group
+	member  hostir.Stmt           // a member of the open group that this rank takes part in, or nil
 	count   int                   // transfers started
 }
 

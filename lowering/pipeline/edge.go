@@ -74,7 +74,7 @@ func common(a, b *Task) int {
 	return n
 }
 
-// carriedBy reports whether the edge leads to a later iteration of the loop over a variable.
+// carriedBy reports whether the edge leads to another iteration of the loop over a variable.
 func (e *Edge) carriedBy(variable string) bool {
 	for i := range common(e.From, e.To) {
 		if e.From.Loops[i].Var == variable {
@@ -118,7 +118,8 @@ func (g *Graph) String() string {
 	return b.String()
 }
 
-// String describes a task by its number, its operation, its result and its position in the spec.
+// String describes a task by its number, its operation, the last tensor that it names and its position in the
+// spec.
 func (t *Task) String() string {
 	name := ""
 	if what := hostir.Mentions(t.Stmt); len(what) > 0 {

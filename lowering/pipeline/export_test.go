@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// OverlapForced runs the pass without the edges from local work to transfers in the same loop. It returns the number of
+// OverlapForced runs the pass as if transfers did not depend on local work in the same loop. It returns the number of
 // edges that it removes.
 func OverlapForced(p *hostir.Program) (int, error) {
 	graph, err := Build(p)

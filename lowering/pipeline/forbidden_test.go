@@ -12,9 +12,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TestRefusedLeadsFail is property 2 for leads: every refused lead names an edge, with both ends. If the test forces the
-// lead, there is a race, or some order of execution computes a wrong result. The test does not force a lead if the edge
-// comes from another transfer, because both transfers keep their order on the same stream.
+// TestRefusedLeadsFail is property 2 for leads: every refused lead names an edge, with both ends. If the test forces
+// the lead, there is a race or a deadlock, or some order of execution computes a wrong result. The test does not force
+// a lead if the edge comes from another transfer, because both transfers keep their order on the same stream.
 func TestRefusedLeadsFail(t *testing.T) {
 	list, err := subjects()
 	if err != nil {

@@ -86,8 +86,8 @@ func (g *grouping) first(body []hostir.Stmt) (members []*hostir.Communication, e
 	return members, end
 }
 
-// apart reports whether a collective can join a group with the given members: it has their type, team and stream, and no member reads
-// or writes a buffer that another one writes.
+// apart reports whether a collective can join a group with the given members: it runs over NCCL, not in place, with their type, team and
+// stream, and no member reads or writes a buffer that another one writes.
 func apart(members []*hostir.Communication, c *hostir.Communication) bool {
 	share := func(a, b *hostir.Tensor) bool {
 		return slices.ContainsFunc(hostir.Buffers(a), func(t *hostir.Tensor) bool { return slices.Contains(hostir.Buffers(b), t) })
@@ -119,7 +119,8 @@ func (g *grouping) between(members []*hostir.Communication) float64 {
 	return sum
 }
 
-// alone returns how long a statement takes on a stream, in microseconds. It returns infinity unless the statement only computes there.
+// alone returns how long a statement takes on a stream, in microseconds: 0 for an Allocate, and infinity for any other statement that
+// does not compute there.
 func alone(s hostir.Stmt, on hostir.StreamRef) float64 {
 	switch {
 	case hostir.Is[*hostir.Allocate](s):

@@ -76,7 +76,7 @@ func (o *overlap) allOf(group *hostir.EndCoalescing, set map[*Task]bool) bool {
 // issue builds the loops that run early transfers before the loop that they leave, or returns nil without early
 // transfers. Copies over CUDA IPC and their ready flags run on the copy stream, which waits for the current
 // stream (on). Other transfers are issued to the current stream, and run on the streams of their communicators.
-// what begins the notes.
+// what begins the notes, except the note for ready flags alone.
 func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.StreamRef, what string) []hostir.Stmt {
 	if len(early) == 0 {
 		return nil
@@ -109,7 +109,7 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 	return list
 }
 
-// part copies a loop with only some of its tasks; nil if there are none.
+// part returns a copy of a loop with only some of its tasks, as Project does; nil if there are none.
 func (o *overlap) part(loop *hostir.For, which func(*Task) bool) *hostir.For {
 	return o.Project(loop, func(s hostir.Stmt, list []hostir.Stmt) bool { return o.belongs(s, list, which) })
 }

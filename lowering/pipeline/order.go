@@ -14,16 +14,16 @@ import (
 // duration of the statement itself does not count: a long GEMM with no dependents can be last, and hides
 // transfers that other statements depend on. Ties go to the statement that takes longest, then to the first
 // one in the program. So a transfer starts as soon as its data and its communicator are ready, and a statement
-// that awaits the last transfer of a pipeline lets other work go first. Where reordering gains nothing, the
-// order of the program remains. All ranks have the same order.
+// that awaits the last transfer of a pipeline lets other work go first. A program without transfers keeps its
+// order. All ranks have the same order.
 //
 // A resource that never idles while a statement can start may begin a long one just before the data of a more
 // urgent one arrives. So order also tries to wait for such data, for different parts of the long statement's
-// duration, and takes the order that ends first.
+// duration, and takes the order that ends first, if it ends clearly earlier (alike).
 //
-// Cost: O((V+E) log V) for V statements and E edges. Algorithm: list scheduling with critical-path priorities
-// (Graham 1969; Kohler 1975), by the time after a statement (Jackson's rule for one machine with delivery
-// times).
+// Cost: O((V+E) log V) for V statements and E edges, if few elements wait. Algorithm: list scheduling with
+// critical-path priorities (Graham 1969; Kohler 1975), by the time after a statement (Jackson's rule for one
+// machine with delivery times).
 func (o *overlap) order(body []hostir.Stmt) []hostir.Stmt {
 	list := o.elements(body)
 	if !slices.ContainsFunc(list, func(e *element) bool { return e.onlyMoves() || e.awaits > 0 }) {
@@ -82,7 +82,8 @@ func listSchedule(list []*element, patience float64) *listScheduling {
 }
 
 // explain adds a note to each transfer that is issued ahead of computations that originally precede it. The
-// note names the longest of these computations, which hides the transfer.
+// note names the longest of these computations, which hides the transfer. explain looks at the next 63 elements
+// at most, and not beyond one that depends on the transfer.
 func explain(issued []*element) {
 	for i, e := range issued {
 		var behind *element

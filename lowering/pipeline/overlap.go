@@ -7,9 +7,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Overlap makes independent statements run at the same time, as far as edges allow. It issues transfers ahead of the loops that need
-// them, spreads the iterations of pipelines over the compute streams, and waits for each transfer where it is first needed. It does
-// nothing to a program without loops and transfers, or with statements on other streams.
+// Overlap makes independent statements run at the same time, as far as the schedule and the edges allow. It issues transfers ahead of
+// the loops that need them, spreads the iterations of pipelines over the compute streams, and waits for each transfer where it is first
+// needed. It does nothing to a program without loops and transfers, or with statements on other streams.
 //
 // Requires: all statements run on the caller's stream; a Wait follows each transfer; every communication has
 // a backend.
@@ -68,8 +68,8 @@ type overlap struct {
 	graph     *Graph
 	reference bool // joins: body, as in preset: reference: the caller waits for each iteration at its end
 	derive    bool // put Waits where edges require them, not where transfers are issued
-	// forks maps a loop to the initial waits before the loop. A Wait that goes before the loop on the caller's stream is inserted
-	// before these initial waits.
+	// forks maps a loop to the initial waits before the loop, if there are any. A Wait that goes before the loop is inserted before
+	// these.
 	forks map[hostir.Stmt]hostir.Stmt
 	// around is the stream of the statement list that contains a loop; the loop itself may begin on another
 	// stream.

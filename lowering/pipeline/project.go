@@ -5,15 +5,15 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Projector copies parts of loops.
+// Projector makes loops from a part of the statements of other loops.
 type Projector struct{ program *hostir.Program }
 
-// NewProjector prepares to copy parts of the loops of a program.
+// NewProjector returns a Projector for the loops of a program.
 func NewProjector(p *hostir.Program) *Projector { return &Projector{p} }
 
-// Project copies a loop with only the statements for which keep returns true, in the same order, with the
-// branches and loops around them. list is the statement list that contains s. Project returns nil if there
-// are none. Iterations without statements are dropped at both ends.
+// Project returns a loop with only the statements for which keep returns true, in the same order, in copies of
+// the branches and loops around them. The statements themselves are shared. list is the statement list that
+// contains s. Project returns nil if there are none. It drops iterations at both ends as trim does.
 //
 //	before: For s in D: If s == 0: x Else: y(A_s)
 //	after, with y:  For s in 1..D: y(A_s)
@@ -27,8 +27,9 @@ func (j *Projector) Project(loop *hostir.For, keep func(s hostir.Stmt, list []ho
 	return out
 }
 
-// block copies the kept statements of a list, without branches and loops that become empty. It swaps the
-// sides of a branch whose first side is empty, and merges adjacent branches on the same condition.
+// block returns the kept statements of a list, not copied, in copies of the loops and branches around them. It
+// leaves out loops and branches that become empty, negates a branch whose first side is empty, and merges
+// adjacent branches on the same condition.
 func (j *Projector) block(body []hostir.Stmt, keep func(s hostir.Stmt, list []hostir.Stmt) bool) []hostir.Stmt {
 	out := make([]hostir.Stmt, 0, len(body))
 	for _, s := range body {

@@ -1,7 +1,8 @@
-// Package pipeline_test tests properties of schedules on random specs of 2 to 8 ranks. It shrinks a spec that breaks a
-// property. There are ten properties, of which 2 to 9 are tested here. Property 1 is that each accepted schedule computes
-// the result of the evaluator: soak.Examine tests it on such specs, after every pass, and so do tests of lowering.
-// Property 10 is about predictions: package cost tests it, and TestGraphOfManyTasks tests the cost of building a graph.
+// Package pipeline_test tests properties of schedules on specs of 2 to 8 ranks, most of them random. It shrinks a
+// random spec that breaks a property. There are ten properties, of which 2 to 9 are tested here. Property 1 is that
+// each accepted schedule computes the result of the evaluator: soak.Examine tests it on such specs, after every pass,
+// and so do tests of lowering. Property 10 is about predictions: package cost tests it, and TestGraphOfManyTasks tests
+// the cost of building a graph.
 package pipeline_test
 
 import (
@@ -177,7 +178,7 @@ func TestWaitsOrderWhatTouchesAnElement(t *testing.T) {
 // lowering TestPointToPointNeedsItsWaits and similar tests.
 
 // TestIssueOrderFollowsEdges is the first half of property 6: on each rank, the end of an edge is issued after its
-// beginning. All ranks issue the same statements, since they run one program. The interpreter checks that they meet in the
+// beginning. All ranks issue their statements in the order of one program. The interpreter checks that they meet in the
 // same communications.
 func TestIssueOrderFollowsEdges(t *testing.T) {
 	holds(t, ofForms(func(f *form) error {

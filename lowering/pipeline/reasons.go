@@ -86,7 +86,7 @@ func (o *overlap) explainTransfers() {
 	}
 }
 
-// whyFork explains why a compute stream waits before a loop: its tasks depend on other tasks, and on the
+// whyFork explains why a stream waits before some statements: their tasks depend on other tasks, and on the
 // caller's work.
 func (o *overlap) whyFork(body []hostir.Stmt) string {
 	return reasons(o.crossing(o.tasks(body), false), "the caller's work before the call made its inputs, and may still read its outputs")

@@ -90,8 +90,8 @@ func agoIn(steps int64) string {
 	return fmt.Sprintf("%d iterations before", steps)
 }
 
-// lowerWithSlots lowers a pipeline. Before pass number at, it reduces each buffer of the program that iterations index to the given
-// number of slots.
+// lowerWithSlots lowers a pipeline. Before pass number at, it takes the indices of iterations into buffers of the program modulo the
+// given number of slots.
 func lowerWithSlots(t *testing.T, p *model.Pipeline, at int, slots int64) *lowertest.HappensBefore {
 	t.Helper()
 	h, err := withSlots(t, p, at, slots)

@@ -40,7 +40,8 @@ type subject struct {
 	forms    []*form // the program, and its fallback variants for several nodes
 }
 
-// form is a variant of a host program, with its edges and its happens-before orders before and after pass overlap.
+// form is a variant of a host program, with its edges before pass overlap, and its happens-before orders before that pass
+// and after all passes.
 type form struct {
 	nodes      []int // nil: ranks share memory
 	program    *hostir.Program

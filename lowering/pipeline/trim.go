@@ -9,8 +9,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// trim drops first and last iterations of a loop in which nothing runs, because the whole body is a branch whose
-// condition does not hold. The branch may be inside loops that contain nothing else.
+// trim drops first and last iterations of a loop, and of loops inside it, in which nothing runs, because the
+// whole body is a branch whose condition does not hold. The branch may be inside loops that contain nothing
+// else.
 //
 //	before: For s in D: If s != 0: x
 //	after:  For s in 1..D: x

@@ -8,8 +8,7 @@ import (
 )
 
 // Build derives the graph of a program. It runs through all iterations on every rank, so indices may be any
-// expressions of loop variables and the rank. The cost is proportional to the number of instances on all
-// ranks.
+// expressions of loop variables and the rank. The cost grows with the number of instances on all ranks.
 func Build(p *hostir.Program) (*Graph, error) {
 	g := &Graph{Tasks: tasksOf(p)}
 	g.index()

@@ -8,9 +8,10 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// placeWaits puts the Wait for each transfer before the first statement that depends on it, on the stream of
-// that statement. Other statements that depend on the transfer run after the first one. If no statement
-// depends on a transfer, its Wait is at the end of the program: from then on the caller may use its tensors.
+// placeWaits puts the Wait for each transfer before the first statement that depends on it, or before a loop or
+// branch around that statement. If the Wait cannot be there, it follows the transfer directly (atOnce). If no
+// statement depends on a transfer, its Wait is at the end of the program: from then on the caller may use its
+// tensors. Then placeWaits removes redundant Synchronizes.
 func (o *overlap) placeWaits(body []hostir.Stmt) []hostir.Stmt {
 	w := &waits{overlap: o, places: map[*Task]*place{}, before: map[hostir.Stmt][]hostir.Stmt{}, behind: map[hostir.Stmt][]hostir.Stmt{}}
 	w.find(body, nil)
@@ -172,8 +173,8 @@ func (w *waits) atEnd(stmt *hostir.Wait, t *Task) {
 }
 
 // put places a Wait after its transfer and before the target of an edge, under the given conditions. The Wait
-// is inside the given number of the loops around the target. These loops have the same variables as the loops
-// around the transfer.
+// is inside at least the given number of the loops around the target. These loops have the same variables as
+// the loops around the transfer.
 func (w *waits) put(stmt *hostir.Wait, t *Task, edge *Edge, loops int, conds []expr.Expr) {
 	next := edge.To
 	stmt.Why = edge.Reason()

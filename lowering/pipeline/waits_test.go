@@ -49,7 +49,7 @@ func TestNoWaitIsImplied(t *testing.T) {
 	}
 }
 
-// follows returns, for each event that is no Synchronize or Wait, which of these events it follows.
+// follows returns, for each event on a stream that is no Synchronize or Wait, which of these events it follows.
 func follows(h *lowertest.HappensBefore) [][]bool {
 	var work []int
 	for i, e := range h.Events {

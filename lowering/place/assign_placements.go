@@ -19,9 +19,9 @@ const (
 // beamOf returns how many states the search of a graph keeps after each statement.
 func beamOf(g *graph) int { return min(max(inAll/max(len(g.body), 1), few), many) }
 
-// AssignPlacements chooses the placements of all tensors that the spec leaves open, so that the estimated time of work and
-// communication is least. It writes each step of a change as one communication or local copy. Other statements are then local to a rank.
-// It returns false, and changes nothing, if the pass may not choose the placements or finds no possible assignment.
+// AssignPlacements chooses the placements of all tensors that the spec leaves open: those for which the search finds the least estimated
+// time of work and communication. It writes each step of a change as one communication or local copy. Other statements are then local to
+// a rank. It returns false, and changes nothing, if the pass may not choose the placements or finds no possible assignment.
 func AssignPlacements(p *hostir.Program, prices Prices) bool {
 	if !handles(p) {
 		return false
@@ -36,8 +36,8 @@ func AssignPlacements(p *hostir.Program, prices Prices) bool {
 }
 
 // best returns the graph and the cheapest assignment that the search finds, with its time in microseconds; chosen is nil if there is
-// none. The first search takes every bias as a separate addition. The second search keeps it separate only for linears whose result is
-// partial, so that the bias is not added once per rank. added lists the results of these linears without their bias.
+// none. The first search takes every bias of one axis as a separate addition. The second search keeps it separate only for linears whose
+// result is partial, so that the bias is not added once per rank. added lists the results of these linears without their bias.
 func best(p *hostir.Program, pricing *pricing) (g *graph, chosen []int, us float64, added []*hostir.Tensor) {
 	body, biases := apart(p, func(*hostir.Linear) bool { return true })
 	g = newGraph(body, pricing)

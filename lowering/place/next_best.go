@@ -56,7 +56,8 @@ func assigned(p *hostir.Program, prices Prices, without hostir.Change) (made map
 	return made, us
 }
 
-// alike returns a function that maps the name of a view to the name of the tensor that it is a view of. Other names stay.
+// alike returns a function that maps the name of a reshaped, permuted or broadcast tensor to the name of the tensor that it is made
+// of. Other names stay.
 func alike(p *hostir.Program) func(name string) string {
 	from := map[string]string{}
 	for _, s := range p.Body {
@@ -73,7 +74,8 @@ func alike(p *hostir.Program) func(name string) string {
 	}
 }
 
-// instead lists the communications of made that are not in others, with their bytes, in alphabetical order.
+// instead lists the communications of made that are not in others, with their bytes, in alphabetical order. If there are none, it names
+// more work on each rank.
 func instead(made, others map[hostir.Change]int64) string {
 	var list []string
 	for c, bytes := range made {

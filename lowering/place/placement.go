@@ -80,8 +80,9 @@ func (s step) kind() collective.Type {
 	return collective.Form{Splits: s.to.splits(), Reduces: s.from == Partial}.Type()
 }
 
-// steps lists the steps from one placement to another: reductions first, then splits of whole tensors, then moves from axis to axis, and
-// gathers last, so that little data moves. It returns false if a step would have to make the tensor partial, which no step can.
+// steps lists the steps from one placement to another: if possible reductions first, then splits of whole tensors, then moves from axis
+// to axis, and gathers last, so that little data moves. It returns false if a step would have to make the tensor partial, which no step
+// can.
 func steps(from, to Placements) (list []step, possible bool) {
 	for from != to {
 		at, best := -1, 0

@@ -60,7 +60,8 @@ func (r *rewriter) moves(s step, note string) hostir.Info {
 }
 
 // add declares a Temp with the element type of like, appends the statement that write returns for it, and returns it as a form.
-// The name is the name of r.of with the suffix, or a fresh name if that is taken.
+// The name is the name of r.of with the suffix, or a fresh name if that is taken. A tensor that the spec places has the suffix "_part"
+// if there is no other.
 func (r *rewriter) add(like form, suffix string, dims []dim, write func(out *hostir.Tensor) hostir.Stmt) form {
 	if _, fixed := r.fixed[r.of]; fixed && suffix == "" {
 		suffix = "_part"
@@ -123,8 +124,8 @@ func (r *rewriter) has(t *hostir.Tensor, at Placements) bool {
 	return has
 }
 
-// step writes one step: a communication, or a Set in which each rank takes its block of a whole tensor. After a gather it merges the
-// gathered blocks.
+// step writes one step: a communication, or a Set in which each rank takes its block of a whole tensor. After a gather, or a move from
+// axis to axis, it merges the blocks that each rank then has.
 func (r *rewriter) step(f form, s step) form {
 	over := r.mesh.Axes[s.mesh]
 	if s.to.splits() {

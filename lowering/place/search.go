@@ -118,7 +118,7 @@ type held struct {
 // state is a choice for each of the first statements of a program.
 type state struct {
 	us     float64
-	bytes  int64  // on one rank, of all tensors made so far
+	bytes  int64  // on one rank, of all tensors made so far, in all their placements
 	live   []held // tensors that later statements read, sorted by id
 	chosen int    // the choice of the last statement
 	before *state

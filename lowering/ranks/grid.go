@@ -63,9 +63,9 @@ func (g *grid) rankAt(mesh *domain.Mesh, position int) int64 {
 }
 
 // along returns this rank's coordinate along an axis, and a function that maps a coordinate to its rank: the coordinate
-// times the stride, plus the contribution of the other axes. The coordinate is the rank modulo the stride of the next
-// outer axis, divided by the stride of this axis. If no ranks lie between the two axes, "%" comes last, with the extent
-// as the spec writes it.
+// times the stride, plus the contribution of the other axes. The coordinate is the rank minus the first one, modulo the
+// stride of the next outer axis if there is one, divided by the stride of this axis. If no ranks lie between the two
+// axes, "%" comes last, with the extent as the spec writes it.
 func (g *grid) along(axis string, extent expr.Expr) (coordinate expr.Expr, rank func(expr.Expr) expr.Expr) {
 	axes := slices.DeleteFunc(slices.Clone(g.axes), func(s stride) bool { return s.extent == 1 && s.axis != axis })
 	i := slices.IndexFunc(axes, func(s stride) bool { return s.axis == axis })

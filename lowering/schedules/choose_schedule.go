@@ -47,7 +47,7 @@ func chooseBasis(p *hostir.Program, predict predictor) (basis string, err error)
 	m := (*measurement)(nil)
 	if known && p.Choices.Get(schedule.Deterministic) != schedule.True { // no measured program adds in a fixed order
 		m = nearest(measured, problem, p.Choices.Schedule)
-		if m == nil { // no measurement fits; check-schedule reports why
+		if m == nil { // no measurement fits the choices of the spec
 			m = nearest(measured, problem, ofPipeline(p.Choices.Schedule))
 		}
 	}

@@ -32,7 +32,7 @@ func (c *copier) before(s hostir.Stmt, k int, layout []int) []hostir.Stmt {
 }
 
 // alongside returns the axes of a copy of operand k for s. Only the axis that runs along the Stream axis of the result is a
-// Stream axis, apart from the exception in before.
+// Stream axis, unless it is split, apart from the exception in before.
 func alongside(s hostir.Stmt, k int) []domain.Axis {
 	in, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
 	axes := slices.Clone(in.Axes)

@@ -82,7 +82,8 @@ func (m Movement) Gathered() int {
 }
 
 // Moves reports whether s moves data between ranks. A Set that splits a tensor which each rank has whole moves none, because
-// each rank takes its part. With preset: reference, Moves is true for such a Set, too: one rank scatters the tensor.
+// each rank takes its part. With preset: reference, Moves is true for such a Set, too: one rank scatters the tensor. It is
+// also true for a Set that splits a tensor if the operand or the result has no mesh.
 func Moves(p *hostir.Program, s hostir.Stmt) bool {
 	if !Reshards(s) || p.Choices.Get(schedule.Preset) == schedule.Reference {
 		return Reshards(s)

@@ -185,7 +185,7 @@ func (w *wish) orNone() domain.Axis {
 	return w.kind
 }
 
-// summedOver returns the mesh axis over which an open tensor is summed, or "".
+// summedOver returns the mesh axis over which a Reduce makes an open tensor, or "".
 func (pr *propagation) summedOver(t *hostir.Tensor) string {
 	maker, made := pr.makers[t]
 	if !made || !isOpen(t) {

@@ -40,9 +40,9 @@ func rowsToSplit(p *hostir.Program) map[*hostir.Tensor]split {
 	return begin
 }
 
-// summedRows returns the results of GEMMs that are summed over ranks, and their rows. If the sum is whole on each rank, the
-// rows are its outermost axis. If the sum leaves a part on each rank, a reshape made the scattered axis from the rows. The
-// list is nil for other statements.
+// summedRows returns the results of GEMMs that are summed over ranks, with the results of elementwise operations between a
+// GEMM and the sum, and their rows. If the sum is whole on each rank, the rows are its outermost axis. If the sum leaves a
+// part on each rank, a reshape made the scattered axis from the rows. The list is nil for other statements.
 func summedRows(s *hostir.Reduce, makers map[*hostir.Tensor]hostir.Stmt) ([]*hostir.Tensor, split) {
 	by, t := s.In.Axes[s.Axis], s.In
 	if s.Fn != "sum" || hostir.SplitOver(by) == "" || !SameMesh(s.In, s.Out) {

@@ -11,8 +11,9 @@ import (
 // axis. M becomes D parts of M/D rows, one part for each rank. No element moves. The split begins at
 //
 //   - a GEMM whose result is summed over ranks, if each rank has the whole sum. A rank then has only the sum of its
-//     rows.
+//     rows. It also begins there if a reshape makes the parts, which the sum leaves on the ranks, from the rows.
 //   - a reshape that collects the rows of all ranks. The rows then stay on their ranks.
+//   - a tensor that each rank would compute as a whole, if all readers need only the rows of their rank (want).
 //
 // Statements that read only split rows also run on split rows, and each rank computes its own rows. The split ends at a
 // GEMM whose weights are split over the same ranks. It needs all rows, and StreamReshardings gathers them one part after

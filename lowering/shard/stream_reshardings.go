@@ -52,8 +52,8 @@ func namesNoPipeline(p *hostir.Program) bool {
 	return !hostir.Allocates(p) && p.Choices.Get(schedule.Pipeline) == schedule.P2P && !slices.ContainsFunc(p.Tensors, streams)
 }
 
-// streamGathered streams a GEMM, or a Set, along an axis that is split over ranks in its operand and whole in its result. It
-// reports success.
+// streamGathered streams a GEMM, or a Set, along an axis that is split over ranks in its first operand and whole in its
+// result. It reports success.
 func streamGathered(s hostir.Stmt) bool {
 	if _, moves := s.(*hostir.Set); !moves && !hostir.IsGEMM(s) {
 		return false

@@ -7,8 +7,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// WholeViews makes the Stream axes of views Serial if no pipeline reads the views. A view of a whole buffer moves nothing.
-// Slices that a statement reads as a whole after the pipeline would be copied one by one, to a separate buffer.
+// WholeViews makes the Stream axes of views Serial if no pipeline reads the views, and they are not views of another view with a
+// Stream axis. A view of a whole buffer moves nothing. Slices that a statement reads as a whole after the pipeline would be copied
+// one by one, to a separate buffer.
 //
 // Requires: layouts are final, and statements read operands without copies where they can.
 //

@@ -7,7 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// WidenOperands converts operands of 8 bits to 16 bits before a GEMM that cuBLASLt cannot compute from 8 bits:
+// WidenOperands converts operands of 8 bits to bf16, or fp16 if the result is fp16, before a GEMM that cuBLASLt cannot compute from
+// 8 bits:
 //
 //	C = Matmul(A, B)  ->  A_bf16 = Cast(A); B_bf16 = Cast(B); C = Matmul(A_bf16, B_bf16)
 //

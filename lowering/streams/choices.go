@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// The methods below look up the schedule's choices for a communication.
+// The functions below look up the schedule's choices for communications.
 
 // choice returns the value of a field for the communication that a statement becomes.
 func (l *streamLowering) choice(s hostir.Stmt, field string) string {

@@ -11,8 +11,8 @@ import (
 )
 
 // Communications lists the communications of a program in order, with the facts that decide which schedules
-// are legal for them. It groups statements into pipelines as lower-streams does; ok is false if lower-streams
-// would refuse some statement.
+// are legal for them. It groups statements into pipelines as lower-streams does; ok is false if the Stream axis
+// of some statement cannot be lowered.
 func Communications(p *hostir.Program) (list []*schedule.Facts, ok bool) {
 	l := newStreamLowering(p)
 	summed := map[*hostir.Tensor]bool{}

@@ -21,7 +21,7 @@ type group struct {
 	number int
 	names  []string // result of loopOf, valid while the field named is the number of steps
 	named  int
-	chosen map[string]string      // structural field -> its value for the communications of names
+	chosen map[string]string      // structural field of the schedule -> its value for the communications in names; valid as long as names
 	last   map[*hostir.Tensor]int // tensor -> number of the last group that uses it
 }
 
@@ -101,7 +101,7 @@ func (st step) order() order {
 }
 
 // team returns the mesh axis of the ranks that run a collective on the same slice in a step. It is "*" if
-// these are not the ranks along one axis, and empty if each rank works alone.
+// these are not the ranks along one axis, and empty if each rank works alone or the step exchanges slices.
 func (st step) team() string {
 	if st.exchanges() || st.axis == nil || !shard.Reshards(st.stmt) {
 		return ""

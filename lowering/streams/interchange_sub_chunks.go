@@ -158,7 +158,8 @@ func (f *interchange) refuse(slice *hostir.For, buffer *hostir.Tensor, ends [2]h
 }
 
 // region is a part of a buffer: the current sub-chunk along axis subChunk of the buffer, or possibly more if
-// subChunk is shard.NoAxis. axes has, for each axis of the view, the axis of the buffer that it corresponds to.
+// subChunk is shard.NoAxis. axes has, for each axis of the view, the axis of the buffer that it corresponds to, or
+// shard.NoAxis if that is unknown.
 type region struct {
 	buffer   *hostir.Tensor
 	subChunk int

@@ -18,8 +18,8 @@ import (
 // The kind of a step decides what an iteration does for its statement: see stepKind.
 //
 // Requires: every statement is local or one movement of data; layouts are final.
-// Establishes: no result of a statement has an axis of kind Stream; every buffer is allocated before its
-// first use; no list of statements contains views.
+// Establishes: no statement in a pipeline has a result with an axis of kind Stream; every buffer is allocated
+// before its first use; no list of statements contains views.
 //
 //	before: C = Unary(relu, A)                                      C [Stream(S), M]
 //	after:  caller = GetCurrentStream; C = Allocate; For s: C_s = Unary(relu, A_s), with views C_s and A_s
@@ -75,7 +75,7 @@ type streamLowering struct {
 	uses     *uses
 	errors   diag.List
 	loop     string                  // loop variable of pipelines; empty if there are none
-	subChunk string                  // variable of the loops over sub-chunks; empty if no slices are cut
+	subChunk string                  // variable of the loops over sub-chunks that may be interchanged; empty if there are none
 	uncut    map[domain.Extent]bool  // extents already reported as not divisible into sub-chunks
 	summed   map[*hostir.Tensor]bool // result -> whether it is a sum of parts that ranks send each other; nil without interchange
 	started  bool                    // the caller's stream has been named
@@ -147,8 +147,9 @@ func (l *streamLowering) work(g *group) {
 }
 
 // firstStep and steps return the bounds First and Count of the loop of a pipeline. If the pipeline exchanges at
-// distance s and takes the local shard last, s runs from 1 to D, and distance D is the rank itself. With steps:
-// bracket each iteration takes one sub-chunk, and the first one begins in the middle of the local shard.
+// distance s and takes the local shard last, s runs from 1 to D, and distance D is the rank itself. s and D count
+// blocks if a GEMM takes several shards. With steps: bracket each iteration takes one sub-chunk, and the first
+// one begins in the middle of the local shard.
 func (l *streamLowering) firstStep(g *group) int64 {
 	if g.cut.bracket {
 		return g.cut.subChunks / 2

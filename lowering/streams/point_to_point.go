@@ -10,9 +10,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// A point-to-point pipeline exchanges at distance s in step s. In a gather with steps: rotation, a rank receives the
-// slice of rank + s and sends its own slice to rank - s. So in every step each rank sends and receives one slice. Step
-// 0, or the last step with local: last, takes the local shard.
+// A point-to-point pipeline that is no ring exchanges at distance s in step s. In a gather with steps: rotation, a
+// rank receives the slice of rank + s and sends its own slice to rank - s. Step 0, or the last step with local: last,
+// takes the local shard. In all other steps each rank sends and receives one slice.
 
 // rotate prepares the steps that exchange slices between ranks: it sets the team and the order of its ranks, and
 // begins sums over ranks with collectParts or collectSums.
@@ -34,8 +34,8 @@ func (c *slicer) rotate(g *group) {
 	}
 }
 
-// passFromRank appends one step of an allgather from rank to rank. The local shard is used in place or
-// copied, as the schedule sets.
+// passFromRank appends one step of an allgather from rank to rank. The local shard is used in place if
+// usesInPlace allows it, and copied otherwise.
 //
 //	before: A_all = Set(A)                      A [DIDx(D), m, K], A_all [Stream(D), m, K]
 //
@@ -67,7 +67,7 @@ func (c *slicer) passFromRank(st step) {
 	}
 	c.body = append(c.body, exchange...)
 	if c.via(set) == schedule.NCCL && c.cut.width == 1 {
-		c.slices[sliceKey{out, st.loop, cutAxis}] = slice // otherwise later statements use a view of the whole block or buffer
+		c.slices[sliceKey{out, st.loop, cutAxis}] = slice // otherwise later statements use another view, of the slice or the block
 	}
 }
 

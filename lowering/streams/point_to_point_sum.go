@@ -109,8 +109,8 @@ func (c *slicer) passToRank(st step) {
 	c.after = append(c.after, r)
 }
 
-// copyPart copies the local partial sum to the buffer of the parts. It drops the axis of the ranks if the
-// axis has another place there.
+// copyPart returns the copy of the local partial sum to the buffer of the parts. It drops the axis of the ranks
+// if the axis has another place there.
 func (c *slicer) copyPart(r hostir.Stmt, local, sent *hostir.Tensor, part, loop int) hostir.Stmt {
 	if between(hostir.Uses(r)[0], part, loop) {
 		if part > loop {

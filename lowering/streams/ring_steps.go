@@ -11,9 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// In a ring, every rank communicates only with the next and the previous rank. A step passes on the slice
-// that the previous step received, while the GEMM of the step runs. So steps run in order, on the caller's
-// stream.
+// In a ring, every rank communicates only with the next and the previous rank. It passes on slices that it
+// received, or received sums with its own part added. So steps run in order, on the caller's stream.
 
 // passOn appends one step of an allgather along a ring. The current slice goes to the next rank, and the next
 // slice comes from the previous rank, while the GEMM of the current slice runs. The waits directly follow the
@@ -35,7 +34,7 @@ func (c *slicer) passOn(st step) {
 	if c.usesInPlace(out, sent, st.loop) && c.via(set) != schedule.IPCGet {
 		c.viewUnless(set, note, sent, first, func(view *hostir.Tensor) { c.pick(set, view, out, st.loop, c.index(), cutAxis) })
 	} else {
-		// A rank shares one buffer with its peers: the local shard has to be in it.
+		// With IPC-get a rank shares one buffer with its peers, so the local shard has to be in it.
 		slice := c.pick(set, nil, out, st.loop, c.index(), cutAxis)
 		c.body = append(c.body, &hostir.If{
 			Info: hostir.InfoFrom(set, note), Cond: first, Body: []hostir.Stmt{&hostir.Set{Info: hostir.InfoFrom(set, ""), Out: slice, In: sent}},
@@ -108,8 +107,8 @@ func (c *slicer) collectSums(st step) {
 //
 //	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
 //
-//	after:  (P_s is for rank - (s + 1); in the last step it is C. If C has another layout than slices of P,
-//	        P_s is copied to C after the loop)
+//	after:  (P_s is for rank - (s + 1); in the last step it is C. If madeInPlace does not allow that, P_s is
+//	        copied to C after the loop)
 //	        If s != 0: P_s = Binary(add, P_s, P_sums_s)
 func (c *slicer) passSumOn(st step) {
 	if c.lowering.accumulates(st.stmt) {

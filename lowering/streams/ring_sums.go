@@ -13,7 +13,7 @@ import (
 // If GEMMs accumulate the sums along a ring (fuse: gemm, beta = 1), a GEMM needs the received sum, and only
 // the GEMM of another sub-chunk can hide its transfer. So a rank sends a sum as soon as it is computed, and
 // waits for a sum just before adding to it. The transfers of step s bring the sums for step s + 1. The last
-// sum is computed in the result.
+// sum is computed in the result if madeInPlace allows it.
 
 // accumulates reports whether the schedule lets GEMMs accumulate a sum.
 func (l *streamLowering) accumulates(r hostir.Stmt) bool {

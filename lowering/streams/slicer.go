@@ -11,14 +11,14 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// slicer rewrites the statements of one pipeline to the slices of one iteration. Each tensor has one view of
-// the current slice.
+// slicer rewrites the statements of one pipeline to the slices of one iteration. Statements share the view of a
+// tensor's current slice.
 type slicer struct {
 	lowering *streamLowering
 	group    *group
 	cut      cut                            // how slices become GEMMs
-	team     *ranks.Axis                    // in a pipeline that passes slices from rank to rank
-	parts    map[hostir.Stmt]*hostir.Tensor // reduction -> buffer for the parts of its sum
+	team     *ranks.Axis                    // in a pipeline that passes slices from rank to rank; else nil
+	parts    map[hostir.Stmt]*hostir.Tensor // reduction -> buffer for the parts of its sum, or for received sums
 	after    []hostir.Stmt                  // statements after the loop
 	slices   map[sliceKey]*hostir.Tensor    // the views of this iteration
 	along    map[*hostir.Tensor]int         // if slices are cut: tensor -> the axis of its sub-chunks
@@ -54,8 +54,8 @@ func (c *slicer) step(st step) {
 	}
 }
 
-// statement appends the statement of a step on slices, and removes the axis of the pipeline from its
-// attributes.
+// statement appends the statement of a step on slices. If slices are single, it removes the axis of the pipeline
+// from the attributes.
 func (c *slicer) statement(st step) {
 	s, axisMap := st.stmt, hostir.AxisMap(st.stmt)
 	next, inAxis, oneRow := 0, -1, rowOfBatches(s, st.loop)

@@ -45,7 +45,7 @@ const (
 	sumAlongRing
 )
 
-// atDistance reports whether the ranks exchange at a distance that changes with each iteration.
+// atDistance reports whether the ranks exchange at a distance that changes from slice to slice.
 func (st step) atDistance() bool { return st.kind == fromRankAtDistance || st.kind == toRankAtDistance }
 
 // alongRing reports whether ranks pass received data on to the next rank.
@@ -137,8 +137,8 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 }
 
 // toRank returns the step of a Reduce over ranks that scatters along the operand's Stream axis, if the
-// schedule selects one. Otherwise it returns false, and the Reduce becomes a ReduceScatter after the pipeline
-// that made the operand.
+// schedule selects one. Otherwise it returns false, and such a Reduce becomes a ReduceScatter after the
+// pipeline that made the operand.
 func (l *streamLowering) toRank(s hostir.Stmt) (step, bool) {
 	kind, asked := map[string]stepKind{schedule.ReduceTo: reduceToRank,
 		schedule.P2P: toRankAtDistance}[l.program.Choices.Get(schedule.Pipeline)]

@@ -73,8 +73,8 @@ func (c *slicer) overSlices(s hostir.Stmt, body ...hostir.Stmt) []hostir.Stmt {
 	return []hostir.Stmt{&hostir.For{Info: hostir.InfoFrom(s, ""), Var: c.cut.inner, Count: count, Body: body}}
 }
 
-// isLocal returns the condition for the step of the local shard, the first or the last one. Steps count
-// slices, even if an iteration takes several.
+// isLocal returns the condition for the step of the local shard, the first or the last one, or both with
+// bracket. Steps count slices, even if an iteration takes several.
 func (c *slicer) isLocal() expr.Expr {
 	step, local := c.shards(), expr.Expr(expr.Int(0))
 	if c.cut.bracket {
@@ -252,8 +252,8 @@ func oneOf(e domain.Extent, parts int64) domain.Extent {
 
 // cutAxis returns the axis along which the slices of a tensor are cut. If this pipeline makes the tensor, it
 // is the axis along which its sub-chunks are made. Otherwise it is the outermost axis in memory of which a
-// rank has more than one element, except the axes in whole, which include the axis of the pipeline. So a
-// sub-chunk is contiguous. It is shard.NoAxis if there is no such axis, or if slices are not cut.
+// rank has more than one element, except the axes in whole, which include the axis of the pipeline. It is
+// shard.NoAxis if there is no such axis, or if slices are not cut.
 func (c *slicer) cutAxis(t *hostir.Tensor, whole ...int) int {
 	if c.cut.subChunks == 1 {
 		return shard.NoAxis

@@ -42,8 +42,8 @@ func (u *uses) mayAddTo(t *hostir.Tensor) bool {
 }
 
 // KeepsParts reports whether a sum over ranks must keep its parts, because they are inputs, outputs, or read
-// by another statement. In body, no view may have its role yet: KeepsParts takes every statement that can
-// make a view for one that does.
+// by another statement. The views in body need not have the role View yet: KeepsParts takes every statement
+// that can make a view for one that does.
 func KeepsParts(body []hostir.Stmt) bool {
 	u := usesIn(body, hostir.MakesView)
 	for _, s := range body {

@@ -56,7 +56,7 @@ func (a Attention) Attributes() []string {
 	return list
 }
 
-// AttentionOf parses a text that Fn returns. ok is false for other texts.
+// AttentionOf parses a text that Fn returns, with any spaces around the arguments. ok is false for texts of another form.
 func AttentionOf(fn string) (a Attention, ok bool) {
 	name, constant := SplitFn(fn)
 	list := strings.Split(constant, ",")
@@ -102,7 +102,7 @@ type AttentionShape struct {
 }
 
 // CudnnObstacle returns the reason why cuDNN cannot compute an attention of an element type, for any layout of its
-// operands. It is empty if cuDNN may be able to. The runtime has the same rules: src/attention/cudnn.cpp.
+// operands. It is empty if cuDNN may be able to. The runtime has the same rules: cudnn.cpp and book.cpp in src/attention.
 func (s AttentionShape) CudnnObstacle(t DType, causal bool) string {
 	switch {
 	case t == FP32:

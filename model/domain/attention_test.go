@@ -17,7 +17,7 @@ func normal(r *rand.Rand, n int64) []float64 {
 	return list
 }
 
-// attentionCases are attentions of different kinds. The extents of Q and K are mostly distinct.
+// attentionCases are attentions of different kinds.
 var attentionCases = map[string]struct {
 	Attention
 	q, k []int64

@@ -15,8 +15,8 @@ import (
 //
 // The last step may also be the "concat" of several operands, or fold each column over all rows ("sum_rows", "max_rows").
 type Step struct {
-	Name string // of the value: the name of its tensor in the spec
-	Fn   string // as specs spell it: "silu", "scale(0.125)", "mul"
+	Name string // of the value
+	Fn   string // with its constant: "silu", "scale(0.125)", "mul"; see SplitFn
 	Args []int  // indices of the values it reads: first the operands of the kernel, then the earlier steps
 	Also bool   // a result of the kernel, in addition to the last step
 }
@@ -134,7 +134,7 @@ func (b Body) Row(operands [][]float64, columns int64, at func(back int) int64) 
 	return b.RowIn(Singles, operands, columns, at)
 }
 
-// RowIn is Row in another arithmetic.
+// RowIn is Row in the arithmetic n.
 func (b Body) RowIn(n Arithmetic, operands [][]float64, columns int64, at func(back int) int64) [][]float64 {
 	values := slices.Clone(operands)
 	for _, s := range b {

@@ -28,7 +28,7 @@ func TestBodyOfElements(t *testing.T) {
 	}
 }
 
-// TestBodyOfRows computes a norm, in which the fold of a row applies to all its columns, and a log-sum-exp, whose values
+// TestBodyOfRows subtracts the mean of a row, which applies to all its columns, and computes a log-sum-exp, whose values
 // are rounded to fp32.
 func TestBodyOfRows(t *testing.T) {
 	b := parsed(t, "s = sum(X), mean = scale(0.25, s), c = sub(X, mean), Y = mul(c, g)", "X", "g")

@@ -7,9 +7,8 @@ import (
 	"strconv"
 )
 
-// decimalForm matches the decimal numbers of specs. With a suffix, they are also C++ literals. It excludes forms that only
-// Go's parser accepts: hexadecimal digits, underscores, infinities, plus signs, and digits after a leading 0, which other
-// languages read as octal.
+// decimalForm matches the decimal numbers of specs. It excludes other forms that Go's parser accepts: hexadecimal digits,
+// underscores, infinities, NaN, a leading plus sign, and digits after a leading 0, which other languages read as octal.
 var decimalForm = regexp.MustCompile(`^-?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$`)
 
 // A DecimalError is the reason why a text is not a decimal fp32 number, and a hint what to write.
@@ -36,7 +35,7 @@ func ParseDecimal(text string) (float64, error) {
 	return RoundDecimal(text, v)
 }
 
-// RoundDecimal rounds v, the value of a text, to fp32. It has the errors of ParseDecimal, and an error for NaN.
+// RoundDecimal rounds v, the value of a text, to fp32. It has the range errors of ParseDecimal, and an error for NaN.
 func RoundDecimal(text string, v float64) (float64, error) {
 	rounded := float64(float32(v))
 	switch {

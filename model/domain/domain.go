@@ -22,7 +22,7 @@ const (
 	Serial Kind = iota
 	// Device iterations are split over a mesh axis: each rank holds one slice.
 	Device
-	// Stream iterations run as a pipeline over streams.
+	// Stream iterations are the slices of a pipeline.
 	Stream
 	// Reduction iterations are folded into one element, by sum, max, min or prod: the axis is
 	// in the logical domain of the result, not in its buffer.

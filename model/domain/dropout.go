@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Dropout replaces random elements of a tensor by 0, and scales the others so that the mean stays the same. Whether
+// Dropout replaces random elements of a tensor by 0, and scales the others so that expected values stay the same. Whether
 // an element is dropped depends only on P, a seed, the salt and the element's row-major index in the whole tensor. So
 // every rank and every slice that has the element decides alike, and so does the backward pass.
 type Dropout struct {
@@ -20,7 +20,7 @@ func (d Dropout) Fn() string {
 	return fmt.Sprintf("dropout(p=%s salt=%d width=%d)", strconv.FormatFloat(d.P, 'g', -1, 32), d.Salt, d.Width)
 }
 
-// DropoutOf parses a text that Fn returns. ok is false for other texts.
+// DropoutOf parses a text that Fn returns for a valid dropout. ok is false for other texts.
 func DropoutOf(fn string) (d Dropout, ok bool) {
 	if !strings.HasPrefix(fn, "dropout(") {
 		return d, false // the usual case: return early, because a scan is slow

@@ -8,8 +8,8 @@ import (
 // DType is an element type.
 type DType string
 
-// The element types. GEMMs of types of 8 and 16 bits accumulate in fp32. Integers are only seeds, positions, indices of rows and
-// masks. Elements of fp8 types are only moved, converted and multiplied in GEMMs.
+// The element types. GEMMs of types of 8 and 16 bits accumulate in fp32. Integers are only inputs, such as seeds, positions, indices
+// of rows and masks, and copies of these. Elements of fp8 types are only moved, converted and multiplied in GEMMs.
 const (
 	FP32    DType = "fp32"
 	FP16    DType = "fp16"
@@ -21,7 +21,7 @@ const (
 )
 
 // An ElementType is an element type: its format, and its names in the languages and libraries that hirgen writes for. The
-// model, the emitter and the headers type_rows.hpp and type_headers.hpp of the runtime read these rows.
+// model and the emitter read these rows. The headers type_rows.hpp and type_headers.hpp of the runtime are written from them.
 type ElementType struct {
 	Name   DType
 	Cpp    string
@@ -100,8 +100,8 @@ func (t DType) Row() *ElementType {
 // Size returns the size of one element in bytes.
 func (t DType) Size() int64 { return t.Row().Bytes }
 
-// Computes reports whether all operations compute in a type. Integers and fp8 elements are only moved and cast, and GEMMs also
-// multiply fp8 elements.
+// Computes reports whether all operations compute in a type. They do not in integer and fp8 types, which are moved and cast. GEMMs
+// also multiply fp8 elements, and dropouts and gathers read integers.
 func (t DType) Computes() bool { return !t.IsInteger() && !t.Saturates() }
 
 // IsInteger reports whether a type is an integer type.

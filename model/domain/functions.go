@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A Function describes an elementwise function. The model, the passes, the emitter, the documentation and
-// runtime_cpp/include/hirgen/function_rows.hpp read these rows, so a new function is a new row.
+// A Function describes an elementwise function. The model, the passes, the emitter and the documentation read these rows, and
+// runtime_cpp/include/hirgen/function_rows.hpp is written from them, so a new function is a new row.
 type Function struct {
 	Name     string
 	Form     string // how a spec writes it; empty: "name(A)" or "name(A, B)"
@@ -33,8 +33,8 @@ type Traits int
 
 // The traits of functions.
 const (
-	Light    Traits = 1 << iota // takes one or two instructions
-	Integers                    // maps small integers to small integers
+	Light    Traits = 1 << iota // takes few instructions
+	Integers                    // maps small integers to small integers, if its constant is one
 	Chooses                     // each result is, up to its sign, an operand, 0, 1 or infinity
 
 	selects = Light | Integers | Chooses

@@ -2,8 +2,8 @@ package domain
 
 import "testing"
 
-// TestFunctionRows checks that each function has a unique name, one of Unary and Binary, one of Cpp and CppAll, and a
-// gradient that parses.
+// TestFunctionRows checks that each function has a unique name, one of Unary and Binary, and one of Cpp and CppAll, and that
+// gradients with steps parse.
 func TestFunctionRows(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range Functions {

@@ -4,7 +4,7 @@ import "github.com/hirgen/hirgen/internal/base/diag"
 
 // Operation is one primitive operation of the model, with names in place of tensors.
 type Operation struct {
-	Kind  string // as in specs: "matmul", "unary", ...
+	Kind  string // a model.OpKind: "matmul", "unary", ...
 	Fn    string // of a unary, binary or reduce operation, an attention or a dropout
 	Out   string
 	More  []string // additional results

@@ -29,7 +29,7 @@ func (t Terms) times(factors ...Extent) Terms {
 	return t
 }
 
-// Contractions returns, for each tensor that GEMMs read, directly or after operations that only move elements, the largest
+// Contractions returns, for each tensor that GEMMs multiply, directly or after operations that only move elements, the largest
 // number of terms that a sum of such a GEMM has. It multiplies this number by the lengths of sums over the GEMM's results,
 // because partial sums of ranks are exact in 16 bits only while they are small. The operations are in program order.
 // shape returns the extents of a tensor's logical axes.
@@ -45,7 +45,7 @@ func Contractions(ops []Operation, shape func(tensor string) []Extent) map[strin
 
 type contractions struct {
 	shape func(string) []Extent
-	read  map[string]Terms // for each tensor that GEMMs read, the longest sum
+	read  map[string]Terms // for each tensor that GEMMs multiply, the longest sum
 	added map[string]Terms // how many elements of a tensor later sums add; one if there is no entry
 }
 
@@ -76,7 +76,7 @@ func (c *contractions) operation(op Operation) {
 	}
 }
 
-// raise records that a GEMM with sums of the given length reads a tensor. For equal lengths it keeps the last call, which
+// raise records that a GEMM with sums of the given length multiplies a tensor. For equal lengths it keeps the last call, which
 // is for the first GEMM in program order.
 func (c *contractions) raise(tensor string, terms Terms) {
 	if terms.Size >= c.read[tensor].Size {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestContractions checks the lengths of sums for GEMMs behind moves and before other sums.
+// TestContractions checks the lengths of sums for GEMMs after moves and before other sums.
 func TestContractions(t *testing.T) {
 	m, k, n, d := Extent{"M", 6}, Extent{"K", 10}, Extent{Size: 4}, Extent{"D", 2}
 	shapes := map[string][]Extent{
@@ -76,8 +76,8 @@ func TestTermsTimes(t *testing.T) {
 	}
 }
 
-// TestContractionsVisitsOnce checks that the time of Contractions is linear for a long chain of permutes, each with a
-// reader.
+// TestContractionsVisitsOnce checks that Contractions asks for at most ten shapes per operation in a long chain of permutes,
+// each with a reader.
 func TestContractionsVisitsOnce(t *testing.T) {
 	const n = 5000
 	ops := []Operation{}

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// spread is six standard deviations of the difference between two correct results with one rounding each, in units
-	// in the last place.
+	// spread is about six standard deviations of the difference between two correct results with one rounding each, in
+	// units of the element type's epsilon.
 	spread = 2
 	// chopped is the factor by which a sum of products may lose more than a rounded sum, because tensor cores truncate.
 	chopped = 4
@@ -24,7 +24,7 @@ const (
 
 // Bounds evaluates a pipeline as Run does. For each element of each tensor it also bounds the difference between this
 // value and the result of a correct program. A bound is 0 where rounding cannot change the element. It is infinite where
-// rounding may lead to any value: near a pole, or between two branches.
+// rounding may lead to any value, for example near a pole.
 //
 // It propagates the bounds through the operations. Rounding errors count as independent, and add up as in a random
 // walk. The error of a sum consists of the independent errors of its terms, their common relative error, as after a
@@ -126,9 +126,9 @@ const (
 	leastShare = 0x1p-12
 )
 
-// tighten scales all bounds of a tensor by one factor of at most 1: a multiple of the largest ratio of the difference
-// between the two evaluations to the bound. It does nothing if all values are fp32, if rounding may decide between
-// branches, or for fewer than leastElements independent errors.
+// tighten scales all bounds of a tensor by one factor from leastShare to 1: a multiple of the largest ratio of the
+// difference between the two evaluations to the bound. It does nothing if all values are fp32, if rounding may decide
+// between branches, or for fewer than leastElements independent errors.
 func (k *bounded) tighten() {
 	n := float64(k.samples)
 	if !k.rounds || k.jumps || n < leastElements {
@@ -247,7 +247,7 @@ func widest(bound, raw *Array, op *model.Op, in, e []*Array, first, last int, wa
 }
 
 // varied returns the results, in float64, of an operation that is neither a sum nor a GEMM nor an attention, and their
-// bounds. It reports whether rounding decides between branches.
+// bounds. It reports whether rounding may change a mask that it reads, or the result of a function with NoGradient.
 func varied(op *model.Op, in, e []*Array) (raw, bound *Array, jumps bool) {
 	raw = doubles.evaluate(op, in)
 	bound, other := NewArray(raw.Shape...), NewArray(raw.Shape...)

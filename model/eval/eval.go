@@ -1,4 +1,4 @@
-// Package eval computes a pipeline on one rank. It is the reference for the programs that are generated from a
+// Package eval computes a pipeline on whole tensors. It is the reference for the programs that are generated from a
 // pipeline, so it also makes the inputs of checks and computes the tolerances of results.
 package eval
 
@@ -19,13 +19,13 @@ func Run(p *model.Pipeline, inputs map[string]*Array) (map[string]*Array, error)
 	return RunIn(p, inputs, singles)
 }
 
-// RunFloat64 is Run in float64, without rounding. Only fp8 results are limited to the range of their type. A comparison
+// RunFloat64 is Run in float64, without rounding. Only fp8 values are limited to the range of their type. A comparison
 // with these values distinguishes errors from rounding.
 func RunFloat64(p *model.Pipeline, inputs map[string]*Array) (map[string]*Array, error) {
 	return RunIn(p, inputs, doubles)
 }
 
-// RunIn is Run in another arithmetic.
+// RunIn is Run in the arithmetic n.
 func RunIn(p *model.Pipeline, inputs map[string]*Array, n Numbers) (map[string]*Array, error) {
 	values := make(map[string]*Array, len(p.Tensors))
 	for _, t := range p.Inputs {

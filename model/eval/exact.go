@@ -13,8 +13,9 @@ import (
 // bits of fp32. Each GEMM multiplies their size by about 40.
 const maxProducts = 3
 
-// Exact reports whether a pipeline's results for the inputs of FillIntegers depend neither on the order of sums nor
-// on rounding between elementwise operations.
+// Exact reports whether the check of a pipeline is exact: its results for the inputs of FillIntegers depend neither on the
+// order of sums nor on rounding between elementwise operations. It is false if that is not certain, or if the spec asks for
+// FillNormal or FillPositive.
 func Exact(p *model.Pipeline) bool {
 	asks := func(t *model.Tensor) bool { return t.Fill == domain.FillNormal || t.Fill == domain.FillPositive }
 	if slices.ContainsFunc(p.Inputs, asks) || roundsBetween(p) {
@@ -88,8 +89,8 @@ func keepsIntegers(op *model.Op) bool {
 	}
 }
 
-// Deviations returns the standard deviation of the normal values that fill each input. It is 1, except for the second
-// operand of a GEMM (a weight). There it is 1 over the root of the number of terms in the GEMM's sums, so that GEMMs
+// Deviations returns the standard deviation of the normal values that fill each input. It is 1, except for an input that is
+// the second operand of a GEMM (a weight). There it is 1 over the root of the number of terms in the GEMM's sums, so that GEMMs
 // do not grow the values along a pipeline. For the ids of a gather, which are no normal values, it is the number of rows
 // of the table.
 func Deviations(p *model.Pipeline) map[*model.Tensor]float64 {
@@ -133,8 +134,8 @@ func rowsOf(op *model.Op) float64 {
 	return rows
 }
 
-// summed returns the number of terms in each sum of a GEMM, or in the longer of the two sums of an attention. It is 1
-// for other operations.
+// summed returns the number of terms in each sum of a GEMM, or in the longer of the two sums of an attention or its gradient.
+// It is 1 for other operations.
 func summed(op *model.Op) int64 {
 	switch {
 	case op.Kind == model.OpAttention:

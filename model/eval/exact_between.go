@@ -48,7 +48,8 @@ func rowWise(op *model.Op) bool {
 	}
 }
 
-// largestOf returns a bound for the elements of a result, given bounds for all earlier tensors.
+// largestOf estimates the largest element of a result from those of earlier tensors, for operations that keepsIntegers
+// accepts. Of a concat it considers only the first operand.
 func largestOf(op *model.Op, largest map[*model.Tensor]float64) float64 {
 	a := largest[op.In[0]]
 	name, constant := domain.SplitFn(op.Fn)

@@ -72,7 +72,7 @@ func Fill(p *model.Pipeline, seed uint64) map[string]*Array {
 	return inputs
 }
 
-// Contractions returns, for each input, the largest number of terms in the sums of a GEMM that reads the input, and 1
+// Contractions returns, for each input, the largest number of terms in the sums of a GEMM that multiplies the input, and 1
 // without such a GEMM: see domain.Contractions.
 func Contractions(p *model.Pipeline) map[*model.Tensor]int64 {
 	shapes := make(map[string][]domain.Extent, len(p.Tensors))
@@ -98,7 +98,7 @@ func Contractions(p *model.Pipeline) map[*model.Tensor]int64 {
 }
 
 // density returns how many of 65536 elements are not zero: 65536 * 16 / ceil(sqrt(contraction)), at most all. If both
-// operands have this density, about 256 products of a sum are not zero, whatever its length.
+// operands have this density, at most about 256 products of a sum are not zero, whatever its length.
 func density(contraction int64) uint64 {
 	root := int64(1)
 	for root*root < contraction {
@@ -135,7 +135,7 @@ func integer(h uint64, elements int) float64 {
 	}
 }
 
-// isRow reports whether an input has the ids of a gather, given the result of Deviations.
+// isRow reports whether an input has the ids of a gather from several rows, given the result of Deviations.
 func isRow(t *model.Tensor, deviations map[*model.Tensor]float64) bool {
 	return t.DType.IsInteger() && deviations[t] > 1
 }

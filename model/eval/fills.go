@@ -9,8 +9,8 @@ import (
 )
 
 // Fills returns the fill of each input that the spec sets or the operations require. Other inputs have no entry. The
-// operand of a root or a logarithm and a divisor must be positive. If they are sums or products, their terms must be
-// positive, too. A mask needs zeros and ones.
+// operand of a root or a logarithm and a divisor must be positive. If they are sums or products, their terms or factors must
+// be positive, too. A mask needs zeros and ones.
 func Fills(p *model.Pipeline) map[*model.Tensor]string {
 	need := map[*model.Tensor]string{}
 	demand := func(fill string, tensors ...*model.Tensor) {

@@ -9,8 +9,8 @@ type Numbers struct {
 	AddProducts func(sums []float64, v float64, row []float64)
 	// Attend computes an attention or its gradient as domain.Attention.Run does.
 	Attend func(a domain.Attention, s domain.AttentionShape, in [][]float64) [][]float64
-	// Picks returns the factor of the row with a number in the sum that a gather computes for an id: 1 if the number is the id, and
-	// otherwise 0.
+	// Picks returns the factor of the row with a number in the sum that a gather computes for an id. Programs use 1 if the number is
+	// the id, and otherwise 0. A proof uses other factors.
 	Picks func(id, row float64) float64
 	// Round rounds a result to its element type.
 	Round func(*Array, domain.DType)

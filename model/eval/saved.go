@@ -7,10 +7,10 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// Saved returns operations that compute inputs of a backward pass: O and L of each attention_grad, from its Q, K and V. L
-// is the log-sum-exp of each row of scores. If O and L were random, rows of probabilities would not add up to 1 but to
-// the number of keys, and cancellation would dominate the gradients. A set writes each such input. The other operations
-// are operations of the pipeline, or write tensors with new names.
+// Saved returns operations that compute inputs of a backward pass: O and L of each attention_grad, from its Q, K and V, if
+// these do not depend on O and L. L is the log-sum-exp of each row of scores. If O and L were random, rows of probabilities
+// would not add up to 1 but to about the number of keys, and cancellation would dominate the gradients. A set writes each
+// such input. The other operations are operations of the pipeline, or write tensors with new names.
 func Saved(p *model.Pipeline) []*model.Op {
 	s := &saver{pipeline: p, made: map[*model.Tensor]bool{}, names: map[string]bool{}}
 	var waiting []*model.Op
@@ -37,8 +37,8 @@ type saver struct {
 	names    map[string]bool        // of all tensors, old and new
 }
 
-// attention adds the forward pass of an attention_grad and returns true, or returns false if its Q, K or V depend on
-// tensors that a waiting attention saves.
+// attention adds the forward pass of an attention_grad, if its O or L is an input, and returns true. It returns false if
+// Q, K or V depend on tensors that a waiting attention saves.
 func (s *saver) attention(grad *model.Op, waiting []*model.Op) bool {
 	needed := s.leadingTo(grad.In[1:4])
 	for _, op := range waiting {
@@ -111,7 +111,7 @@ func (s *saver) like(t *model.Tensor) *model.Tensor {
 	return &model.Tensor{Name: name, DType: t.DType, Axes: t.Axes, Mesh: t.Mesh, Pos: t.Pos}
 }
 
-// needed has operations of the pipeline in order, and the inputs that they read.
+// needed has operations of the pipeline in order, and inputs of the pipeline: see leadingTo.
 type needed struct {
 	ops    []*model.Op
 	inputs []*model.Tensor

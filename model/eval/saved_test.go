@@ -10,7 +10,7 @@ import (
 )
 
 // TestSavedInputsAreThoseOfAForwardPass compares the saved inputs that the check makes for each attention_grad with
-// the attention of its Q, K and V. With random inputs, rows of probabilities would add up to the number of keys.
+// the attention of its Q, K and V. With random inputs, rows of probabilities would not add up to 1.
 func TestSavedInputsAreThoseOfAForwardPass(t *testing.T) {
 	specs := map[string]*model.Pipeline{
 		"transformer_block_backward": loadSpec(t, "transformer_block_backward", map[string]int64{"D": 2, "B": 1, "L": 64, "H": 2, "C": 8}),

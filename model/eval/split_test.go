@@ -23,15 +23,15 @@ const (
 		"K1: [1, M, N], K3: [3, M, N], L1: [1, D*M, N]}\nops:\n"
 )
 
-// mergedRows computes Qr from Q, with the rows of all blocks along one axis. splitRows computes O, in the shape of Q, from
-// Or, the result for Qr.
+// mergedRows computes Qr from Q, with the rows of all blocks along one axis. splitRows computes O, with the elements in the
+// order of Q, from Or, the result for Qr.
 const (
 	mergedRows = "Qb = reshape(Q, shape=[D, 2, M, N]); Qp = permute(Qb, perm=[1, 0, 2, 3]); Qr = reshape(Qp, shape=[2, D*M, N]); "
 	splitRows  = "; Ob = reshape(Or, shape=[2, D, M, N]); O = permute(Ob, perm=[1, 0, 2, 3])"
 )
 
-// splits maps each operation to pairs of texts: for split tensors, and for merged tensors. Without a second text, both
-// are the same.
+// splits maps operations to pairs of texts: for split tensors, and for merged tensors. Without a second text, both are the
+// same. Elementwise functions without attributes need no entry.
 var splits = map[string][][2]string{
 	"set": {{"O = set(A)"}}, "matmul": {{"O = matmul(A, w)"}},
 	"linear":    {{"O = linear(A, w)"}, {"O = linear(A, w, g)"}, {"O = linear(A, w, quantize=fp8_e4m3)"}},
@@ -95,8 +95,8 @@ var splits = map[string][][2]string{
 	},
 }
 
-// TestASplitNeverChangesTheResult evaluates each operation on tensors with rows or heads that are split over ranks, and on
-// tensors where these are one axis.
+// TestASplitNeverChangesTheResult compares the results of each operation for tensors with rows or heads that are split over
+// ranks, and for tensors where these are one axis.
 func TestASplitNeverChangesTheResult(t *testing.T) {
 	for _, op := range model.OpInfos() {
 		cases := splits[op.Name]

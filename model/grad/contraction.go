@@ -24,9 +24,9 @@ func (c *contraction) summed(i int) bool {
 	return at < 0 || standsFor(c.weight[at], c.out[i])
 }
 
-// merged chooses the summed batches that become rows: those next to the rows, or all of them, if that moves fewer
-// elements than the partial results have. A batch that is split over ranks in both operands stays a batch, whose
-// partial results ranks add.
+// merged chooses which summed batches become rows: those next to the rows, or all possible ones, if that moves fewer
+// elements than the partial results have. Both operands must have every element of such a batch. A batch that is split
+// over ranks in both operands stays a batch, whose partial results ranks add.
 func (c *contraction) merged(left, right value) []int {
 	can := func(i int) bool {
 		return c.summed(i) && (c.out[i].Kind != domain.Device || !c.split(left, i) || !c.split(right, i)) &&
@@ -86,7 +86,7 @@ func (c *contraction) split(v value, i int) bool {
 	return at >= 0 && v.axes[at].Kind == domain.Device
 }
 
-// inOrder reports whether the batches that become rows are next to the rows in a value.
+// inOrder reports whether the batches that become rows are next to the rows in a value, apart from axes of one element.
 func (c *contraction) inOrder(v value, merged []int) bool {
 	for i := range c.batches {
 		at := c.at(v, i)

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-// TestNoGradient checks that an operation without a gradient is an error at its position.
+// TestNoGradient checks the errors of gradients that do not exist, with their positions.
 func TestNoGradient(t *testing.T) {
 	const head = "hirgen: 1\nname: p\ndtype: fp32\ntensors: {X: [4, 6], c: [4, 3], s: [4, 3], M: [4, 6]}\nops:\n"
 	for _, c := range []struct{ ops, of, recompute, want string }{

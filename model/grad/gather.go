@@ -25,8 +25,8 @@ type result struct {
 	mesh  *domain.Mesh
 }
 
-// give adds the result of an operation to the gradient of an operand. The result has the axes along, or if along is nil
-// the axes of the operand.
+// give adds the result of an operation to the gradient of an operand. along has the axes of the use's result, or is nil if r
+// has the axes of the operand: see part.
 func (u use) give(operand int, r result, along []domain.Axis) {
 	if !u.wants(operand) {
 		return
@@ -131,7 +131,7 @@ func choose(first bool, a, b string) string {
 }
 
 // settled gives a gradient the distribution of its tensor if the spec annotates the tensor, the gradient is requested,
-// the gradient is on another mesh, or ranks add it. Otherwise it returns v unchanged.
+// the gradient is on another mesh, or ranks add it. Otherwise, or if the spec cannot declare v so, it returns v unchanged.
 func (b *backward) settled(v value, t *model.Tensor) value {
 	asked, moved := slices.Contains(b.targets, t), !v.mesh.Same(t.Mesh)
 	if !asked && !moved && !t.Annotated && !b.addedByRanks(v, t) {
@@ -165,8 +165,8 @@ func (b *backward) callIt(v value, name string) {
 	b.renamed[v.name] = b.names.fresh(name)
 }
 
-// mayLieAs reports whether the spec may declare a value with the distribution of t. The value must not be declared yet.
-// The result of a slice, concat or rope qualifies only if no axis of t is split or streamed.
+// mayLieAs reports whether the spec may declare a value with the distribution of t. A statement must compute the value, which
+// must not be declared yet. The result of a slice, concat or rope qualifies only if no axis of t is split or streamed.
 func (b *backward) mayLieAs(v value, t *model.Tensor) bool {
 	s := b.makers[v.name]
 	if s == nil || b.declared[v.name] != nil {

@@ -130,7 +130,7 @@ func (s *statement) text() string {
 }
 
 // value is a tensor of the backward pass. A gradient may have fewer elements than its tensor: an axis of
-// size one, or a missing first axis, means that all elements along the axis are equal.
+// size one, or a missing axis at the start, means that all elements along the axis are equal.
 type value struct {
 	name  string
 	axes  []domain.Axis
@@ -138,7 +138,7 @@ type value struct {
 	mesh  *domain.Mesh
 }
 
-// rename replaces the names of results that have a new name in renamed, in all statements.
+// rename replaces the names of results that have a new name in renamed, in all statements, grads and declared.
 func (b *backward) rename() {
 	name := func(old string) string {
 		if renamed, ok := b.renamed[old]; ok {
@@ -168,9 +168,11 @@ func (b *backward) rename() {
 // declareResults declares the gradients that have all elements of their tensors, each with the axes of its tensor, and the other
 // results of the backward pass.
 func (b *backward) declareResults() {
-	for t, v := range b.grads {
-		if b.declared[v.name] == nil && alike(v.axes, b.axes(t)) {
-			b.declared[v.name] = t
+	for _, op := range b.pipeline.Written { // in this order, since tensors may have one gradient
+		for _, t := range op.Out {
+			if v := b.grads[t]; b.declared[v.name] == nil && alike(v.axes, b.axes(t)) {
+				b.declared[v.name] = t
+			}
 		}
 	}
 	for _, s := range b.ops {
@@ -182,7 +184,7 @@ func (b *backward) declareResults() {
 	}
 }
 
-// pass lists the inputs and outputs of the backward pass.
+// pass lists the gradients that are inputs and outputs of the backward pass.
 func (b *backward) pass() *Pass {
 	p := &Pass{Given: b.given}
 	for _, t := range b.targets {

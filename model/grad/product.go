@@ -42,7 +42,7 @@ func (u use) like(r result) result {
 }
 
 // ofRows adds the gradient with respect to the first operand. If the forward GEMM runs in slices of its rows, ofRows
-// declares the gradient with the same Stream axis.
+// declares the gradient with the same Stream axis, unless its type or axes differ.
 func (u use) ofRows(r result) {
 	along := u.operandAxes(0)
 	if r.dtype == u.In[0].DType && alike(r.axes, along) && isStream(along) && u.wants(0) {

@@ -20,7 +20,7 @@ func ofResult(u use) value  { return u.result() }
 func ofOperand(u use) value { return u.in(0) }
 
 // norm returns the rule of a norm whose gradient is the operation fn. This operation computes the gradients with respect
-// to all operands, unless the parameters have another shape than a row or X needs no gradient: see normByParts.
+// to X and to the parameters that need one, unless ofRow is false or X needs no gradient: see normByParts.
 func norm(fn string) func(use) {
 	return func(u use) {
 		x, y := u.in(0), u.whole()
@@ -42,7 +42,8 @@ func norm(fn string) func(use) {
 	}
 }
 
-// ofRow reports whether the parameters of a norm have one type, and one value for each element of a row.
+// ofRow reports whether the parameters of a norm have one type, and one value for each element of a row, and X has at least
+// two axes.
 func ofRow(op *model.WrittenOp) bool {
 	shape := domain.Shape(op.In[0].Axes)
 	for _, t := range op.In[1:] {

@@ -104,7 +104,7 @@ func constantFrom(operand int) func(int) operandKind {
 	}
 }
 
-// tables returns the kind of an operand of a rope. There is no rule for the operands with cosines and sines.
+// tables returns the kind of an operand of a rope. There is no rule for cosines and sines, or for positions.
 func tables(operand int) operandKind {
 	if operand > 0 {
 		return missing

@@ -1,7 +1,7 @@
 package names
 
 // headerMacros are the macros that the headers of a generated program define on Linux, except macros that
-// reservedPrefixes and reservations cover. They are the output of
+// reservedPrefixes and the other reservations cover. They are the output of
 //
 //	g++ -std=c++20 -dM -E program.cpp
 //

@@ -51,7 +51,7 @@ type Value struct {
 	legal func(c *Facts) *Problem
 }
 
-// A Problem is the reason why a communication cannot have a choice, and a hint.
+// A Problem is the reason why a schedule or a communication cannot have a choice, and a hint.
 type Problem struct {
 	Why, Hint string
 	// Inapplicable: the choice does not apply to this communication, but may apply to others.
@@ -100,7 +100,7 @@ func (f Field) value(name string) Value {
 }
 
 // Can reports whether a value has a valid form for the field: a named value, a number in its range, or for a mesh axis any
-// text.
+// text that is not empty.
 func (f Field) Can(value string) bool {
 	if slices.Contains(f.ValueNames(), value) {
 		return true

@@ -1,6 +1,6 @@
-// Package schedule has the choices that change the speed of a program and never its results. Its table, Fields, defines
-// each field once: name, scope, values, default, conditions and documentation. The loader, the Go builder, the command
-// line, the host IR, the random specs of the soak test and docs/spec.md all use that table.
+// Package schedule has the choices that change the speed of a program, but not its results, apart from rounding. Its table,
+// Fields, defines each field once: name, scope, values, default, conditions and documentation. The loader, the Go builder,
+// the command line, the host IR, the random specs of the soak test and docs/spec.md all use that table.
 package schedule
 
 import (
@@ -19,7 +19,7 @@ type Choice struct {
 	Of    string // a communication, or All; empty for a field of the whole program
 	Field string
 	Value string   // a number is in decimal
-	Pos   diag.Pos // of the value; zero for a choice that is not in the spec
+	Pos   diag.Pos // of the value; only the file for a Setting; zero for a choice of hirgen
 }
 
 // Path names the field of a choice, as in messages and on the command line: "streams", "all.via".

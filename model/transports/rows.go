@@ -13,7 +13,7 @@ type Row struct {
 	Graphs      bool   // a CUDA graph captures its calls
 }
 
-// The names of the rows.
+// The names of rows that code refers to.
 const (
 	NCCL   = "nccl"
 	IPCGet = "ipc-get"

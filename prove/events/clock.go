@@ -84,8 +84,7 @@ func (c *Clock) copied() *Clock {
 	return &Clock{c.ranks, slices.Clone(c.parts)}
 }
 
-// with returns a clock that also covers the first epoch operations of a thread. The clock of a stream gets its own operations
-// only in this way.
+// with returns a clock that also covers the first epoch operations of a thread; nil for nil. c covers the rank of the thread.
 func (c *Clock) with(rank, thread, epoch int32) *Clock {
 	if c == nil {
 		return nil

@@ -152,7 +152,7 @@ func (m *machine) absent(at Link, run *running, o *unroll.Op) (next Link, why st
 	return next, "meets others that never come", false
 }
 
-// turnOf returns the index of a part among the parts of a rank with the same key, over all calls, from 0.
+// turnOf returns the index of a part among the parts of a rank with the same kind and key, over all calls, from 0.
 func (m *machine) turnOf(at Link, p unroll.Part) int32 {
 	before, all := int32(0), int32(0)
 	place := placeOf(at.Rank, p)

@@ -30,7 +30,9 @@ type Mode int
 const (
 	Ideal      Mode = iota // everything that streams allow runs at once
 	Serialized             // the communications of a GPU run one after the other, in the order in which the host issued them
-	OneQueue               // all streams share a hardware queue: an operation begins after everything that the host issued before has begun
+	// all streams share a hardware queue: an operation begins after everything that the host issued before has begun, and after
+	// earlier waits outside of kernels have ended
+	OneQueue
 	// each kernel is loaded at its first launch, for which the host waits until everything that it issued before has ended
 	Loading
 )

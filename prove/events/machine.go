@@ -33,7 +33,7 @@ type rank struct {
 	loads   []streamOf           // in mode Loading: streams whose next operation is not issued yet
 	turns   map[meetOf]int32     // how many meetings of a key have begun
 	done    []int                // by call: how many operations have ended
-	whole   *Clock               // of a captured program: covers the calls that have ended
+	whole   *Clock               // of a captured program: covers the operations that have ended
 }
 
 // stream is the state of a stream.
@@ -60,7 +60,7 @@ type record struct {
 // running is an operation that has begun.
 type running struct {
 	op, call, thread int32
-	clock            *Clock     // of a lane, or of the beginning of an NCCL call
+	clock            *Clock     // of a lane, or of the beginning of an NCCL call; after its end see tell
 	meetings         []*meeting // the meetings that it takes part in
 }
 

@@ -8,10 +8,10 @@ import (
 // meetOf identifies a meeting: a collective by communicator and turn, a message also by sender and receiver.
 type meetOf struct{ comm, from, to, turn int32 }
 
-// meeting is one NCCL call, in which the parts of several ranks meet.
+// meeting is one collective or one message, in which the parts of several ranks meet.
 type meeting struct {
 	arrived, wanted int32
-	sent            *Clock // merged clocks of the parts that send
+	sent            *Clock // merged clocks of the parts that send; with a Watcher, of all parts
 	merged          bool   // sent is merged from several clocks, and belongs to this meeting alone
 	waiting         []streamOf
 }
@@ -80,8 +80,8 @@ func (m *meeting) arrive(on *machine, p unroll.Part, begun *Clock) {
 	}
 }
 
-// add merges the clock with which a sending part began. A message has one sender, so its meeting keeps that
-// clock.
+// add merges the clock with which a part began. The meeting keeps the first clock itself, so a message, which has one sender,
+// needs no copy.
 func (m *meeting) add(begun *Clock, on *machine) {
 	if m.sent == nil {
 		m.sent = begun

@@ -47,7 +47,7 @@ func freeEarly(e *editor) {
 	}
 }
 
-// wrongPlace moves a buffer within its memory, by a few bytes or to the start, where other buffers may be.
+// wrongPlace moves a buffer within its memory, by 256 bytes or to the start, where other buffers may be.
 func wrongPlace(e *editor) {
 	const little = 256
 	for _, b := range e.program.Buffers {
@@ -116,7 +116,7 @@ var lostOffset = inPointers(func(e *editor, s calls.Stmt, key string, p *calls.P
 	}
 })
 
-// wrongBuffer replaces the memory of an operand by each other memory of the same size and type.
+// wrongBuffer replaces the memory of an operand by another memory of the same size and type; each of these is a site.
 func wrongBuffer(e *editor) {
 	memory := memoryOf(e.program)
 	inPointers(func(e *editor, s calls.Stmt, key string, p *calls.Pointer) {

@@ -26,7 +26,7 @@ type Kind struct {
 type Mutant struct {
 	Kind    string
 	Site    int      // number of the place in the program, from 0
-	Pos     diag.Pos // position in the spec; zero for a declaration
+	Pos     diag.Pos // position in the spec; zero for a declaration or a step
 	What    string   // the mistake, in one line
 	Program *calls.Program
 }

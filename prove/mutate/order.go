@@ -79,7 +79,7 @@ func earlyRecord(e *editor, list []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// writesFlags reports whether a statement writes flags.
+// writesFlags reports whether a statement is a write, or a batch of writes, of flags.
 func writesFlags(s calls.Stmt) bool {
 	batch, ok := s.(*calls.MemOpBatch)
 	return is[*calls.FlagWrite](s) || ok && batch.Use == "write"
@@ -121,7 +121,7 @@ func reorder(e *editor, list []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// issues reports whether a statement issues work, and does not only declare names.
+// issues reports whether a statement may issue work. Declarations of names, BeginCall and Delay do not count.
 func issues(s calls.Stmt) bool {
 	switch s.(type) {
 	case *calls.Let, *calls.Declare, *calls.DeclareStream, *calls.BeginCall, *calls.Delay:

@@ -40,7 +40,7 @@ func Find(p *unroll.Program) []Return {
 
 type finder struct {
 	p      *unroll.Program
-	shared []bool // by memory: whether it contains several buffers
+	shared []bool // by memory: whether it contains buffers
 	of     map[key]*memory
 	found  []Return
 }
@@ -61,8 +61,8 @@ type held struct {
 	use        Use
 }
 
-// visit records the accesses of an operation, reads before writes. It ignores the caller's writes before a call, since no result
-// contains them.
+// visit records the accesses of an operation, reads before writes. It ignores the caller's writes before a call, since buffers may
+// use the memory of an output until its result is written.
 func (f *finder) visit(rank, op int32) {
 	r := &f.p.Ranks[rank]
 	o := &r.Ops[op]

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// TestEachWaitIsNeeded removes each wait of some programs. Without any one of them there has to be a race.
+// TestEachWaitIsNeeded removes each StreamWait and FlagWait of some programs. Without any one of them there has to be a race.
 func TestEachWaitIsNeeded(t *testing.T) {
 	for _, name := range []string{"ag_matmul", "ag_matmul_p2p", "matmul_rs_p2p", "matmul_rs_peer_read", "moe_a2a"} {
 		programs, err := provetest.Lower(provetest.Spec(name), nil)
@@ -53,7 +53,7 @@ func waits(p *calls.Program) (n int) {
 	return n
 }
 
-// drop removes the i-th wait from a program.
+// drop removes wait number i, from 0, from a program, and returns its text.
 func drop(p *calls.Program, i int) (removed string) {
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		if isWait(s) {

@@ -29,8 +29,8 @@ const Most = 20
 // Find checks the given number of consecutive calls.
 //
 // Clocks that cover few ranks miss orders, so they can show races that do not exist, but cannot hide one. Find first makes the
-// clocks of a rank cover only the ranks that access the same memories. If that finds a race, it repeats the check with clocks of
-// all ranks.
+// clocks of a rank cover only the ranks that access memory of the same owners. If that finds a race, it repeats the check with
+// clocks of all ranks.
 func Find(p *unroll.Program, calls int) []Race {
 	for _, known := range [][][]int32{neighbors(p), events.All(p)} {
 		f := newFinder(p)
@@ -42,8 +42,8 @@ func Find(p *unroll.Program, calls int) []Race {
 	return nil
 }
 
-// neighbors lists, for each rank, the ranks that access a memory that it accesses. It returns nil if ranks access only their own
-// memory.
+// neighbors lists, for each rank, the ranks that access memory of an owner whose memory it accesses. It returns nil if the program
+// has no shares, so that ranks access only their own memory.
 func neighbors(p *unroll.Program) [][]int32 {
 	if len(p.Shares) == 0 {
 		return nil
@@ -98,7 +98,7 @@ type cell struct {
 // neighbor is a cell that shares a byte with a given cell, or is that cell.
 type neighbor struct {
 	cell  int32
-	first int64 // first byte of the memory that both contain
+	first int64 // a byte of the memory that both contain
 }
 
 type use struct {

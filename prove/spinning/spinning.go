@@ -54,7 +54,7 @@ type spin struct {
 	begun, needed *events.Clock
 }
 
-// Ended counts the kernels of each thread.
+// Ended counts the kernels of each thread, and collects the kernels that wait.
 func (f *finder) Ended(at events.Point, begun, needed *events.Clock) {
 	o := &f.p.Ranks[at.Rank].Ops[at.Op]
 	threads := &f.kernels[at.Rank]

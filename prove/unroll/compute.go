@@ -10,7 +10,7 @@ import (
 // operand is an operand of a statement, with the number of its layout.
 type operand struct {
 	*effects.Operand
-	layout int32 // the layout depends on the rank or on loops, or has no number yet
+	layout int32 // -1: it depends on the rank or on loops, or has no number yet
 }
 
 // work issues a copy, a GEMM, an attention or a kernel.

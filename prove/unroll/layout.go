@@ -48,7 +48,7 @@ func newLayout(size int64, extents, strides []int64) *Layout {
 	return l
 }
 
-// Dense reports whether the elements cover all bytes of the span. A layout without elements is dense.
+// Dense reports whether all axes merge into one run. Then the elements cover all bytes of the span.
 func (l *Layout) Dense() bool { return len(l.axes) == 0 }
 
 // Elements counts the elements. An address that occurs several times counts as often.
@@ -60,7 +60,8 @@ func (l *Layout) Elements() int64 {
 	return n
 }
 
-// Repeats reports whether two elements have the same address or overlap, so that writing all elements writes a byte twice.
+// Repeats reports whether two elements have the same address or overlap, so that writing all elements writes a byte twice. It may
+// also report true for axes that interleave without overlap.
 func (l *Layout) Repeats() bool {
 	for i, extent := range l.Extents {
 		if extent > 1 && l.Strides[i] == 0 {
@@ -158,7 +159,7 @@ func floorDiv(a, b int64) int64 {
 
 func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }
 
-// String prints a layout as extents and strides, in elements.
+// String prints a layout as extents and strides, in elements. For a dense layout it prints only the number of elements.
 func (l *Layout) String() string {
 	if l.Dense() {
 		return fmt.Sprintf("%d x %d bytes", l.Elements(), l.Size)

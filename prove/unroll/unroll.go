@@ -11,7 +11,7 @@ import (
 
 // Unroll issues a program on every rank. nodes[r] is the node of rank r; ranks of one node can share memory. nil: all ranks are
 // on one node. Operations that cannot be issued are in the faults of the result. Unroll returns an error if no operation can be
-// issued, because the world does not have the ranks 0, 1, and so on.
+// issued, because the program has no mesh or the world does not have the ranks 0, 1, and so on.
 func Unroll(p *calls.Program, nodes []int) (*Program, error) { return Some(p, nodes, nil) }
 
 // Some is Unroll for some ranks only (nil: all), to find faults quickly. The other ranks have no operations.

@@ -33,7 +33,7 @@ func check(t *testing.T, s *recall.Subject, p *calls.Program, seed uint64) (*val
 	return values.Check(u, s.Pipeline, seed)
 }
 
-// TestExamples checks that every example computes the values of its model, with every schedule.
+// TestExamples checks that every example computes the values of its model, also with other schedules that it accepts.
 func TestExamples(t *testing.T) {
 	list := examples(t)
 	for _, s := range list {
@@ -44,7 +44,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestOtherValues checks that mistakes in computations and their operands change the results, under every seed.
+// TestOtherValues checks that mistakes in computations and their operands change the results, or stop the check, under two seeds.
 func TestOtherValues(t *testing.T) {
 	list := examples(t)
 	kinds := []string{"wrong-offset", "wrong-function", "wrong-beta", "transpose", "wrong-reduction", "drop-call", "wrong-collective",
@@ -69,7 +69,7 @@ func TestOtherValues(t *testing.T) {
 	}
 }
 
-// TestWhere checks that a mismatch names the rank, the output, the first wrong element and its last writer.
+// TestWhere checks that a mismatch names the rank, the output and the first wrong element, and has a last writer if there is one.
 func TestWhere(t *testing.T) {
 	list := examples(t)
 	s := list[slices.IndexFunc(list, func(s *recall.Subject) bool { return s.Name == "ag_matmul" })]

@@ -5,10 +5,10 @@
 // In the field, addition and multiplication have all laws of the reals. So products may be summed in any order and in any parts,
 // over ranks and sub-chunks. The sum is the same if it has exactly the same products, each once. If a product is missing, occurs
 // twice, or has a wrong element, then the results are different polynomials of the inputs. Two different polynomials of degree n
-// agree at a random point with a probability of at most n / 2^53. Functions that are not polynomials are random functions of the
-// field. For example, gelu(x) has the same value in program and model if x has, and an unrelated random value otherwise. So a
-// fused kernel equals its operations if it composes the same functions of the same elements. max and min are commutative and
-// associative, and have no other law. Unwritten memory holds distinct random numbers.
+// agree at a random point with a probability of at most n / (2^53 - 111). Functions other than polynomials and quotients are random
+// functions of the field. For example, gelu(x) has the same value in program and model if x has, and an unrelated random value
+// otherwise. So a fused kernel equals its operations if it composes the same functions of the same elements. max and min are
+// commutative and associative, and have no other law. Unwritten memory holds random numbers.
 //
 // The program runs in one order that respects happens-before. That represents all orders once no two operations race
 // (prove/races).

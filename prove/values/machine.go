@@ -12,7 +12,7 @@ import (
 type machine struct {
 	p        *unroll.Program
 	f        *field
-	memory   [][]*cells             // by rank and memory; nil: the rank has none
+	memory   [][]*cells             // by rank and memory; nil: the rank has none, or the memory has no elements
 	meetings map[partOf]*meeting    // meetings by the parts that take part
 	inputs   []map[string][]float64 // inputs by rank and tensor
 	outputs  []map[string]result    // results for the caller, by rank and tensor

@@ -19,7 +19,7 @@ const (
 	nothing = 0x5ca1ab1e // value of cells inside an element
 )
 
-// newCells makes cells that contain distinct random numbers until they are written.
+// newCells makes cells that contain random numbers until they are written.
 func (f *field) newCells(rank, memory, bytes, size int64) *cells {
 	c := &cells{make([]float64, bytes/size), make([]int32, bytes/size), size}
 	f.randoms(c.data, "nothing", uint64(rank), uint64(memory))
@@ -29,7 +29,7 @@ func (f *field) newCells(rank, memory, bytes, size int64) *cells {
 	return c
 }
 
-// elementsOf counts the elements of a memory; 0 for workspaces, which have no elements.
+// elementsOf counts the elements of a memory; 0 for workspaces and counters, which have no elements.
 func elementsOf(d issue.Memory) int64 {
 	if d.Type == "" {
 		return 0

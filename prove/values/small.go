@@ -37,7 +37,7 @@ type Guess int
 
 // The guesses.
 const (
-	NoColumns    Guess = iota // column counts do not change, and neither do the extents that they stand for
+	NoColumns    Guess = iota // column counts do not change
 	Columns                   // each column count stands for the extent that has the same value
 	EqualColumns              // as Columns, and equal extents stay equal, because launches with both may share a kernel
 )
@@ -58,8 +58,8 @@ type search struct {
 	madeOf  string
 }
 
-// Small reduces each parameter that sets the size of tensors, but not the number of ranks, as far as the model and the
-// program allow. The program has the same calls, in which all expressions have other values. Where possible, values
+// Small reduces each parameter that sets the size of tensors, but not the number of ranks or iterations, as far as the
+// model and the program allow. The program has the same calls, in which all expressions have other values. Where possible, values
 // have different odd factors (with EqualColumns equal factors for equal extents), so that a wrong extent changes the
 // result. If that is too much to compute, all have the odd factor 3. A parameter keeps its value if the program depends
 // on that value. like may be nil, or the result for the same program on other nodes, whose values are tried first.

@@ -1,7 +1,7 @@
 """Random shapes with schedule: auto, each with the source of hirgen's choice.
 
-A seed gives the same shapes on every machine: M, N and K are log-uniform in RANGES, rounded to multiples of STEPS, or in odd shapes to no
-multiples of 8. Each shape has a program with the schedule that hirgen chooses, and one whose schedule is in a CUDA graph, as the peers.
+A seed gives the same shapes on every machine: M, N and K are log-uniform in RANGES, rounded to multiples of STEPS, or as odd_shapes
+does. Each shape has a program with the schedule that hirgen chooses, and one whose schedule is in a CUDA graph, as the peers.
 """
 import math
 import random
@@ -30,7 +30,7 @@ def shapes(seed, count):
 
 
 def odd_shapes(seed, count, ranks):
-    """count shapes of which no extent is a multiple of 8. M is a multiple of the ranks, so with 8 ranks M is a multiple of 8."""
+    """count shapes of which no extent is a multiple of 8, except M with 8 ranks. M is a multiple of the ranks."""
     source = random.Random(f"odd {seed}")
 
     def odd(name):

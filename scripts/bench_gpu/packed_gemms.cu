@@ -7,7 +7,7 @@
 //   nvcc -std=c++20 -O2 -arch=sm_90a -I runtime_cpp/include -o packed_gemms FILE
 //     build/cuda/libruntime.a -lcublasLt -lnccl -lcuda
 //
-// A number is in microseconds a call, the median of nine launches of a CUDA graph of ten calls.
+// Times are in microseconds a call, the median of nine launches of a CUDA graph of ten calls.
 #include <algorithm>
 #include <cstdio>
 #include <functional>

@@ -60,8 +60,8 @@ class Server:
         return {"attention": layer_peers.choose_attention(*layer_peers.make(operation, self.group, sizes))}
 
     def trial(self, peer):
-        """Makes the first calls of a layer's peer, which compile it; returns the distance of its results from the exact ones, and its
-        memory."""
+        """Makes the first calls of a layer's peer, which compile it if it is to be compiled. Returns the distance of its results from
+        those in fp32 and its memory, or why it is refused."""
         call, begin = self.calls[peer], time.monotonic()
         try:
             call()
@@ -84,8 +84,8 @@ class Server:
             return None
 
     def bounds(self, operations, m, n, k, seconds, rounds):
-        """Measures the bounds of a shape: each measurement takes seconds in each round, and rounds alternate between two orders. A round
-        begins with the whole GEMM for WARM_SECONDS, to bring the GPUs to a steady temperature."""
+        """Measures the bounds of a shape: each measurement takes about seconds in each round, and rounds alternate between two orders. A
+        round begins with the whole GEMM for about WARM_SECONDS, to bring the GPUs to a steady temperature."""
         self.calls = {}
         torch.cuda.empty_cache()
         try:
@@ -138,7 +138,7 @@ class Server:
 
 
 def is_sound():
-    """Whether the process can go on after an error: a fault ends all work of its GPU."""
+    """Whether the process can go on after an error: after a fault all its later work on the GPU fails."""
     try:
         return normal(1).isfinite().all().item()
     except Exception as error:  # noqa: BLE001

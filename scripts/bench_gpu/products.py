@@ -1,7 +1,8 @@
 """The measurements of bounds.py as calls of PyTorch, on all GPUs at once.
 
 GEMMs and copies do not depend on each other, so the measurements show how they share power, memory bandwidth and SMs.
-Copy engines copy from the symmetric memory of the other ranks on a separate stream, as in PyTorch's async tensor parallelism.
+Copy engines copy from the symmetric memory of the other ranks; during GEMMs they do it on a separate stream, as in PyTorch's
+async tensor parallelism.
 """
 import functools
 

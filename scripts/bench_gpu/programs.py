@@ -1,7 +1,8 @@
 """Emits, builds and runs variants of specs, for the other scripts.
 
-All programs of a builder share one compiled runtime, so that each program after the first costs two seconds on one
-processor. If HIRGEN_CACHE is set, several builders share the runtime.
+All programs of a builder share one compiled runtime, in its scratch folder or in HIRGEN_CACHE, so that each program after
+the first costs two seconds on one processor. With a folder in HIRGEN_CACHE, builders of several scratch folders share it,
+too. With HIRGEN_CACHE=off, each program compiles its own.
 """
 import concurrent.futures
 import dataclasses
@@ -82,14 +83,14 @@ class Variant:
 
     @property
     def folder_name(self):
-        """A unique name for the program."""
+        """The name of the program's folder. It does not depend on the label."""
         on = [("machine", pathlib.Path(self.machine).stem)] if self.machine else []
         parts = [f"{k}-{v}" for k, v in (*self.params.items(), *self.schedule.items(), ("dtype", self.dtype), *on)]
         return re.sub(r"[^\w.-]", "x", "_".join([self.spec, *parts]))
 
 
 class Program:
-    """A variant's emitted folder. failure is the reason that it cannot run, or "" once it is built."""
+    """A variant's emitted folder. failure is the reason that it cannot run, or ""."""
 
     def __init__(self, builder, variant):
         self.builder, self.variant = builder, variant
@@ -98,7 +99,7 @@ class Program:
         self.failure = NOT_BUILT
 
     def emit(self):
-        """Emits the folder; if hirgen refuses the spec or schedule, sets failure to its message."""
+        """Emits the folder; if hirgen refuses the spec or schedule, sets failure to its first error."""
         self.spec.write_text(self.variant.text())
         code, output = quiet([self.builder.hirgen, "emit", self.spec, "-o", self.folder, *self.variant.options])
         self.failure = "" if code == 0 else "refused: " + first_error(output)
@@ -128,7 +129,7 @@ class Program:
                 "--", *map(str, options)]
 
     def start(self, ranks, options):
-        """Starts all ranks, which wait for commands."""
+        """Starts all ranks. With --paced in the options they wait for commands."""
         return Paced(self.command(ranks, options))
 
     def measure(self, ranks, options, seconds=600):
@@ -159,7 +160,7 @@ class Builder:
         self.work.mkdir(parents=True, exist_ok=True)
 
     def build(self, variants, jobs):
-        """Builds programs and returns them in order. The first is built alone, since it compiles the runtime for the others."""
+        """Builds programs and returns them in order. Programs with the same folder are built once."""
         programs = [Program(self, v) for v in variants]
         folders = {p.folder: p for p in reversed(programs)}
         builds = [p for p in programs if folders[p.folder] is p]
@@ -171,7 +172,7 @@ class Builder:
 
     @staticmethod
     def first(programs):
-        """Builds programs one by one until a build succeeds; returns the rest, which use its runtime."""
+        """Builds programs one by one until a build succeeds, and returns the rest, which can use its runtime."""
         for i, program in enumerate(programs):
             program.build()
             if not program.failure:
@@ -197,7 +198,7 @@ def quiet(command, cwd=None, env=None, seconds=None):
 
 
 def first_error(output):
-    """The first error in hirgen's output, without the position in the spec."""
+    """The first error in hirgen's output, or else its first line, without the position in the spec."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     found = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
     return re.sub(r"^\S+: (?=error )", "", found)

@@ -28,7 +28,7 @@ RELAY = pathlib.Path(__file__).with_name("relay.py")
 
 
 class Ready:
-    """A running program that checks itself and then waits to be timed. item is its entry in the row."""
+    """A running program, which checks itself unless the options say otherwise, and then waits to be timed. item is its entry in the row."""
 
     def __init__(self, program, ranks, options):
         self.program, self.item = program, {"us": []}
@@ -37,7 +37,7 @@ class Ready:
         self.paced = program.start(ranks, ["--paced", "--json", self.report, "--timeout", 300, *options])
 
     def start(self):
-        """Waits until the program has checked itself."""
+        """Waits until the program is ready."""
         self._guard(lambda: self.paced.wait_for("# ready", START_SECONDS))
 
     def round(self):
@@ -67,8 +67,8 @@ class Ready:
 
 
 class Peers:
-    """PyTorch's side: one process a rank, all with the same commands. Without PyTorch there are no peers. A peer that hung once is not
-    timed again for its operation."""
+    """PyTorch's side: one process a rank, all with the same commands. Without PyTorch there are no peers. A peer that hung in a round
+    is not timed again for its operation."""
 
     loaded, hung = None, ()
 
@@ -126,7 +126,7 @@ class Peers:
         return {name: {"refused": refused[name]} if name in refused else {"us": []} for name in answer["peers"]}
 
     def tried(self, cell, without=(), in_graph=1):
-        """Loads a layer, compiles its peers and compares them with exact results. Returns their items as load does. Peers whose name
+        """Loads a layer, compiles its peers and compares them with results in fp32. Returns their items as load does. Peers whose name
         contains a text of without are left out. If a peer hangs or breaks its processes, they are restarted, and the other peers are loaded
         and tried again, with the compiled code from caches."""
         names, hung = self.load(cell, in_graph), {}
@@ -187,7 +187,7 @@ class Peers:
 class Row:
     """The programs of a cell under `hirgen bench`. The constructor starts the command, which builds and starts the programs; they check
     themselves and wait until timed() runs the rounds, in which the peers take part. Rows prepared at the same time share the memory
-    for checks. A cell whose check needs more than its share is not checked."""
+    for checks. A cell is not checked if its check needs more than the share, or more than --check-limit."""
 
     def __init__(self, cell, variants, settings, together=1, check_memory=CHECK_MEMORY):
         self.cell, self.variants, self.settings, self.begin = cell, variants, settings, time.monotonic()

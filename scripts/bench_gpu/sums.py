@@ -1,7 +1,7 @@
 """Sums of few rows over ranks, then the residual and the RMS norm, as cells of the benchmark.
 
 A rank has a partial sum [M, 8192], in 16 KB a row, and all ranks have the residual. Each rank gets the new residual and its norm. Both sides
-launch CUDA graphs of MOST_IN_GRAPH calls: at these sizes, a launch from the host takes as long as a call.
+are timed in CUDA graphs of MOST_IN_GRAPH calls, too: at these sizes, a launch from the host takes as long as a call.
 """
 import dataclasses
 

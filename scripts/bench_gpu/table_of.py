@@ -6,7 +6,7 @@
 The table has one line for each operation and size, with the fastest schedule that computed correct results. Among schedules within
 one percent of it, the schedule with the fewest fields wins, since so small a gain is not reproducible. If several files have
 a size, the last file counts. Only schedules for the example specs with slices of ranks (*_p2p) and the preset eager are included.
-Labels of programs with searched algorithms (--tuned) are ignored.
+Other labels are ignored.
 """
 import json
 import pathlib

@@ -130,7 +130,7 @@ def means_table(rows):
 
 
 def refusals(rows):
-    """Each item without times, with the reason."""
+    """Each refused item, with the reason."""
     return [f"- {row['operation']} {shape(row)}, {name}: {item['refused']}" for row in rows
             for group in ("peers", "hirgen", "allgather") for name, item in row.get(group, {}).items() if "refused" in item]
 

@@ -43,7 +43,7 @@ class Cells(unittest.TestCase):
         self.assertEqual(cells.Cell("matmul_rs", 1024, 512, 256, 4).params, {"D": 4, "M": 1024, "N": 512, "K": 1024})
 
     def test_a_rank_multiplies_what_the_shape_says(self):
-        """The specs of matmul_rs and matmul_ar split K over ranks, as a batched product. The spec of ag_matmul splits no extent."""
+        """The specs of matmul_rs and matmul_ar split K over ranks, as a batched product. The product of ag_matmul is not batched."""
         for cell in cells.cells(4, [(1024, 512, 256)], cells.OPERATIONS):
             says = checked(f"{cell.operation}_p2p", cell)
             products = [op["product"] for op in says["operations"] if "product" in op]

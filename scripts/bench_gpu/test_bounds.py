@@ -125,7 +125,7 @@ class Bounds(unittest.TestCase):
 
 
 def settings(**more):
-    """The defaults of the command line that the steps need."""
+    """The settings that the steps need."""
     defaults = {"ranks": 8, "shapes": cells.SHAPES, "operations": cells.OPERATIONS, "sections": bench.SECTIONS[:3], "only": None,
                 "no_peers": True, "device": "cuda", "bounds_limit": 60, "layers": [], "draw": [], "no_cublasmp": True, "drawn": 0, "divide": 1,
                 "bounds_seconds": 0.05, "deadline": 1e12, "odd": 0, "rows": []}

@@ -43,7 +43,7 @@ class Layers(unittest.TestCase):
         self.assertLessEqual(set(layers.USUAL), known)
 
     def test_hirgen_takes_the_cut_specs_by_their_schedules(self):
-        """A refused spec or schedule would show only as a dash in the table."""
+        """A refused spec or schedule would show only in the report."""
         for layer in layers.layers(2, layers.OPERATIONS, ["8b"]):
             for variant in (variant for variant in layers.of_layer(layer) if variant.label in layers.USUAL):
                 with tempfile.TemporaryDirectory() as folder:
@@ -213,7 +213,7 @@ class Parts(unittest.TestCase):
 
 
 class Trials(unittest.TestCase):
-    """Trials of peers. One peer hangs, so its processes are stopped."""
+    """Trials of peers, one of which hangs."""
 
     def test_what_hangs_is_left_out_of_what_is_tried_afresh(self):
         asked, peers = [], runs.Peers.__new__(runs.Peers)

@@ -1,7 +1,8 @@
 """hirgen's programs in the benchmark, as (label, spec, parameters, schedule) by operation.
 
 The parameters extend the cell's parameters. To try another schedule, add a line. If hirgen refuses a schedule, the report lists
-the reason. SMALL, LARGE and HUGE are for cells of different durations, and COMMON is for all cells.
+the reason. TINY is for the tiny cell. SMALL, LARGE and HUGE are for cells of different durations, and COMMON is for all of
+them.
 """
 import programs
 

@@ -3,13 +3,13 @@
 
     scripts/bench_gpu/versions.py OLD NEW [--rounds 6] [--seconds 0.15] [--only TEXT...] [--json FILE]
 
-OLD and NEW are sets of emitted folders (emit_set.py; folders.py defines a set). Neither hirgen nor Go is needed. CMake
-builds the rows that both sets have, with one compiled runtime for each set. Then the rows run in groups of --together: their
-programs start, check themselves and wait. Each round times every program of the group, the two of a row directly after each
-other. The version that comes first alternates between rounds. A round gives the median of its repeats and the ratio old / new;
-above 1 the new version is faster. The ratio of a row is the median over its rounds. After all rows, those below --limit
-start again, for as many rounds, and all rounds count. Rows that do not fit into --budget are listed. If both versions emit the
-same text, the ratio shows only the noise and the difference between the runtimes.
+OLD and NEW are sets of emitted folders (emit_set.py; folders.py defines a set). Neither hirgen nor Go is needed. CMake builds
+the rows that both sets have, with one compiled runtime for each set. Then the rows run in groups of --together: their programs
+start and wait. Each round times every program of the group, the two of a row directly after each other. The version that comes
+first alternates between rounds. A round gives the median of its repeats and the ratio old / new; above 1 the new version is
+faster. The ratio of a row is the median over its rounds. After all rows, those below --limit start again, for as many rounds,
+and all rounds count. Rows that do not fit into --budget are listed. If both versions emit the same text, the ratio shows only
+the noise and the difference between the runtimes.
 
 The exit code is 0 if the median over the rows is at least --median, every row is at least --least, no program was wrong and
 no row is missing. Otherwise it is 1.

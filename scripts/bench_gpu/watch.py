@@ -5,7 +5,7 @@
 
 Each line of FILE is an object with t and gpus. t is in seconds of the monotonic clock, which all processes of a machine share. gpus
 is a list of {sm, mem: clocks in MHz; watts: current power; celsius: temperature; reasons: NVML's bits for reduced clocks}.
-It needs the Python package nvidia-ml-py, which comes with PyTorch's CUDA packages.
+It needs the Python package nvidia-ml-py.
 """
 import argparse
 import json

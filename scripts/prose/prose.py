@@ -121,7 +121,7 @@ def python(source):
 
 
 def template(source):
-    """The prose of a template: comments of C++ and CMake, and lines of Markdown."""
+    """The prose of a template: comments of C++ and CMake, or lines of Markdown."""
     source = re.sub(r"\{\{-? ?/\*.*?\*/ ?-?\}\}", lambda m: "\n" * m[0].count("\n"), source, flags=re.S)
     source = re.sub(r"\{\{.*?\}\}", "X", source)
     yield from (markdown(source) if "\n## " in source else comments(source, r"(?://+|#)"))

@@ -4,7 +4,7 @@ package element
 
 import "embed"
 
-// FS holds the source of each type. The file of a type has the value of its domain.DType as its name: fp8_e4m3.go.
+// FS holds the Go files of this folder. The file of a type is named after its domain.DType: fp8_e4m3.go.
 //
 //go:embed *.go
 var FS embed.FS

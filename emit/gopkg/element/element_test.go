@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/emit/gopkg/element"
 )
 
-// TestEveryNumberIsItself converts each 16-bit number to float32 and back, and checks that numbers between two adjacent
-// ones are rounded to the nearest, ties to even.
+// TestEveryNumberIsItself converts each 16-bit number to float32 and back. It also checks that the middle between two
+// adjacent positive numbers is rounded to the even one, and the float32 numbers next to the middle to the nearest.
 func TestEveryNumberIsItself(t *testing.T) {
 	t.Run("bf16", func(t *testing.T) { everyNumber(t, element.ToBF16) })
 	t.Run("fp16", func(t *testing.T) { everyNumber(t, element.ToFP16) })

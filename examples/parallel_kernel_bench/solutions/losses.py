@@ -62,7 +62,8 @@ def grad_acc_loss(program, loss, local_valid_tokens, global_valid_tokens, grad_n
 
 @solves("24_load_balancing_loss_fn")
 def load_balancing_loss(program, gate_logits, num_experts, top_k, attention_mask):
-    """The mean over ranks of the sum over experts of an expert's share of tokens times its mean probability."""
+    """The mean over ranks of the sum over experts of an expert's share of tokens times its mean probability, times the number of
+    experts."""
     assert attention_mask is None
     return program(gate_logits)
 

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Variable is the environment variable that names the folder. The value Off, in upper or lower case, disables sharing.
+// Variable is the environment variable that names the folder. The value Off, in any case, disables sharing.
 const (
 	Variable = "HIRGEN_CACHE"
 	Off      = "off"
@@ -43,14 +43,14 @@ func Folder() (folder, why string) {
 	return filepath.Join(home, ".cache", "hirgen"), ""
 }
 
-// Entry is a compiled runtime or a Python package.
+// Entry is a compiled runtime, a library of the CPU device, or a Python package.
 type Entry struct {
 	Name string    // path relative to the cache folder
 	Size int64     // bytes of all its files
-	Made time.Time // last modification
+	Made time.Time // last modification of the file or folder Name
 }
 
-// Entries lists the finished entries of a cache folder, the newest first. It leaves out lock files.
+// Entries lists the entries of a cache folder, the newest first, without lock files and packages that are being built.
 func Entries(folder string) ([]Entry, error) {
 	var entries []Entry
 	err := each(folder, func(path string) error {
@@ -71,8 +71,8 @@ func Entries(folder string) ([]Entry, error) {
 	return entries, err
 }
 
-// Clear removes the entries and the lock files of a cache folder. It keeps packages that are being built, and files that
-// hirgen did not create. Compiled programs do not need the cache, because they contain the runtime.
+// Clear removes the entries and the lock files of a cache folder. It keeps packages that are being built, and files with
+// other names than entries have. Compiled programs do not need the cache, because they have copies of its libraries.
 func Clear(folder string) error { return each(folder, os.RemoveAll) }
 
 // each calls do for each entry and lock file of a cache folder, up to the first error. It selects them by their names,

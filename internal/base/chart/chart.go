@@ -160,14 +160,14 @@ func scale(all []Sample, from, to float64, of func(Sample) []float64) func(float
 	}
 }
 
-// round returns round values from low to high: decades if high is more than 8 times a positive low, otherwise 3 to 12
+// round returns round values from low to high: those of decades if high is more than 8 times a positive low, otherwise 3 to 12
 // evenly spaced values. If no step gives that many, it returns low and high.
 func round(low, high float64) []float64 {
 	const fewest, most = 3, 6
 	if low > 0 && high > wide*low {
 		return decades(low, high)
 	}
-	// Try coarse steps before fine ones. A step is the power of ten above high, divided by parts.
+	// Try coarse steps before fine ones. A step is the power of ten at or above high, divided by parts.
 	for _, parts := range []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000} {
 		step := math.Pow(10, math.Ceil(math.Log10(high))) / parts
 		var list []float64

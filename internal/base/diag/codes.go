@@ -23,7 +23,7 @@ const (
 	WrongVersion Code = "HG010"
 )
 
-// Errors in names.
+// Errors in names and parameters.
 const (
 	BadName       Code = "HG020"
 	ReservedName  Code = "HG021"
@@ -61,7 +61,7 @@ const (
 	BadFill       Code = "HG058"
 )
 
-// Errors in operations.
+// Errors in operations, outputs and gradients.
 const (
 	OpSyntax            Code = "HG060"
 	UnknownOp           Code = "HG061"
@@ -95,8 +95,8 @@ const (
 	HostIRInvalid    Code = "HG111"
 )
 
-// Explain returns the entry of docs/errors.md for a code as plain text: the title, the text and the failing example. The
-// code may be in lower case. The result is empty for a code that does not exist.
+// Explain returns the entry of docs/errors.md for a code as plain text: the title, the text and the failing example, if it
+// has one. The code may be in lower case. The result is empty for a code that does not exist.
 func Explain(code string) string {
 	code = strings.ToUpper(strings.TrimSpace(code))
 	i := slices.IndexFunc(entries, func(e Entry) bool { return string(e.Code) == code })
@@ -109,7 +109,7 @@ func Explain(code string) string {
 // Entry documents a code.
 type Entry struct {
 	Code    Code
-	Title   string // lower case, no final stop
+	Title   string // begins in lower case, no final stop
 	Text    string // the meaning of the code, and what to do
 	Example string // a spec or a host program that fails with this code; empty if there is no short one
 }

@@ -1,8 +1,8 @@
 // Package diag has the error messages of hirgen: positions, diagnostics with stable codes, and the list that collects
 // all diagnostics before any is reported.
 //
-// A message is in lower case, has no final stop, and names the user's text. It is rendered as "file:line:col: error
-// HG031: message", followed by the source line, a caret and, if there are any, a hint and notes.
+// A message begins in lower case, unless with a name from the spec, and has no final stop. It is rendered as
+// "file:line:col: error HG031: message", followed by the source line, a caret, a hint and notes, as far as it has them.
 package diag
 
 import (
@@ -50,11 +50,11 @@ type Diagnostic struct {
 	Pos     Pos
 	Code    Code
 	Message string
-	Notes   []Note // other places, such as the other side of a contradiction
+	Notes   []Note // explanations, such as the other side of a contradiction
 	Hint    string // what to do; often the nearest name
 }
 
-// Note points at a second place that explains a diagnostic.
+// Note explains a diagnostic, usually by a second place. Without a place, its position is the zero Pos.
 type Note struct {
 	Pos     Pos
 	Message string
@@ -132,7 +132,7 @@ func (l *List) Err() error {
 	return &Errors{Items: l.Items()}
 }
 
-// Errors is the error form of a non-empty List. Render prints a report of it.
+// Errors is a non-empty list of diagnostics as an error. Render prints a report of it.
 type Errors struct {
 	Items []*Diagnostic
 }

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxRendered is the number of diagnostics that one report prints. Thousands of
+	// maxRendered is the largest number of diagnostics that one report prints. Thousands of
 	// mistakes usually have one cause, which the first lines show.
 	maxRendered = 50
 	// maxLineRunes is the most runes of a source line that a report shows around the caret.
@@ -38,7 +38,8 @@ func Render(w io.Writer, errs *Errors, source func(file string) ([]byte, bool)) 
 	}
 }
 
-// Diagnostics returns the diagnostics that err is or wraps, and whether there are any.
+// Diagnostics returns the first *Errors that err is or wraps, or else the first *Diagnostic as a list, and whether there is
+// one.
 func Diagnostics(err error) (*Errors, bool) {
 	var all *Errors
 	if errors.As(err, &all) {

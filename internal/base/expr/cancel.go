@@ -4,7 +4,7 @@ import "slices"
 
 // Cancel cancels common factors of a product's numerator and denominator, and combines equal terms of a sum. So D * (K
 // / D) becomes K, and C / 2 + C / 2 becomes C. In other operations, it simplifies the operands. If e has a value, its
-// divisions are exact, and the result has the same value.
+// divisions are exact, and the result has the same value, unless a part of the result overflows.
 func Cancel(e Expr) Expr {
 	b, ok := e.(*Binary)
 	switch {
@@ -60,7 +60,7 @@ func terms(e Expr) []Expr {
 }
 
 // cancelProduct cancels common factors of the numerator and the denominator of a product or quotient. If there are none,
-// it only simplifies the factors.
+// or if times fails, it only simplifies the factors.
 func cancelProduct(b *Binary) Expr {
 	short := cancelFactors(b)
 	q := quotient{above: 1, below: 1}
@@ -74,7 +74,7 @@ func cancelProduct(b *Binary) Expr {
 	return &Binary{Op: "/", X: over, Y: under}
 }
 
-// cancelFactors applies Cancel to each factor and each divisor of a product.
+// cancelFactors applies Cancel to each factor and each divisor of a product or quotient.
 func cancelFactors(e Expr) Expr {
 	if b, ok := e.(*Binary); ok && isProduct(e) {
 		return &Binary{Op: b.Op, X: cancelFactors(b.X), Y: cancelFactors(b.Y)}
@@ -115,7 +115,7 @@ func (q *quotient) times(e Expr, divide bool) bool {
 	return fits && q.above > 0 && q.below > 0
 }
 
-// cancel removes factors that occur on both sides and reports whether it removed any.
+// cancel removes factors that occur on both sides, also of the two numbers, and reports whether it removed any.
 func (q *quotient) cancel() bool {
 	before := len(q.under)
 	q.under = slices.DeleteFunc(q.under, func(divisor Expr) bool {
@@ -133,7 +133,8 @@ func (q *quotient) cancel() bool {
 	return len(q.under) < before || common > 1
 }
 
-// product returns the product of expressions and a number, which comes last and is left out if it is 1.
+// product returns the product of expressions and a number, which comes last and is left out if it is 1. Without
+// expressions it returns the number.
 func product(list []Expr, by int64) Expr {
 	var result Expr
 	for _, e := range list {

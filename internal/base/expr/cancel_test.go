@@ -36,8 +36,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestCancelKeepsValues checks that Cancel keeps the value of random expressions, and that a second Cancel changes
-// nothing.
+// TestCancelKeepsValues checks that Cancel keeps the value of random expressions that have one, and that a second Cancel
+// changes nothing.
 func TestCancelKeepsValues(t *testing.T) {
 	env := func(name string) (int64, bool) {
 		value, ok := map[string]int64{"C": 24, "D": 2, "S": 3}[name]

@@ -1,13 +1,13 @@
 // Package expr parses, evaluates and simplifies the integer expressions of specs (extents over parameters) and of host
-// programs (peers and indices over the rank and loop variables).
+// and call programs (peers and indices over the rank and loop variables).
 //
 //	expr = expr ("+" | "-") expr | expr ("*" | "/" | "%") expr | expr ("==" | "!=") expr
 //	     | "(" expr ")" | name | integer
 //
 // Products bind more tightly than sums, and sums more tightly than comparisons. All operators associate to the left. Host
-// programs also have x < y, x >= y and x ^ y (XOR). As in C++, "^" binds less tightly than all others. Its operands are
-// printed in parentheses unless they are names or numbers. Specs do not have "^", because a reader would take it for a
-// power.
+// and call programs also have x < y, x >= y and x ^ y (XOR). As in C++, "^" binds less tightly than all others. Its
+// operands are printed in parentheses unless they are names or numbers. Specs do not have "^", because a reader would take
+// it for a power.
 //
 // Division must be exact. "%" takes the sign of the divisor, so (r - s) % d is a rank. Overflow is an error and never
 // wraps.

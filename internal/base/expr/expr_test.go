@@ -157,7 +157,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that a parsed expression prints as a text that parses to the same expression.
+// FuzzParse checks that a parsed expression prints as a text that parses to the same expression, and that an error has an
+// offset in the text.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"M/(S*D)", "a - (b - c) % 4 == 0", "-3", "((", "1+", "é"} {
 		f.Add(seed)

@@ -10,10 +10,10 @@ import (
 // NumberError is the error of Integer if the text is not a plain decimal integer of 64 bits.
 type NumberError struct {
 	Text  string
-	Plain string // the same integer in plain form; empty if there is none
+	Plain string // the result of plainForm; empty if there is none
 }
 
-// Error names the text and the plain form of the number.
+// Error names the text and, if there is one, the plain form of the number.
 func (e *NumberError) Error() string {
 	if e.Plain == "" {
 		return fmt.Sprintf("%q is not a 64-bit integer", e.Text)
@@ -22,7 +22,7 @@ func (e *NumberError) Error() string {
 }
 
 // Integer reads a plain decimal integer: digits, after a minus sign if it is negative. Each number has exactly one
-// form, because other forms are ambiguous: 010 could be 8 or 10. An error is a *NumberError.
+// form, because some other forms are ambiguous: 010 could be 8 or 10. An error is a *NumberError.
 func Integer(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != text {

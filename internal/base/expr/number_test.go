@@ -51,7 +51,8 @@ func TestNumbersOfExpressionsArePlain(t *testing.T) {
 	}
 }
 
-// TestIntegersRoundTrip checks that each text that Integer or Parse reads as a number is the text that the number prints.
+// TestIntegersRoundTrip checks that each random text that Integer or Parse reads as a number is the text that the number
+// prints.
 func TestIntegersRoundTrip(t *testing.T) {
 	random, read := rand.New(rand.NewPCG(3, 4)), 0
 	const letters = "0123456789012345678900--+_ xe.b"

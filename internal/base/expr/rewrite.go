@@ -50,7 +50,7 @@ func Mentions(e Expr, variable string) bool {
 	return found
 }
 
-// Fold evaluates parts without names, unless they have an error, and removes factors and divisors of 1 and terms of 0.
+// Fold evaluates parts without names, unless they have an error, and simplifies other parts as withoutUnits does.
 // This also protects printed C++, where a product of two literals has type int, which may overflow.
 func Fold(e Expr) Expr {
 	b, ok := e.(*Binary)
@@ -74,7 +74,7 @@ func Fold(e Expr) Expr {
 }
 
 // withoutUnits simplifies an operation with a factor, divisor or modulus of 1, or a term of 0. It returns nil for other
-// operations.
+// operations, and for 0 - x.
 func withoutUnits(b *Binary) Expr {
 	switch {
 	case b.Y == Int(1) && (b.Op == "*" || b.Op == "/"), b.Y == Int(0) && (b.Op == "+" || b.Op == "-"):

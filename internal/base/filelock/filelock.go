@@ -1,5 +1,6 @@
-// Package filelock locks a file or folder against other processes, on this machine and on others that share its file
-// system. The operating system releases the lock when the process that holds it ends, even if it crashes.
+// Package filelock locks a file or folder against other processes that lock it, on this machine and, if the file system
+// supports that, on others. The operating system releases the lock when the process that holds it ends, even if it crashes.
+// On other systems than Linux there are no locks.
 package filelock
 
 import (
@@ -9,7 +10,7 @@ import (
 
 // Hold locks an open file or folder until the file is closed. If the lock is taken, by another process or through another
 // open file, Hold calls waiting once, if it is not nil, and waits for the lock. If ctx is done first, it returns the error
-// of ctx. If the system cannot lock the file, for example because its file system has no locks, held is false and err nil.
+// of ctx. If the system cannot lock the file, for example because its file system has no locks, held is false and err is nil.
 func Hold(ctx context.Context, file *os.File, waiting func()) (held bool, err error) {
 	return hold(ctx, file, waiting)
 }

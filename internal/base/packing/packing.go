@@ -1,4 +1,4 @@
-// Package packing predicts how long GEMMs with unaligned rows take, and when it is faster to copy operands to aligned
+// Package packing predicts how long GEMMs with unaligned rows take, and when it is faster to copy their matrices to aligned
 // rows. On Hopper GPUs, cuBLASLt uses fast loads for 16-bit operands only under two conditions: all rows begin at
 // multiples of 16 bytes, and the number of columns of the result is a multiple of 8. Other GEMMs take several times as
 // long. docs/design/packed-gemms.md has the measurements.
@@ -41,7 +41,7 @@ const (
 )
 
 // Slowdown returns the factor by which the unaligned rows of matrices that are not in p slow down a GEMM. It is 1 if
-// there are none.
+// there are none, or if the operands do not have 16 bits.
 func (g GEMM) Slowdown(p Packs) float64 {
 	if g.Element != 2 {
 		return 1 // fp32 loads do not depend on alignment, and GEMMs of 8 bits run only with aligned rows
@@ -111,8 +111,8 @@ func (g GEMM) Bytes(p Packs) int64 {
 	return bytes
 }
 
-// Choose returns the matrices to copy: all unaligned ones, or none if copies would not save 10 % of the time. For 8 bits it
-// returns the unaligned ones in any case, and for 32 bits none.
+// Choose returns the matrices to copy: all unaligned ones, and B with C, or none if copies would not save 10 % of the time.
+// For 8 bits it returns them in any case, and for 32 bits none.
 func (g GEMM) Choose() Packs {
 	p := Packs{A: g.AlignA < aligned, C: g.alignedC() < aligned}
 	p.B = g.AlignB < aligned || p.C

@@ -3,7 +3,8 @@
 // wrong data for some seed.
 package tasks
 
-// A Task is a piece of work on one stream of one rank.
+// A Task is a piece of work on a stream of one rank, or a communication of several ranks (Rank -1). A task that Add makes is
+// not in the stream's order.
 type Task struct {
 	Rank int
 	What any // description for reports; nil if reports omit it
@@ -16,7 +17,7 @@ type Task struct {
 	done   bool         // whether the last Run ran it
 }
 
-// A Stream is a queue of tasks, which run in the order in which they are issued.
+// A Stream is a queue of issued tasks, which run in their order.
 type Stream struct {
 	Name string
 	last *Task
@@ -28,8 +29,8 @@ func (s *Stream) Last() *Task { return s.last }
 // Set holds the tasks of all ranks.
 type Set struct{ tasks []*Task }
 
-// Add makes a task that takes its priority from a stream, but neither waits for earlier tasks of the stream nor delays
-// later ones. A task with a nil run only orders other tasks.
+// Add makes a task that neither waits for earlier tasks of a stream nor delays later ones. Run takes the task's priority
+// from the stream if the seed is odd. A task with a nil run only orders other tasks.
 func (s *Set) Add(rank int, what any, on *Stream, run func() error) *Task {
 	t := &Task{Rank: rank, What: what, number: len(s.tasks), stream: on, run: run}
 	s.tasks = append(s.tasks, t)

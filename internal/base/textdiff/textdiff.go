@@ -12,7 +12,8 @@ const (
 	most    = 4000 // most lines of a side to compare; longer differences are replaced as a whole
 )
 
-// An Edit is a line, with its line break, that is kept (' '), taken out ('-') or put in ('+').
+// An Edit is a line that is kept (' '), taken out ('-') or put in ('+'). It has its line break, unless the text ends without
+// one.
 type Edit struct {
 	Kind byte
 	Line string

@@ -1,6 +1,6 @@
 // A library that is preloaded between a program and the CPU device. It logs what is created and
-// released to the file LIVES_LOG, a line "PROCESS ACTION ADDRESS" each. Creations and closes of
-// imported memory are logged after they are done, and frees and imports before. So the lines of
+// released to the file LIVES_LOG, a line "PROCESS ACTION ADDRESS" each. Allocations, exports and
+// closes are logged after they are done, and frees, imports and destructions before. So the lines of
 // several processes are in the order of what they did.
 #define _GNU_SOURCE
 #include <cuda_runtime.h>

@@ -14,7 +14,7 @@ static hirgen_tensor tensor[HIRGEN_AG_MATMUL_TENSORS];
 static void* device[HIRGEN_AG_MATMUL_TENSORS];
 static cudaStream_t stream;
 
-/* Ends the process unless a function returned this code, and the message has this part. */
+/* Ends the process unless a function returned this code and, for an error, the message has this part. */
 static void expect(int code, int wanted, const char* part) {
   const char* message = hirgen_ag_matmul_last_error(handle);
   if (code == wanted && (code == HIRGEN_OK || strstr(message, part) != NULL)) return;

@@ -60,7 +60,7 @@ static void create(const char* port) {
   require(hirgen_exchange_create(&options, &handle) == HIRGEN_OK, "create");
 }
 
-/* Allocates the tensors. Elements of A are 1 and elements of B are 2, so elements of C are 2 K. */
+/* Allocates the tensors. Elements of A are 1 and all others 2, so C becomes 2 K. */
 static void allocate(void) {
   for (size_t i = 0; i < HIRGEN_EXCHANGE_TENSORS; ++i) {
     require(hirgen_exchange_tensor(handle, i, &tensor[i]) == HIRGEN_OK, "tensor");
@@ -89,7 +89,7 @@ static void expect_right(void) {
   free(host);
 }
 
-/* Calls until a call fails. Every later use of the handle returns the same code. */
+/* Calls until a call fails. Later uses of the handle return the same code, until it is destroyed. */
 static void outlive(void) {
   int code = HIRGEN_OK;
   double last = seconds();

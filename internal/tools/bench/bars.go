@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// full is the length of the longest bar, in percent of the space for bars. The rest is for the mark at its end.
+// full is the position of the longest time, in percent of the space for bars. The rest is for the mark at its end.
 const full = 97
 
 // bars places the marks of a problem's rows, in percent of the space for bars.
@@ -23,7 +23,7 @@ func barsOf(rows []Row) bars {
 }
 
 // barView is the bar of a row: its median, the range from its 10th to its 90th percentile, and the prediction. A field
-// is empty if its value is not known.
+// is empty if its value is not known, and Spread also if both percentiles are equal.
 type barView struct {
 	Length, Low, Spread, Predicted string
 }
@@ -50,8 +50,8 @@ func (b bars) place(us float64) string {
 
 func percent(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
-// fastest returns the fastest row with correct results among the peers or among hirgen's programs. It is nil if there
-// is none.
+// fastest returns the fastest row with status OK among the peers or among hirgen's programs. It is nil if there is
+// none.
 func fastest(rows []Row, peers bool) *Row {
 	var best *Row
 	for i := range rows {

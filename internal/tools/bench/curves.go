@@ -14,7 +14,8 @@ import (
 // fewestPoints is the least number of points of a curve.
 const fewestPoints = 3
 
-// curves returns the charts of a result: one for each program and each field with numeric values.
+// curves returns the charts of a result: one for each program and each field with at least
+// fewestPoints positive values.
 func curves(rows []Row) []chart.Chart {
 	type key struct{ program, field string }
 	found := map[key]map[string][]chart.Sample{}

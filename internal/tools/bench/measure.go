@@ -25,7 +25,7 @@ type Options struct {
 	CMake     []string      // additional cache entries
 	Rounds    int           // a round times every program of a problem once
 	Repeats   int           // repeats of a program in a round
-	Iters     int           // calls of a repeat; 0: about 20 ms by the prediction
+	Iters     int           // calls of a repeat; 0: 5 to 200, about 20 ms by the prediction
 	Together  int           // most programs that are ready at the same time; 0: all of a problem
 	Starting  int           // most programs that start and check themselves at the same time; 0: all
 	Jobs      int           // programs to lower or build at the same time; 0: one

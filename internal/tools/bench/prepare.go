@@ -103,7 +103,8 @@ func (p *program) print(pipeline *model.Pipeline, o *Options) error {
 	return p.predict(lowered, o)
 }
 
-// predict sets the predicted times. The model covers GPUs only: for the CPU device, predict sets only the FLOPs.
+// predict sets the predicted times. The model covers GPUs only: for the CPU device, predict sets only the GEMMs and
+// their FLOPs.
 func (p *program) predict(lowered *calls.Described, o *Options) error {
 	machine := o.Machine
 	if machine == nil {
@@ -185,7 +186,7 @@ func digest(files []emit.File) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// firstOf returns the first error in a spec, with its position.
+// firstOf returns the first error in a spec, with its position, or the text of another error.
 func firstOf(err error) string {
 	if found, ok := diag.Diagnostics(err); ok {
 		return found.Items[0].Error()

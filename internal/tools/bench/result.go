@@ -152,7 +152,7 @@ func (r *Result) shown() []column {
 	})
 }
 
-// problems groups the rows that are compared with each other, in the order of their first rows.
+// problems groups the rows that are compared with each other, in the order of their first rows, and calls doubt.
 func (r *Result) problems() [][]Row {
 	at := map[string]int{}
 	var list [][]Row
@@ -271,7 +271,7 @@ func (r *Result) CSV(w io.Writer) error {
 	return out.Error()
 }
 
-// significant prints at least three significant digits, and all digits before the decimal point.
+// significant prints three significant digits without trailing zeros, and all digits before the decimal point.
 func significant(x float64) string {
 	if x == 0 {
 		return "-"

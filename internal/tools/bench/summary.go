@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// leastRoom is the least share of the bar space on either side of 1.00, so that its label fits above it.
+// leastRoom is the least space on either side of 1.00, as a share of the span of the bars, so that its label fits above
+// it.
 const leastRoom = 0.07
 
 // summary compares the fastest peer with the fastest program of each problem that has peers, on a logarithmic scale.

@@ -64,7 +64,8 @@ func (c Case) params() []string {
 	return words
 }
 
-// folder returns a name for the emitted folder of the case, different from all other cases.
+// folder returns a name for the emitted folder of the case: its group, the last two names of the path of its spec, its
+// parameters and its label.
 func (c Case) folder() string {
 	words := []string{c.Group, filepath.Base(filepath.Dir(c.Spec)), filepath.Base(c.Spec)}
 	words = append(append(words, c.params()...), c.Label)

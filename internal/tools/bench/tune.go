@@ -23,8 +23,8 @@ type Tuned struct {
 const auto = "schedule=auto"
 
 // Tune times candidates and schedule: auto in alternating rounds. Every two rounds it drops the slower half, but never
-// auto. It ends when one candidate is left, when the others cannot win because their 10th percentile is above its 90th,
-// or after 16 rounds. It returns an error if no candidate could be measured.
+// auto. It ends when one candidate is left, when the 90th percentile of the fastest is below the 10th of the second, or
+// after 16 rounds. It returns an error if no candidate could be measured.
 func Tune(ctx context.Context, spec string, params map[string]int64, candidates []Candidate, o Options) (*Tuned, error) {
 	cases := []Case{{Spec: spec, Params: params, Settings: []model.Setting{{Value: "auto"}}, Label: auto}}
 	for _, c := range candidates {
@@ -141,7 +141,8 @@ func boolean(b bool) int {
 	return 0
 }
 
-// cutHalf drops the slower half of sorted programs and the failed ones. It keeps the fastest candidate and auto.
+// cutHalf drops the slower half of sorted programs and the failed ones. It keeps the fastest candidate and auto, unless
+// they failed.
 func cutHalf(racing []*turn) (stay, leave []*turn) {
 	half := (len(racing) + 1) / 2
 	best := slices.IndexFunc(racing, func(t *turn) bool { return t.row.Label != auto })

@@ -19,8 +19,8 @@ type turn struct {
 	isAside bool // not a candidate: a peer, or the GEMMs alone
 }
 
-// time starts built programs and times them in alternating rounds. Each round begins with a different program. The
-// GEMMs alone are timed in the same rounds.
+// time starts built programs and times them in alternating rounds. Each round begins with the next program. The GEMMs
+// alone are timed in the same rounds.
 func (r *run) time(g []*program, alone *program) (peers []Row, err error) {
 	turns, err := r.startAll(g)
 	defer func() { killAll(turns) }()

@@ -98,7 +98,7 @@ func (t *trial) try(name string, settings []model.Setting) Alternative {
 	return a
 }
 
-// predict lowers the spec with some settings.
+// predict lowers the spec with some settings, and returns the program and its predicted time in microseconds.
 func (t *trial) predict(settings []model.Setting) (*hostir.Program, float64, error) {
 	p, err := t.in.Load(settings...)
 	if err != nil {

@@ -70,7 +70,7 @@ func plain(text string) []Line {
 	return list
 }
 
-// modelLines returns the tensors and operations of the model.
+// modelLines returns the parameters, tensors and operations of the model.
 func modelLines(p *model.Pipeline) []Line {
 	var list []Line
 	add := func(line int, text string) {

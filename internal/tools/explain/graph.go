@@ -8,7 +8,7 @@ import (
 )
 
 // Graph is the drawing of tasks and edges: a column for each resource, a row for each task, in the order of the
-// program. All numbers are pixels.
+// program. Positions and sizes are in pixels.
 type Graph struct {
 	Width, Height int
 	Lanes         []Lane
@@ -109,8 +109,8 @@ func where(t *pipeline.Task) string {
 	return text
 }
 
-// arcOf returns the curve from one task to another. It runs along the side of the column if both use the same resource,
-// and else from side to side.
+// arcOf returns the line from one task to another. In one column it is straight from a task to the task in the next
+// row, and otherwise a curve along the column's right side. Between columns it is a curve from side to side.
 func arcOf(from, to Node) Arc {
 	a, b := from.Y+from.H/2, to.Y+to.H/2
 	if from.X == to.X {

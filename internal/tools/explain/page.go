@@ -24,7 +24,7 @@ type Page struct {
 	Hidden  []Hidden
 	Basis   string // why auto chose the schedule; empty if the spec states it
 	Choices []Choice
-	Idle    string        // fields of the schedule whose other values are predicted to take as long
+	Idle    string        // fields at their defaults whose other values do not change the predicted time
 	Whole   []Alternative // complete schedules, the fastest first
 	Skipped string        // why alternatives were not predicted; empty where they were
 }

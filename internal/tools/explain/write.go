@@ -51,8 +51,8 @@ func (p *Page) Write(w io.Writer) error {
 }
 
 // stages are the programs after the passes in the form that the page's script reads. Each line is stored once. The
-// edits of a stage come in order. -n keeps n lines of the previous stage, 2 i inserts line i, and 2 i + 1 deletes line
-// i of the previous stage.
+// edits of a stage come in order. -n keeps n lines of the previous stage, 2 i inserts line i, and 2 i + 1 deletes the
+// next line of the previous stage, which is line i.
 type stages struct {
 	Lines  []string `json:"lines"`
 	From   [][]int  `json:"from"`

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// Example is a spec with its calls, and the calls of its fallback variant.
+// Example is a spec with its calls, and the calls of its fallback variant if it has one.
 type Example struct {
 	Name     string
 	Programs []*calls.Program

@@ -124,7 +124,7 @@ func (d *Device) Judge(s *Subject, p *calls.Program) (effect Effect, why string)
 	return None, ""
 }
 
-// build emits the program as hirgen emit --no-verify does, without a proof.
+// build emits the program as hirgen emit --no-verify does, without a proof, and compiles it.
 func (d *Device) build(s *Subject, p *calls.Program) (string, error) {
 	lowered, err := lowering.Calls(s.host, lowering.Options{})
 	if err == nil {

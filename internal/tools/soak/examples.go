@@ -146,7 +146,7 @@ func (g *generator) vary(p *model.Pipeline) {
 	}
 }
 
-// place puts a spec of one mesh axis on the rows or the columns of a grid, or on some of the ranks.
+// place puts some specs of one mesh axis on the rows or the columns of a grid, or on some of the ranks.
 func (g *generator) place() {
 	s := &g.spec
 	if len(s.World.Axes) != 1 || len(s.Teams) > 0 || s.World.Size()*2 > maxRanks {

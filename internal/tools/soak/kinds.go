@@ -134,7 +134,7 @@ func multipliesShort(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool { return hostir.IsGEMM(s) && hostir.Uses(s)[0].DType.Saturates() })
 }
 
-// hasUnevenExtents reports whether a matmul, an attention, a kernel or a reduction works along an axis of more than 8
+// hasUnevenExtents reports whether a matmul, an attention, a kernel or a reduction works along an inner axis of more than 8
 // elements that is not a multiple of 8.
 func hasUnevenExtents(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool {
@@ -163,7 +163,7 @@ func hasMaxAndRankSum(m *model.Pipeline, p *hostir.Program) bool {
 		})
 }
 
-// hasSharedSum reports whether several operations read a local sum of 2 to 4 parts.
+// hasSharedSum reports whether a local sum of 2 to 4 parts is an operand more than once.
 func hasSharedSum(m *model.Pipeline, _ *hostir.Program) bool {
 	readers := map[*model.Tensor]int{}
 	for _, op := range m.Ops {

@@ -17,8 +17,8 @@ const (
 	maxRanks    = 8
 )
 
-// generator makes one random spec. It tracks the shapes of all tensors, so that operations fit. It tracks only declared
-// kinds of axes, because the model must infer the others.
+// generator makes one random spec. It tracks the shapes of all tensors, so that operations fit. The kinds of axes of
+// undeclared results are a guess, because the model must infer them.
 type generator struct {
 	*rand.Rand
 	spec    Spec
@@ -114,7 +114,7 @@ func (g *generator) team(name string, world int) {
 	g.spec.Teams = append(g.spec.Teams, m)
 }
 
-// mesh chooses the mesh of a tensor, mostly the world.
+// mesh chooses the mesh of a tensor: the world or, if there are teams, a team half of the time.
 func (g *generator) mesh() Mesh {
 	if len(g.spec.Teams) > 0 && g.chance(0.5) {
 		return pick(g, g.spec.Teams...)
@@ -139,7 +139,7 @@ func product(shape []int64) int64 {
 	return lists.Product(shape, func(extent int64) int64 { return extent })
 }
 
-// placed chooses the kinds of the axes of a shape: split over the mesh, or streamed.
+// placed chooses the kinds of the axes of a shape: split over the mesh, streamed, broadcast or serial.
 func (g *generator) placed(shape []int64, m Mesh, split, stream float64) []domain.Axis {
 	axes := make([]domain.Axis, len(shape))
 	for i, extent := range shape {

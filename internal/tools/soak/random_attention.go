@@ -89,8 +89,8 @@ func (g *generator) inBlocks() *value {
 	return q
 }
 
-// attentionGrad adds the gradient of an attention from the gradient of its result. Like a backward pass it may also
-// read the results of the attention.
+// attentionGrad adds the gradient of an attention from the gradient of its result. Mostly it reads the results of the
+// attention, like a backward pass, and otherwise inputs.
 func (g *generator) attentionGrad(attention Op, q, out, logs *value, keys []int64) {
 	if g.chance(0.3) {
 		out, logs = g.inputLike(q.shape(), q), g.inputOf(logs.shape(), domain.FP32, q.mesh)

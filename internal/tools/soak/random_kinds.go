@@ -116,8 +116,8 @@ func (g *generator) readVector(v *value) {
 	}
 }
 
-// unevenExtents chooses extents, most of them above 8 and some multiples of 8. It begins with matmuls, reductions and
-// elementwise operations on an input of such extents.
+// unevenExtents chooses extents, at least one of them above 8 and no multiple of 8. It begins with matmuls, reductions
+// and elementwise operations on an input of such extents.
 func (g *generator) unevenExtents() {
 	g.extents = []int64{1, pick[int64](g, 9, 10, 12, 17, 20), pick[int64](g, 3, 5, 7, 9, 10, 12, 17, 20), pick[int64](g, 8, 16, 24),
 		g.spec.World.Axes[0].Size}

@@ -22,7 +22,7 @@ func (g *generator) schedule(none bool) {
 		return
 	}
 	if none {
-		if g.chance(0.15) { // leaves the spec without a schedule
+		if g.chance(0.15) { // has the effect of no schedule
 			g.spec.Schedule = []model.Setting{{Path: schedule.Preset, Value: schedule.Auto}}
 		}
 		return

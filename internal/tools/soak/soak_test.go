@@ -193,8 +193,8 @@ func TestPacksBuild(t *testing.T) {
 	}
 }
 
-// TestExamplesAreSpecs checks that an example is the same pipeline when it is written as operations with numbers
-// for extents.
+// TestExamplesAreSpecs checks that an example is accepted and has as many operations when it is written as
+// operations with numbers for extents.
 func TestExamplesAreSpecs(t *testing.T) {
 	for _, e := range examples(t) {
 		p, err := model.Load("spec.yaml", []byte(e.text), nil)

@@ -9,9 +9,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// transfer issues the statements that concern communication. A communication over NCCL or UCC runs on the stream of its
-// team. It starts after the tasks that were issued to the current stream before, and Wait makes the current stream
-// follow its end.
+// transfer issues the statements that concern communication. A communication over NCCL or UCC runs on the stream that
+// carrier returns. It starts after the tasks that were issued to the current stream before, and Wait makes the current
+// stream follow its end.
 func (r *rank) transfer(s hostir.Stmt) error {
 	switch s := s.(type) {
 	case *hostir.StartCoalescing:
@@ -161,7 +161,7 @@ func (r *rank) pair(s *hostir.P2PCommunication) (*part, error) {
 	return p, nil
 }
 
-// carrier returns the stream that runs the communications of a team. Pairs of ranks share one stream.
+// carrier returns the stream that runs the communications of a part's team. All sends and receives share one stream.
 func (r *rank) carrier(p *part) *tasks.Stream {
 	switch s := p.stmt.(type) {
 	case *hostir.P2PCommunication:

@@ -19,7 +19,7 @@ type Event struct {
 	// that only stand for a done flag or a skipped transfer. Iteration is then nil.
 	Stream string
 	Call   int   // index of the call, from 1; 0 for a task that only stands for a done flag or a skipped transfer
-	After  []int // events that have to end before this one begins
+	After  []int // indices of the events that this one directly follows
 	// Accesses lists the elements that the event accesses, including elements in memory of other ranks.
 	Accesses []Access
 }
@@ -36,7 +36,8 @@ type Access struct {
 
 // Events lists the tasks of all ranks in two calls of a program, and the predecessors of each task. This describes all orders
 // of execution at once. The events of a rank on streams are in the order of issue. Each statement of the program has to run on
-// one rank or communicate. nodes is as in RunOn. Events returns an error if some task can never run.
+// one rank or communicate. nodes is as in RunOn. Events returns an error if a rank never takes part in a communication, or never
+// sets a flag that a peer waits for. It does not find tasks that wait for each other.
 func Events(nodes []int, p *hostir.Program) ([]Event, error) {
 	m, err := newMachine(nodes, p)
 	if err != nil {

@@ -19,11 +19,11 @@ type Array = eval.Array
 // rank r holds. Values must be exact in the tensor's element type.
 //
 // Every rank's statements are issued in order and become tasks. A task runs after the earlier tasks of its stream and after the
-// streams and communications that Synchronize and Wait name. There is no other order, and seed picks one of those allowed.
-// Buffers start as NaN. The program is called three times in a row, and the outputs are those of the second call. The first and
-// third calls have other values in the inputs. The caller overwrites the inputs after each call, so a missing order shows as
-// wrong data for some seed. A communication takes place when all of its ranks have reached it. A transfer over CUDA IPC takes
-// place when its flags are set. If no task can run, the error names ranks and statements.
+// streams and communications that Synchronize and Wait name. seed picks one of the orders that this allows. Buffers start as
+// NaN. The program is called three times in a row, and the outputs are those of the second call. The first and third calls have
+// other values in the inputs. The caller overwrites the inputs after each call, so a missing order can show as wrong data for
+// some seed. A communication takes place when all of its ranks have reached it. A transfer over CUDA IPC takes place when its
+// flags are set. If no task can run, the error names ranks and statements.
 //
 // Run interprets the program after any pass. Before the pass that adds Allocate statements, all buffers exist. A statement that
 // still needs several ranks is run by all of them together.

@@ -53,7 +53,7 @@ func (r *rank) ipc(s *hostir.P2PCommunication) error {
 	return nil
 }
 
-// skip records that a transfer does not take place in this iteration, so there is nothing to wait for.
+// skip records that a transfer or a group does not take place in this iteration, so there is nothing to wait for.
 func (r *rank) skip(handle string, s hostir.Stmt) {
 	r.started.Note(r.Issue, handle, r.machine.tasks.Add(r.number, s, r.current, nil))
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// kernel returns the work of a statement that computes. Matmuls and reductions accumulate in fp32. A result is rounded
-// to its element type. An unknown operation or function is an error.
+// kernel returns the work of a statement that computes, except Positions, Attention and a Fused of several operations.
+// Matmuls and reductions accumulate in fp32. A result is rounded to its element type. An unknown operation or function
+// is an error.
 func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 	dtype := hostir.Result(s).DType
 	if _, ok := s.(*hostir.Reshape); ok {
@@ -37,7 +38,7 @@ func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 	}, nil
 }
 
-// kernel returns the work of a statement of any type. The work may depend on the rank.
+// kernel returns the work of any statement that computes. The work may depend on the rank.
 func (r *rank) kernel(s hostir.Stmt, results, in []*view) (func() error, error) {
 	switch s := s.(type) {
 	case *hostir.Attention:
@@ -103,7 +104,7 @@ func fused(s *hostir.Fused, results, in []*view) func() error {
 		}
 	}
 	others := len(strides) - 1
-	for i, t := range s.Out[1:] { // each result has the axes of the first one, and may list reduced axes elsewhere
+	for i, t := range s.Out[1:] { // each result has the first one's axes, maybe without the last, and may list reduced axes elsewhere
 		own := make([]int64, len(outer))
 		for k, axis := range hostir.Live(t) {
 			own[hostir.Live(s.Out[0])[k]] = results[i+1].Stride[axis]

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// part is one rank's part of a communication.
+// part is one rank's part of a communication, or of a statement that several ranks run together.
 type part struct {
 	rank *rank
 	stmt hostir.Stmt
@@ -23,7 +23,7 @@ type part struct {
 	touches []touch
 }
 
-// meeting collects the parts of one communication. It takes place when every member of its team has reached it.
+// meeting collects the parts of one communication or statement. It takes place when every member of its team has reached it.
 type meeting struct {
 	team  []int // world ranks; sender and receiver for a point-to-point pair
 	parts []*part

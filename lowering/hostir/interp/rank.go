@@ -20,7 +20,7 @@ type rank struct {
 	aliases   map[*hostir.Tensor]bool     // views that a Reshape, Broadcast, Permute or Slice made
 	started   hostir.Started[*tasks.Task] // the tasks that a Wait waits for
 	turns     map[string]int              // how many meetings of a team this rank has joined
-	group     []*part                     // communications of the open group
+	group     []*part                     // of communications of the open group
 	peerParts []peerPart                  // of the current PeerReadSum; nil outside of one
 	grouping  bool
 	outputs   map[string]*Array

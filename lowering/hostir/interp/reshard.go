@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// crosses reports whether a statement that computes takes elements of other ranks. Before
-// convert-to-communications statements may.
+// crosses reports whether a statement that computes takes elements of other ranks, or has tensors on
+// several meshes. Before convert-to-communications statements may.
 func crosses(s hostir.Stmt) bool { return !onOneMesh(s) || len(crossed(s)) > 0 }
 
 // onOneMesh reports whether operands and results live on the same mesh.
@@ -115,8 +115,9 @@ func (r *rank) teamOf(s hostir.Stmt) []int {
 	return team
 }
 
-// reshard assembles whole operands from the shards of all ranks, runs the statement on them, and writes each
-// rank's shard of the results.
+// reshard copies the shards of the ranks that take part into views of whole operands, runs the statement on
+// them, and writes each of these ranks' shards of the results. It does not fill in shards of other ranks, on
+// which these results do not depend.
 func reshard(s hostir.Stmt, parts []*part) error {
 	whole := make([]*view, len(hostir.Uses(s)))
 	for i, t := range hostir.Uses(s) {

@@ -24,8 +24,8 @@ func formatAuto(a *hostir.Auto) string {
 // interNode is the word for hostir.Choices.InterNode, the transport between nodes, among the choices.
 const interNode = "inter-node"
 
-// choices prints the choices of a program, each with its position in the spec, after a space: " pipeline p2p @9:13, all.via
-// ipc-get". It omits fields without a choice.
+// choices prints the choices of a program, each with its position in the spec if it has one, after a space: " pipeline p2p @9:13,
+// all.via ipc-get". It omits fields without a choice.
 func (w *printer) choices(c hostir.Choices) string {
 	var texts []string
 	for _, one := range c.Choices {

@@ -12,7 +12,7 @@ import (
 
 // JSON returns a program for other tools. It is an object with "name", "file", "params", "meshes", "streams", "choices",
 // "tensors" and "body". "choices" has the fields of the schedule with their values; fields of communications are under "all" or a
-// name. If passes chose fields by size, "auto" lists the fields that were "given" and the "basis" of the others. A statement is
+// name. If passes choose fields by size, "auto" lists the fields that were "given" and the "basis" of the others. A statement is
 // an object whose first key is "op". For and PeerReadSum have "body", If has "body" and "else". If there is a fallback variant,
 // "fallback" contains it as such an object. Expressions are strings. The keys of each object have a fixed order.
 func JSON(p *hostir.Program) ([]byte, error) {

@@ -169,8 +169,8 @@ func TestJSONHasTheFallback(t *testing.T) {
 	}
 }
 
-// TestJSONHasEveryStatement checks that the result for generated programs, which have every statement, is valid
-// JSON, and names all results of the statements that compute.
+// TestJSONHasEveryStatement checks that the result for generated programs is valid JSON, and names all results of
+// top-level statements with several results.
 func TestJSONHasEveryStatement(t *testing.T) {
 	for seed := range uint64(100) {
 		p := generate(seed)

@@ -72,7 +72,7 @@ func (p *parser) finish() {
 	p.program.Body, _ = p.folded(p.program.Body, current{})
 }
 
-// named reports a text without a program line.
+// named reports a text without a program line, if it has no other mistake.
 func (p *parser) named() {
 	if p.program.Name == "" && p.errors.Len() == 0 {
 		p.errors.Add(diag.Pos{File: p.file, Line: p.start, Col: 1}, diag.HostIRSyntax, `the text has no line "program NAME from FILE"`)

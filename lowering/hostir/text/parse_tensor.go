@@ -58,7 +58,7 @@ func (p *parser) tensorAttribute(t *hostir.Tensor) {
 	}
 }
 
-// decimal parses a number up to the next comma or space.
+// decimal parses a number up to the next comma, space or "@".
 func (p *parser) decimal() float64 {
 	text, at := p.Until(", @")
 	v, err := strconv.ParseFloat(text, 64)

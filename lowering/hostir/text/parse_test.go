@@ -149,7 +149,8 @@ func readsBack(text string) error {
 	return nil
 }
 
-// smallPrograms returns texts with one statement each, of every type, with various headers.
+// smallPrograms returns a text with a fallback variant, and for each of makers a text with one statement, which may
+// contain others. The headers differ.
 func smallPrograms() []string {
 	texts := []string{header + "C = Set(A)\n\nfallback:\n" + header + "C = Set(A)\n"}
 	for i, statement := range makers {

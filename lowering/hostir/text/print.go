@@ -19,7 +19,7 @@ import (
 //	param D = 4
 //	mesh world: x = D, ranks 0..3
 //	streams 4
-//	choices reshard after @14:20, streams 2 @14:36
+//	choices reshard after @14:20, streams 4 @14:36
 //	tensor A: bf16 [S, DIDx(D), M/(S*D), K], mesh world, input @8:3
 //	reference C = matmul(A, B), shape [4, 4, 2, 8], bf16 @12:5
 //

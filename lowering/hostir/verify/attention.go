@@ -57,8 +57,8 @@ func sharesEvenly(s domain.AttentionShape) bool {
 		s.Share*s.KeyHeads == s.QueryHeads*s.Blocks)
 }
 
-// attends checks that the additional results of a lowered program are split over the same mesh axes as the first result. It
-// returns false after a breach.
+// attends checks that, in a lowered program, each split axis of an additional result matches an axis of the first result that is
+// split over the same mesh axis. It returns false after a breach.
 func (v *verifier) attends(s *hostir.Attention) bool {
 	for i, row := range hostir.FurtherMaps(s) {
 		for axis, along := range row {

@@ -9,8 +9,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// bounds computes the least and greatest value of an expression over all ranks and iterations. The bounds are exact for single
-// variables, and may be wider for other expressions.
+// bounds computes bounds of an expression over all ranks and iterations. They may be wider than the values.
 type bounds struct {
 	names map[string]interval // the values of parameters, the rank, and the variables of the enclosing loops
 }

@@ -103,7 +103,7 @@ func (f *flow) root(t *hostir.Tensor) *hostir.Tensor {
 	return t
 }
 
-// ready checks that t has a buffer at statement s.
+// ready checks that t has a buffer at statement s, and the indices of the views that t is made of.
 func (f *flow) ready(s hostir.Stmt, t *hostir.Tensor) {
 	if t.Role == hostir.View && t.Of == nil && !f.facts[fact{viewed, t}] {
 		f.breach(s, "view", "%s uses view %s before it is made", hostir.Op(s), t.Name)
@@ -124,7 +124,7 @@ func (f *flow) behind(t *hostir.Tensor) []*hostir.Tensor {
 	return list
 }
 
-// available checks that a buffer is allocated at statement s.
+// available checks that a buffer is allocated at statement s, and not freed.
 func (f *flow) available(s hostir.Stmt, base *hostir.Tensor) {
 	switch {
 	case base.Role == hostir.Input || base.Role == hostir.View:

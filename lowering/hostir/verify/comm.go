@@ -38,7 +38,7 @@ func (v *verifier) communication(s *hostir.Communication) {
 	}
 }
 
-// places checks that the team includes all ranks of the operand and of the result, except on a side that only the root
+// places checks that the mesh includes all ranks of the operand and of the result, except on a side that only the root
 // needs. The two meshes of a SendRecv need only have the same number of ranks. A Broadcast must satisfy
 // receivesEverywhere. places returns false after a breach.
 func (v *verifier) places(s *hostir.Communication) bool {

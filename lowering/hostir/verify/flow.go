@@ -8,7 +8,7 @@ import (
 )
 
 // flow checks a program along its paths. At the end of a branch or loop body it undoes the facts that do not outlive the body.
-// The log makes the cost of undoing proportional to the number of added facts, so the check is linear in the program.
+// The log makes the cost of undoing proportional to the number of changed facts.
 type flow struct {
 	*verifier
 	facts     map[fact]bool
@@ -171,7 +171,7 @@ func (f *flow) expression(s hostir.Stmt, what string, e expr.Expr, limit int64) 
 }
 
 // expressionOn is expression for the ranks of a mesh. If the interval over all ranks is too wide, it evaluates the expression for
-// each rank.
+// each rank and iteration, unless these are too many.
 func (f *flow) expressionOn(s hostir.Stmt, mesh *domain.Mesh, what string, e expr.Expr, limit int64) {
 	if mesh != nil && len(mesh.Ranks) > 0 && e != nil {
 		inside := true

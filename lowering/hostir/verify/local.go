@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// In a lowered program each rank runs a statement on its parts of tensors, unless the statement is one communication between
+// In a lowered program each rank runs a statement on its parts of tensors, unless the statement may be a communication between
 // ranks: a Set, or a Reduce over a split axis. The following checks prove that the parts of local statements fit each other as
 // the whole tensors do.
 
@@ -36,9 +36,9 @@ func (v *verifier) whole(s hostir.Stmt, t *hostir.Tensor, row []int) {
 	}
 }
 
-// made checks that each axis of the result comes from an axis of some operand. Exceptions are axes of one element, the axis of a
-// Slice or Concat, axes of positions or a concat in a fused kernel, and the own axes of an Attention. The check of each operand
-// compares the extents.
+// made checks that each axis of the result comes from an axis of some operand. Exceptions are a Reshape, axes of one element, the
+// axis of a Slice or Concat, axes of positions or a concat in a fused kernel, and the own axes of an Attention. The check of each
+// operand compares the extents.
 func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 	if _, regroups := s.(*hostir.Reshape); regroups {
 		return

@@ -110,7 +110,7 @@ func (f *flow) added(mark int, kind factKind) []fact {
 }
 
 // lasting lists facts of one side of a branch that stay whichever side is taken: communications that it started, and memory that
-// it has to free. In a loop, whose iterations take both sides, it also lists its writes.
+// it has to free. In a loop, whose iterations may take both sides, it also lists its writes.
 func (f *flow) lasting(mark int) []fact {
 	list := append(f.pending(mark), f.added(mark, kept)...)
 	if len(f.loops) > 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestVerifyFindsEveryBreach runs testdata/hir/bad. The lines "# want:" of a program list the errors for it, and every
-// invariant has a program that breaks it.
+// invariant except declared has a program that breaks it.
 func TestVerifyFindsEveryBreach(t *testing.T) {
 	files, err := filepath.Glob("../../../testdata/hir/bad/*.hir")
 	if err != nil || len(files) == 0 {

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /// A sign bit, an exponent with the bias kBias, and a mantissa of kDigits bits. kLargest is the
-/// code of the largest finite number; larger codes are infinity or NaN. Floats beyond that number
-/// convert to kLargest, infinity included.
+/// code of the largest finite number; larger codes are infinity or NaN. Floats beyond that number,
+/// infinity included, convert to kLargest with their sign.
 template <int kDigits, int kBias, int kLargest>
 struct __cpu_fp8 {
   uint8_t __x;
@@ -32,7 +32,7 @@ struct __cpu_fp8 {
   static constexpr int kDropped = 23 - kDigits;
   static constexpr uint32_t kRebias = static_cast<uint32_t>(127 - kBias) << 23;
 
-  /// Nearest, ties to even; overflow gives the largest number, NaN the canonical NaN 0x7F.
+  /// Nearest, ties to even; overflow gives the largest number, NaN gives 0x7F.
   static uint8_t rounded(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);

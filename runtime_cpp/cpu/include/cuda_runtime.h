@@ -152,7 +152,7 @@ extern "C" {
 #pragma GCC visibility push(default)  // exported from libhirgen_cpu, whatever it is compiled with
 
 // Errors. If `error` is the error of this thread's last failed call, the text of cudaGetErrorString
-// also says why the call failed.
+// also says why the call failed, if the device knows the reason.
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError(void);

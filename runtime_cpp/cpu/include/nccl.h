@@ -56,7 +56,7 @@ typedef struct ncclConfig {
   size_t size;
   unsigned int magic;
   unsigned int version;
-  int blocking;  ///< 0: calls return ncclInProgress and are polled with ncclCommGetAsyncError
+  int blocking;  ///< 0: calls may return ncclInProgress; then poll ncclCommGetAsyncError
   int cgaClusterSize;
   int minCTAs;
   int maxCTAs;

@@ -5,7 +5,7 @@
 // for each batch and head. The kernels process the keys tile by tile and update the softmax after
 // each tile (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao,
 // "FlashAttention-2", 2023). The gradient recomputes the probabilities from the log-sum-exp of each
-// row of scores, which the forward call stores. cuDNN computes the shapes that it supports, unless
+// row of scores, a result of the forward call. cuDNN computes the shapes that it supports, unless
 // AttentionShape::deterministic is set or HIRGEN_ATTENTION=tiled. The tiled kernels of
 // src/attention/ compute all others.
 #pragma once
@@ -31,7 +31,7 @@ struct AttentionShape {
   int64_t query_rows = 0, key_rows = 0;
   int64_t head_size = 0;       ///< at most kMostHeadSize
   bool causal = false;         ///< a query sees only keys up to its position
-  int64_t window = 0;          ///< most keys that a causal query sees, the nearest; 0: all
+  int64_t window = 0;          ///< most keys that a causal query sees, the nearest; 0: no limit
   int64_t query_start = 0;     ///< position of the first query row
   float scale = 1;             ///< factor of the scores Q K^T
   DType dtype = DType::kBf16;  ///< of all tensors but lse; lse and arithmetic are fp32
@@ -96,9 +96,9 @@ class AttentionPlan {
  public:
   size_t workspace_bytes = 0;
 
-  /// Throws Error(kInternal) for an invalid shape, Error(kUsage) if HIRGEN_ATTENTION is neither
-  /// "cudnn" nor "tiled", and Error(kEnvironment) if it is "cudnn" and cuDNN cannot compute the
-  /// shape. `where` is the spec position, a string that outlives the plan.
+  /// Throws Error(kInternal) for an invalid shape, Error(kUsage) if HIRGEN_ATTENTION is set to
+  /// another name than "cudnn" and "tiled", and Error(kEnvironment) if it is "cudnn" and cuDNN does
+  /// not compute the attention. `where` is the spec position, a string that outlives the plan.
   AttentionPlan(Context& context, const AttentionShape& shape, const AttentionLayout& layout,
                 const char* where);
   /// Returns workspace_bytes, for workspace_for().

@@ -28,27 +28,28 @@ enum {
   HIRGEN_OK = 0,
   HIRGEN_WRONG = 1,       /* the check found wrong elements (executable only) */
   HIRGEN_USAGE = 2,       /* a bad argument; nothing was issued, the handle is unchanged */
-  HIRGEN_ENVIRONMENT = 3, /* unusable launch variables, GPU, memory, file or port */
-  HIRGEN_DEVICE = 4,      /* a CUDA, NCCL or cuBLAS call failed */
-  HIRGEN_PEER = 5,        /* another rank died, stalled or runs another program */
-  HIRGEN_TIMEOUT = 6,     /* a wait exceeded the deadline */
+  HIRGEN_ENVIRONMENT = 3, /* unusable variables, GPU, memory, file or port; or ranks do not match */
+  HIRGEN_DEVICE = 4,      /* a call of CUDA, NCCL or another library of the GPU failed */
+  HIRGEN_PEER = 5,        /* another rank died, failed, stalled or did not come */
+  HIRGEN_TIMEOUT = 6,     /* a wait exceeded the deadline, or this rank stalled */
   HIRGEN_INTERNAL = 7     /* a bug in hirgen */
 };
 
-/* hirgen_options.on_failure: the effect of a failure on this process. With HIRGEN_FAILURE_EXITS, a
- * call that itself failed on this rank returns its code, and this process does not exit. */
+/* hirgen_options.on_failure: the effect of a failure on this process. Even with
+ * HIRGEN_FAILURE_EXITS, this process does not exit if a call fails by an error of this rank, other
+ * than a timeout: the call returns its code. */
 enum {
   HIRGEN_FAILURE_EXITS = 0,  /* the process exits with the code within deadline + 5 s */
   HIRGEN_FAILURE_RETURNS = 1 /* calls return the code; see below */
 };
 
-/* A program on one rank. Opaque. Functions on one handle may be called from several threads.
- * They run one after another on the handle's device, in the order in which the threads acquire the
- * handle's lock. All ranks must make the same calls in the same order, also across several handles,
- * so threads that call run must agree on an order. For a handle that is null, destroyed or from
- * another library, functions with a result code return HIRGEN_USAGE, but destroy of null returns
- * HIRGEN_OK. In a process that was forked after the first create, they also return HIRGEN_USAGE:
- * CUDA does not work there. */
+/* A program on one rank. Opaque. Functions on one handle may be called from several threads. They
+ * run one after another on the handle's device, in the order in which the threads acquire the
+ * handle's lock; only last_error does not wait for it. All ranks must make the same calls in the
+ * same order, also across several handles, so threads that call run must agree on an order. For a
+ * handle that is null, destroyed or from another library, functions with a result code return
+ * HIRGEN_USAGE, but destroy of null returns HIRGEN_OK. In a process that was forked after the first
+ * create, they also return HIRGEN_USAGE: CUDA does not work there. */
 typedef struct hirgen_handle hirgen_handle;
 
 /* How this process joins. Zero-initialise, then set version. With world == 0, the library takes

@@ -14,9 +14,9 @@
 
 namespace hirgen {
 
-/// W columns of one row, the argument of a body. load() reads elements immediately and keeps them
-/// in registers, in the element type of the operand. Arithmetic on them builds expressions, which
-/// are evaluated after the reads of several rows have been issued.
+/// W columns of one row, the argument of a body. load() reads the elements of an operand in memory
+/// immediately and keeps them in registers, in the element type of the operand. Arithmetic on them
+/// builds expressions, which are evaluated after the reads of several rows have been issued.
 template <int W, int A>
 struct ColumnsOfRow : RowPlace<A> {
   Place place;
@@ -78,8 +78,8 @@ struct ColumnFold {
 };
 
 /// Enqueues out[c] = the fold by Fn of the body's values in column c over all rows, for each of
-/// `columns` columns. Operands are dense, or Scattered along the A axes of rows, as in
-/// launch_rows().
+/// `columns` columns. Operands are dense, or have strides along the A axes of rows (Scattered,
+/// Counted), as in launch_rows().
 template <ReduceFn Fn, int A = 0, typename Out, typename Body, int W, int O, typename Index>
 void launch_columns(const Out& out, const Body& body, int64_t columns, const Rows<A>& rows,
                     Accesses<W, O, Index> accesses, cudaStream_t stream, const char* where) {

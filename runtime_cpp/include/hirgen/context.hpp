@@ -45,7 +45,7 @@ struct ContextOptions {
   std::string digest;           ///< ProgramInfo::digest: equal on every rank
   std::string parameters;       ///< of the spec, "D=2 M=128": for errors about digests
   int mesh_size = 1;            ///< ranks that the program was generated for
-  bool survives = false;        ///< a failure of any rank does not end this process
+  bool survives = false;        ///< a rank's failure ends this process only if a call is stuck
   /// Called on another thread with the code and report of a failure, before this process ends or
   /// its calls return. The watchdog waits at most one second for it. May be empty.
   std::function<void(Code, const std::string&)> on_failure;
@@ -206,7 +206,7 @@ class Context {
   /// often this is called), or `bytes` of memory that allocate() did not return.
   void reached(void* buffer);
   void reached(size_t bytes);
-  /// All device memory allocated so far.
+  /// All device memory counted so far.
   const MemoryBytes& memory() const { return memory_; }
 
   /// Registers the flags of a shared buffer, so that the watchdog can report the flags that a stuck
@@ -219,9 +219,10 @@ class Context {
   /// The number of the last call that was begun, counted from 1; 0 before the first call.
   int64_t call() const { return clock_.call; }
 
-  /// Tells the watchdog that a call was issued on `caller`, and records an event there. The call
-  /// must complete within the deadline. A captured call counts as complete: the watchdog does not
-  /// see when the host program launches its graph. Every emitted run() ends with this.
+  /// Tells the watchdog that a call was issued on `caller`. Unless the call is captured, records an
+  /// event there; the call must complete within the deadline. A captured call counts as complete:
+  /// the watchdog does not see when the host program launches its graph. Every emitted run() ends
+  /// with this.
   void call_issued(cudaStream_t caller);
 
   /// Blocks the host until `stream` is idle. Throws Error(kDevice) if the device fails, or

@@ -1,6 +1,6 @@
-// Counter-based dropout: a seed, a salt and the index of an element in the whole tensor decide
-// whether the element is dropped. There is no state and no mask in memory. All ranks and passes
-// decide alike for the same element.
+// Counter-based dropout: a probability, a seed, a salt and the index of an element in the whole
+// tensor decide whether the element is dropped. There is no state and no mask in memory. All ranks
+// and passes decide alike for the same element.
 #pragma once
 
 #include <cstdint>

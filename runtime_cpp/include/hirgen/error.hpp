@@ -19,10 +19,10 @@ enum class Code : int {
   kOk = 0,
   kWrong = 1,        ///< the check counted wrong elements
   kUsage = 2,        ///< a bad option or argument
-  kEnvironment = 3,  ///< unusable launch variables, GPU, memory, file or port
-  kDevice = 4,       ///< a CUDA, NCCL or cuBLAS call failed
-  kPeer = 5,         ///< another rank died, stalled or runs another program
-  kTimeout = 6,      ///< this rank waited longer than its deadline
+  kEnvironment = 3,  ///< unusable variables, GPU, memory, file or port; or ranks do not match
+  kDevice = 4,       ///< a call of CUDA, NCCL or another library of the GPU failed
+  kPeer = 5,         ///< another rank died, failed, stalled or did not come
+  kTimeout = 6,      ///< a wait exceeded the deadline, or this rank stalled
   kInternal = 7,     ///< a bug in hirgen
 };
 
@@ -43,7 +43,7 @@ class Error : public std::runtime_error {
 };
 
 /// The label of the statement that the host has begun last: its position in the spec and its text
-/// ("spec.yaml:12:5 allgather A_s"), or a step of the runtime ("start"). The watchdog reports it
+/// ("spec.yaml:12:5 allgather of A"), or a step of the runtime ("start"). The watchdog reports it
 /// when the host is stuck in a call. Never null.
 extern std::atomic<const char*> host_position;
 

@@ -22,8 +22,9 @@ class FlagWaits {
  public:
   /// The waits for one flag of this rank.
   struct Entry {
-    std::atomic<int64_t> awaited{-1};  ///< the last sequence number waited for; -1: no wait yet
-    std::atomic<int> peer{-1};         ///< the rank that writes the flag; -1: not known yet
+    /// The last sequence number waited for, 0 if the device counts the calls; -1: no wait yet.
+    std::atomic<int64_t> awaited{-1};
+    std::atomic<int> peer{-1};  ///< the rank that writes the flag; -1: not known yet
   };
 
   /// `name` is the name of the tensor, `where` its position in the spec. `flags` is this rank's
@@ -49,16 +50,17 @@ class FlagWaits {
   /// blocks any longer. A live peer may overwrite a flag with a smaller number, so callers repeat
   /// this.
   void release(cudaStream_t stream);
-  /// Returns the sequence number of `call`, which began before `flags`, the result of read();
-  /// nullopt if the call does not use the buffer, or is older than the last Events::kCalls calls.
-  /// If the device counts the calls, returns its counter for any `call`.
+  /// Returns the sequence number of `call`, which began before read() returned `flags`; nullopt if
+  /// the call does not use the buffer, or is older than the last Events::kCalls calls. If the
+  /// device counts the calls, returns its counter for any `call`.
   std::optional<uint32_t> sequence(int64_t call, const std::vector<uint32_t>& flags) const;
   /// Returns whether the host has issued the wait of `entry` for `sequence`, and the flag's value
   /// `flag` has not reached that number. False if no statement waits for the flag, or its writer is
   /// unknown.
   bool missing(const Entry& entry, uint32_t sequence, uint32_t flag) const;
 
-  std::vector<Entry> ready, done;  ///< waits for ready and for done flags, by transfer
+  /// Waits for ready and for done flags, by transfer; of a RowExchange, by row of each transfer.
+  std::vector<Entry> ready, done;
 
  private:
   const std::string name_, where_;

@@ -19,7 +19,8 @@
 
 namespace hirgen {
 
-/// Throws Error(kDevice) unless `status` is success; for HG_CHECK on the driver's calls.
+/// For HG_CHECK on the driver's calls. Throws unless `status` is success, as check() of a
+/// cudaError_t does (error.hpp).
 void check(CUresult status, const char* call, const char* where, const char* file, int line);
 
 /// The driver's stream memory operations, under their own names. They are looked up at run time. So

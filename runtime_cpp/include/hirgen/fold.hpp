@@ -1,9 +1,9 @@
 // Kernels that fold many slices of a tensor into one: reductions (reduce.cu) and fused kernels that
-// reduce along columns (columns.hpp). They run at memory bandwidth: each thread issues the reads of
-// four slices before it folds them, and there are enough threads for all SMs. If there are few
-// results, as for the weight gradient of a norm, the threads of a block and the blocks of a cluster
-// share each result. The order of folding is fixed, so a result has the same bits each time.
-// Include this from .cu files only.
+// reduce along columns (columns.hpp). They are made to run at memory bandwidth: each thread issues
+// the reads of several slices before it folds them. If there are few results, as for the weight
+// gradient of a norm, the threads of a block and the blocks of a cluster share each result. On one
+// GPU, the order of folding is fixed, so a result has the same bits each time. Include this from
+// .cu files only.
 //
 // A Fold is a type with these members:
 //
@@ -33,8 +33,8 @@
 
 namespace hirgen {
 
-/// The number of slices that a thread reads at once. More would need more registers, and so allow
-/// fewer threads, without a gain.
+/// The number of slices that a thread reads at once, if there are more than two. A larger number
+/// would need more registers, and so allow fewer threads, without a gain.
 constexpr int kSlicesAtOnce = 4;
 
 /// The operands of N slices, read(0) to read(N - 1). Operands may be expressions, which have no
@@ -53,9 +53,9 @@ struct Slices {
       : of{read(K)...} {}
 };
 
-/// Folds the values of slices first, first + every, ... at start(i) into `sum`. The reads of N
-/// slices are issued together. Past the end, it reads the last slice and folds the identity. With a
-/// branch instead, the compiler would delay reads until after the branch.
+/// Sets `sum` to the fold of the values of slices first, first + every, ... at start(i). The reads
+/// of N slices are issued together. Past the end, it reads the last slice and folds the identity.
+/// With a branch instead, the compiler would delay reads until after the branch.
 template <int N = kSlicesAtOnce, typename Fold>
 HG_HOST_DEVICE void fold_every(const Fold& fold, int64_t every, int64_t first, int64_t i,
                                float (&sum)[Fold::kWidth]) {
@@ -86,7 +86,7 @@ struct FoldAlone {
 
   HG_HOST_DEVICE void operator()(int64_t i) const {
     float sum[Fold::kWidth];
-    if (fold.count <= 2) {  // partial sums of two ranks
+    if (fold.count <= 2) {  // such as partial sums of two ranks
       fold_every<2>(fold, 1, 0, i, sum);
     } else {
       fold_every(fold, 1, 0, i, sum);
@@ -109,8 +109,8 @@ HG_HOST_DEVICE constexpr int64_t first_of_block(unsigned block, int blocks, int 
 struct Sharing {
   int lanes, threads, blocks;
 };
-/// Threads of a block. Small blocks make it easy to place a cluster on the SMs. The larger size is
-/// for few results, where a cluster of small blocks would have too few threads.
+/// The most threads of a block. Small blocks make it easy to place a cluster on the SMs. The larger
+/// size is for few results, where a cluster of small blocks would have too few threads.
 constexpr int kFoldThreads = 256, kMostFoldThreads = 512;
 constexpr int kClusterBlocks = 8;  // the most that every GPU with clusters supports
 
@@ -129,7 +129,7 @@ template <int T, typename Fold>
 __global__ void __launch_bounds__(T) fold_kernel(const __grid_constant__ Fold fold) {
   await_earlier_kernels();
   constexpr int W = Fold::kWidth;
-  __shared__ float partial[T * W];  // of each thread; then, at the start, sums of the block
+  __shared__ float partial[T * W];  // of each thread or warp; then, at the start, of the block
   const int lanes = static_cast<int>(blockDim.x), threads = static_cast<int>(blockDim.y);
   int block = 0, blocks = 1;
 #if __CUDA_ARCH__ >= 900
@@ -183,8 +183,9 @@ __global__ void __launch_bounds__(T) fold_kernel(const __grid_constant__ Fold fo
 #endif
 }
 
-/// Chooses how threads share results: about 1024 threads for each SM, as long as each thread has
-/// kSlicesAtOnce slices to read.
+/// Chooses how threads share results: about 1024 threads for each SM, and for adjacent slices at
+/// least a warp for each result, as long as each thread has kSlicesAtOnce slices to read and a
+/// cluster has enough threads.
 template <typename Fold>
 Sharing sharing_of(const Fold& fold, const char* where) {
   const int64_t at_once = int64_t{1024} * multiprocessors(where);

@@ -1,7 +1,7 @@
 // Launches of fused kernels. An emitted program has one kernel for each group of elementwise
 // operations and reductions along rows (NAME_kernels.cu). The body of a kernel is a struct of
-// operands, whose call operator computes one row (row.hpp) or a run of rows of the results. Include
-// this from .cu files only.
+// operands, whose call operator computes one row (row.hpp), a run of rows or a tile of elements of
+// the results. Include this from .cu files only.
 #pragma once
 
 #include <algorithm>
@@ -98,7 +98,8 @@ void launch_blocks(int64_t n, const Block& block, cudaStream_t stream, const cha
   }
 }
 
-/// Returns the number of blocks of `threads` threads that all SMs run at once; 0 on the CPU device.
+/// Returns the number of blocks of `threads` threads that all SMs together run at once, with
+/// kThreadsOfSm threads each; 0 on the CPU device.
 inline int64_t blocks_at_once(int threads, const char* where) {
   return int64_t{kThreadsOfSm / threads} * multiprocessors(where);
 }

@@ -16,7 +16,7 @@ class GemmMethod;
 struct GemmOp {
   cublasLtMatmulDesc_t cublaslt = nullptr;
   const GemmMethod* other = nullptr;  ///< if not null, runs instead of cuBLASLt
-  const void* bias = nullptr;         ///< bias vector of later calls; also set in `cublaslt`
+  const void* bias = nullptr;         ///< bias vector of later calls; null without a bias
 };
 
 /// The arguments of the call for a plan's algorithm. Only cuBLASLt uses the layouts and `algo`.
@@ -27,7 +27,8 @@ struct GemmCall {
   size_t workspace_bytes = 0;
 };
 
-/// Enqueues the GEMM of `op.other`, which is not null. `added` is the addend, if any. Throws Error.
+/// Enqueues the GEMM of `op.other`, which is not null. `added` is read only if the shape has an
+/// addend. Throws Error.
 void run_other_library(const GemmOp& op, const void* a, const void* b, const void* added, void* c,
                        void* workspace, cudaStream_t stream);
 

@@ -1,5 +1,5 @@
-// CUDA graphs of whole calls: captured once per list of tensor pointers, then launched in each
-// call with these pointers.
+// CUDA graphs of whole calls: captured in the first or second call with a list of tensor pointers,
+// then launched in each call with these pointers.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -20,12 +20,13 @@
 namespace hirgen {
 
 /// One shared buffer: each rank's memory as this process maps it, and for each rank a ready flag
-/// and a done flag for each transfer of a call. Flags hold sequence numbers, which only grow
-/// (modulo 2^32). Ranks are numbered as in the world. On a rank that does not share the buffer,
-/// there is no memory and there are no flags: call member functions only on ranks that share it.
+/// and a done flag for each transfer of a call, or for each row of it (see rows()). Flags hold
+/// sequence numbers, which only grow (modulo 2^32). Ranks are numbered as in the world. On a rank
+/// that does not share the buffer, there is no memory and there are no flags: call member functions
+/// only on ranks that share it.
 ///
-/// All calls of a program count sequence numbers in the same way: on the host, or in CUDA graphs by
-/// a counter in device memory.
+/// All calls of a program count sequence numbers in the same way: on the host, or in a program with
+/// CUDA graphs by a counter in device memory.
 class Shared {
  public:
   /// Returns the memory of `rank`; null if `rank` does not share the buffer.
@@ -34,7 +35,8 @@ class Shared {
     return static_cast<T*>(buffers_[static_cast<size_t>(rank)]);
   }
   /// Return the flags of transfer i (from 0) that this rank waits for, and note the wait. ready:
-  /// the peer's buffer is ready; done: the peer's copy is done.
+  /// the peer's buffer is ready; done: the peer's copy is done. In a RowExchange, i is the number
+  /// of the transfer times rows(), plus the row.
   CUdeviceptr ready(int64_t i) const { return awaited(waits_->ready, i, 0); }
   CUdeviceptr done(int64_t i) const { return awaited(waits_->done, i, transfers_); }
   /// Return the flags of transfer i in the memory of `rank`, which this rank writes when its own
@@ -72,8 +74,9 @@ class Shared {
 
  private:
   friend class Peers;
-  /// The number of words of one rank: a ready flag, a done flag and a count of blocks (see
-  /// TransferFlags) for each transfer, and the counter of calls.
+  /// The number of words of one rank: for each transfer a ready flag, a done flag and a count of
+  /// blocks (see TransferFlags), and then the counter of calls. In a RowExchange, each row of a
+  /// transfer counts as a transfer, and calls_of_rows() is in the place of the counts.
   static int64_t flag_count(int64_t transfers) { return 3 * transfers + 1; }
   CUdeviceptr flag(int64_t rank, int64_t i) const {
     return flags_[static_cast<size_t>(rank)] + static_cast<CUdeviceptr>(i) * sizeof(uint32_t);
@@ -157,12 +160,12 @@ class Peers {
   /// sequence number. If the buffer is new, shares it first, which blocks the host.
   const Shared& share_for_call(const void* own, const SharedShape& shape);
 
-  /// Prepares a call that will be captured as a CUDA graph: shares the buffer if it is new, because
+  /// Prepares a call that may be captured as a CUDA graph: shares the buffer if it is new, because
   /// this is not possible during capture.
   void prepare(const void* own, const SharedShape& shape) { find(own, shape); }
-  /// Returns a prepared buffer for use in a call that is being captured. At each launch of the
-  /// graph, a kernel on `stream` increments the buffer's counter in device memory. For a buffer
-  /// with rows, the kernel of the RowExchange sets the counter.
+  /// Returns a prepared buffer for use in a call that may be captured. Each time that the call or
+  /// its graph runs, a kernel on `stream` increments the buffer's counter in device memory. For a
+  /// buffer with rows, the RowExchange updates the counter.
   const Shared& share_for_graph(const void* own, const SharedShape& shape, cudaStream_t stream);
 
  private:

@@ -54,8 +54,8 @@ struct Strided {
   int64_t stride[kMaxAxes] = {};
 };
 
-/// An operand of a fused kernel that is not dense. `stride` holds, in elements, the strides of the
-/// A axes of rows, then the stride along a row.
+/// An operand of a fused kernel that need not be dense. `stride` holds, in elements, the strides of
+/// the A axes of rows, then the stride along a row.
 template <typename T, int A>
 struct Scattered {
   T* data;

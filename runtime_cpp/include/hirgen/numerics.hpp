@@ -41,9 +41,8 @@ HG_HOST_DEVICE inline void aligned_access([[maybe_unused]] const void* address,
 #endif
 }
 
-/// Returns the W elements at an address, which has the alignment of Pack<T, W>. Kernels use this
-/// function, load_as() or store_pack() for all accesses to several elements of a tensor, so that
-/// the CPU device checks the alignment.
+/// Returns the W elements at an address, which has the alignment of Pack<T, W>. The CPU device
+/// checks the alignment.
 template <int W, typename T>
 HG_HOST_DEVICE inline auto& pack_at(T* data) {
   using Plain = Pack<std::remove_const_t<T>, W>;
@@ -73,9 +72,9 @@ HG_HOST_DEVICE inline void widen_all(const Pack<T, W>& pack, float (&x)[W]) {
   }
 }
 
-/// Writes a pack to an address with its alignment. A pack of 16 bytes is written in one access. In
-/// a loop, the compiler would otherwise write each element separately, which takes several times as
-/// long over links between GPUs.
+/// Writes a pack to an address with its alignment. A GPU writes a pack of 16 bytes in one access.
+/// In a loop, the compiler would otherwise write each element separately, which takes several times
+/// as long over links between GPUs.
 template <typename T, int W>
 HG_HOST_DEVICE inline void store_pack(T* data, const Pack<T, W>& pack) {
 #ifdef __CUDA_ARCH__
@@ -159,7 +158,7 @@ HG_HOST_DEVICE inline float round_to(DType type, float x) {
 }
 
 /// Returns a / b to two units in the last place, if the size of b is from 2^-126 to 2^126. For
-/// larger finite b, a GPU returns 0.
+/// larger finite b and finite a, a GPU returns 0.
 HG_HOST_DEVICE inline float quotient(float a, float b) {
 #ifdef __CUDA_ARCH__
   return __fdividef(a, b);
@@ -184,7 +183,8 @@ struct Divisor {
   /// reciprocal is correctly rounded. Then the corrected quotient is correctly rounded, too
   /// (Brisebarre, Muller and Raina, "Accelerating correctly rounded floating-point division when
   /// the divisor is known in advance"). The size of q alone shows where this holds: kernels at
-  /// memory bandwidth have few instructions to spare. Elsewhere, the function divides.
+  /// memory bandwidth have few instructions to spare. Elsewhere, unless x and q are 0, the function
+  /// divides.
   HG_HOST_DEVICE float divides(float x) const {
     const float q = x * reciprocal, size = fabsf(q);
     if (size >= 0x1p-64F && size < 0x1p64F) return fmaf(fmaf(-q, value, x), reciprocal, q);

@@ -13,10 +13,11 @@
 
 namespace hirgen {
 
-/// out = the sum of the partial sums of all ranks. One kernel waits for the ready flags of all
-/// peers, adds in fp32 in rank order, and rounds once. It stores the result in `out` and in the
-/// memory of the peers that store() added, then sets the done flags. On the CPU device, or if there
-/// are more flags than one kernel can take, separate kernels wait for the flags and set them.
+/// out = the sum of the partial sums of this rank and of the ranks that add() added. One kernel
+/// waits for the ready flags of all peers, adds in fp32 in rank order, and rounds once. It stores
+/// the result in `out` and in the memory of the peers that store() added, then sets the done flags.
+/// On the CPU device, or if there are more flags than one kernel can take, separate kernels wait
+/// for the flags and set them.
 ///
 /// The kernel may occupy all SMs, also while it waits. So kernels of this GPU that peers wait for
 /// must finish before the reduction starts, or they may find no SM. Stream memory operations and

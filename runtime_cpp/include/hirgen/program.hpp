@@ -48,9 +48,9 @@ struct ProgramInfo {
   /// shard.
   int64_t bytes = 0;
   std::string largest = {};    ///< kind of that communication: "allgather"; empty for none
-  int team_size = 1;           ///< number of ranks of that communication
-  std::string transport = {};  ///< of ProgramTable::create: "nccl", "ipc-get", "ipc-put"
-  bool graph = false;          ///< each call launches one CUDA graph
+  int team_size = 1;           ///< number of its ranks if it is a collective
+  std::string transport = {};  ///< of ProgramTable::create: "nccl", "ipc-get", ...
+  bool graph = false;          ///< calls launch CUDA graphs (GraphCache)
   /// Parameters of the spec by name, with the values of this program; for the JSON report.
   std::vector<std::pair<std::string, int64_t>> parameters = {};
 };

@@ -19,7 +19,7 @@ namespace hirgen {
 
 /// Evaluates operations on one device, in order on one stream. The host waits for the stream to
 /// free a tensor, in dropout() and upload(), and to compute bounds. A tensor that is defined again
-/// with the same size keeps its memory, so that repeated checks allocate once. Functions throw
+/// with the same size keeps the memory of data(), unless another tensor shares it. Functions throw
 /// Error(kInternal) for undefined operands or wrong shapes, Error(kEnvironment) if there is too
 /// little memory, and Error(kUsage) for a matmul that is too large for one grid.
 class DeviceReference final : public Reference {
@@ -40,7 +40,8 @@ class DeviceReference final : public Reference {
   /// object is destroyed.
   const float* data(const std::string& name) const { return found(name.c_str()).data.get(); }
   /// Returns bounds, by element, of the distance between data() and a correct program's result,
-  /// which is stored as `dtype`. Null: correct results are equal to data(). Waits for the stream.
+  /// which is stored as `dtype`. Null: correct results are equal to data(), or the constructor got
+  /// no ranks. May wait for the stream.
   const float* bounds(const std::string& name, DType dtype);
   /// The shape of a defined tensor over all ranks.
   const Shape& shape(const std::string& name) const { return found(name.c_str()).shape; }
@@ -71,9 +72,10 @@ class DeviceReference final : public Reference {
  private:
   struct Tensor {
     Shape shape;
-    std::shared_ptr<float> data;       ///< set() and reshape() share it instead of a copy
-    DType dtype = DType::kFp32;        ///< the type that elements are rounded to
-    std::optional<int64_t> seed = {};  ///< of an uploaded int64; fp32 keeps only 24 bits
+    std::shared_ptr<float> data;  ///< set() and reshape() share it instead of a copy
+    DType dtype = DType::kFp32;   ///< the type that elements are rounded to
+    /// Of an uploaded int64 tensor of one element; fp32 keeps only 24 bits.
+    std::optional<int64_t> seed = {};
     // The members below are for bounds. bound: by element; null: no element depends on rounding.
     std::shared_ptr<float> bound = {};
     std::shared_ptr<float> other = {};  ///< elements of a second evaluation, rounded differently

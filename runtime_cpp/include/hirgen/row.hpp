@@ -2,11 +2,11 @@
 // over the kind of row:
 //
 //   RegisterRow  a thread keeps its elements of the row in registers, so each is read once
-//   StreamedRow  each use reads the row again; it may have any length and alignment
+//   StreamedRow  each use reads the row again; it may have any length
 //
 // Operands are dense, or Scattered: with a stride for each of the A axes of rows.
 //
-// The threads of a block share a row. On the CPU device, one thread processes the whole row.
+// Threads of one block share a row. On the CPU device, one thread processes the whole row.
 #pragma once
 
 #include <cstdint>
@@ -73,7 +73,7 @@ class Threads {
 /// The place of a row in its operands. row: its number, from 0. first: index of its first element
 /// in dense operands. columns: its length in elements. ahead: the distance in elements to the row
 /// to prefetch, which this SM processes next (0: none). at: its index along each of the A axes of
-/// rows, for Scattered operands.
+/// rows, for Scattered operands. In runs of rows, `row` and `first` are 0 and not used.
 template <int A>
 struct RowPlace {
   int64_t row;

@@ -119,9 +119,9 @@ class RowExchange {
   };
 
  private:
-  /// Enqueues a block for each i in [0, n), which exchanges its rows and then runs first(i), or
-  /// second(i) if the rows arrive in the second inbox. A block has T threads for each of PerBlock
-  /// rows.
+  /// For each i in [0, n), enqueues the exchange of PerBlock rows and then first(i), or second(i)
+  /// if the rows arrive in the second inbox. On a GPU, a thread block with T threads for each of
+  /// PerBlock rows does this for one i or for several.
   template <int T, int PerBlock, typename Block>
   void launch(const List& list, int64_t n, const Block& first, const Block& second,
               cudaStream_t stream, const char* where) const;
@@ -151,10 +151,10 @@ HG_HOST_DEVICE inline BlockOfRows rows_of(int64_t i, int64_t per_block, int64_t 
 
 #ifdef __CUDACC__
 
-/// Copies `bytes` bytes of the parts, from byte `first` on, to the inboxes of all ranks, as
-/// elements of type T. `inbox` is the offset of the inbox in bytes; `me` is the index of this
-/// thread in the block, all of whose threads call this. Consecutive copies of one part read it only
-/// once.
+/// Copies `bytes` bytes of the parts, from byte `first` on, to the inboxes of the peers and, if
+/// list.own is set, of this rank, as elements of type T. `inbox` is the offset of the inbox in
+/// bytes; `me` is the index of this thread in the block, all of whose threads call this.
+/// Consecutive copies of one part read it only once.
 template <int Threads, typename T>
 __device__ void send_rows(const RowExchange::List& list, size_t first, size_t bytes, size_t inbox,
                           int me) {

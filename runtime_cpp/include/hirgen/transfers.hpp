@@ -1,5 +1,5 @@
-// Copies between the memories of two GPUs by kernels, for transfers so small that starting a copy
-// engine takes longer than the copy.
+// Copies between the memories of two GPUs by kernels. They are meant for transfers so small that
+// starting a copy engine takes longer than the copy.
 //
 // One kernel does the work of the copying rank in a transfer: it waits for the ready flag, copies,
 // and sets the done flag in the peer's memory.
@@ -7,7 +7,7 @@
 // A kernel that waits occupies SMs, but cannot block the work that it waits for. The peer writes
 // its ready flag before any copy that depends on this rank, so the flag depends only on work of the
 // peer's GPU. Waiting kernels on the peer's GPU leave most SMs free: a stream runs one kernel after
-// the other, and each kernel has few blocks (kMostBlocks in transfers.cu). Two ranks can share one
+// the other, and each kernel has few blocks (at most 48, see transfers.cu). Two ranks can share one
 // GPU only with HIRGEN_SHARE_GPU=1.
 #pragma once
 

@@ -12,7 +12,7 @@ _STEP = re.compile(r"^\[(\d+)/(\d+)\]")
 
 
 class BuildError(RuntimeError):
-    """hirgen, CMake or a compiler failed or was not found. The message contains the last lines of its output."""
+    """hirgen, CMake or a compiler failed or was not found. After a failure, the message contains the last lines of its output."""
 
 
 class Builder:

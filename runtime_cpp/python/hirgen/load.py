@@ -29,10 +29,10 @@ def load(
 
     params are the values of -p, schedule those of --schedule. With gradient=True the operator has the backward pass of
     `hirgen grad`. device is "cuda" or "cpu"; the default is "cuda" if there is a GPU. hirgen is the path of the program; the
-    default is $HIRGEN, or else the program of this Python's wheel, or else the one in PATH. The built package stays in
-    `cache`, $HIRGEN_CACHE, $XDG_CACHE_HOME/hirgen or ~/.cache/hirgen, under a digest of the program hirgen, the spec and the
-    arguments. If several processes need it, one builds it and the others wait. If the cache is "off" or cannot be written,
-    the package is built for this process only.
+    default is $HIRGEN, or else the program of this Python's wheel, or else the one in PATH. The built package stays in the
+    first of `cache`, $HIRGEN_CACHE, $XDG_CACHE_HOME/hirgen and ~/.cache/hirgen that is set, under a digest of the program
+    hirgen, the spec and the arguments. If several processes need it, one builds it and the others wait. If the cache is "off"
+    or cannot be written, the package is built for this process only.
     """
     spec, program = Path(spec), _program(hirgen)
     import torch  # here, so that `import hirgen` works without PyTorch

@@ -103,7 +103,7 @@ class Handle:
     def empty(self, name: str) -> torch.Tensor:
         """The handle's own buffer of an input, as a tensor. A call with this tensor does not copy the input.
 
-        Returns the same memory each time; close() frees it.
+        Returns the same memory each time. close() frees it, unless it raises HirgenError.
         """
         for tensor in self.program.inputs:
             if tensor.name == name:
@@ -111,8 +111,8 @@ class Handle:
         raise ValueError(f"{self.program.name} has no input {name}: it has {', '.join(t.name for t in self.program.inputs)}")
 
     def run(self, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-        """Issues a call on the current stream, or captures it. Does not block on a GPU; on the CPU the results are there when it
-        returns."""
+        """Issues a call on the current stream, or captures it. Does not wait for the results on a GPU; on the CPU they are there
+        when it returns."""
         handle = self._open()
         on_cpu = self._library.on_cpu
         stream = 0 if on_cpu else torch._C._cuda_getCurrentRawStream(self.device.index)
@@ -153,7 +153,7 @@ class Handle:
     def close(self) -> None:
         """Leaves the other ranks, all of which must close their handles, too. Frees the buffers, also those of `empty`.
 
-        Raises HirgenError after a failure.
+        After a failure, raises HirgenError and frees no buffers.
         """
         handle = self._open()
         self._handle = None
@@ -167,7 +167,7 @@ class Handle:
     def _on_device(self):
         """A context manager with this handle's device as the current one. Process groups of NCCL use the current device.
 
-        At its end it restores the previous device, which cudaSetDevice has changed.
+        At its end it restores the previous device, which cudaSetDevice has changed. On the CPU device it does nothing.
         """
         return torch.cuda.device(self.device) if self.device.type == "cuda" else contextlib.nullcontext()
 
@@ -217,7 +217,7 @@ class Handle:
 def _meet(program: Program, group_name: str, device: torch.device) -> tuple[int, int, int, str, int]:
     """Returns this rank, the number of ranks, the ordinal of this rank's device, and the address and port of rank 0.
 
-    Collective over the group. Raises ValueError if the group has another number of ranks than the program.
+    Collective over the group, if there is one. Raises ValueError if the number of ranks is not the program's.
     """
     if not group_name:
         if program.ranks != 1:

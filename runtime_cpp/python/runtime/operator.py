@@ -75,7 +75,8 @@ def _is_plain(inputs: tuple[torch.Tensor, ...]) -> bool:
 
 
 def _name_of(group: dist.ProcessGroup | None) -> str:
-    """The name of a process group, which graphs contain as for PyTorch's own collectives. None is the default group, if any."""
+    """The name of a process group, which graphs contain as for PyTorch's own collectives. None is the default group, or "" if
+    there is none."""
     if group is not None:
         return group.group_name
     return dist.group.WORLD.group_name if dist.is_initialized() else ""

@@ -21,7 +21,8 @@ class Split:
 
 @dataclass(frozen=True)
 class Tensor:
-    """An input or output. `shape` is that of this rank's part, without axes DIDx, DIDy and DIDz, whose local extent is 1."""
+    """An input or output. `shape` is that of this rank's part, without axes DIDx, DIDy and DIDz, whose local extent is 1. It
+    is () for a tensor that the spec declares without axes."""
 
     name: str
     shape: tuple[int, ...]

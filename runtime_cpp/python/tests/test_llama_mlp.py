@@ -21,7 +21,7 @@ def two_ranks(*what: str) -> str:
 
 
 class TwoRanks(unittest.TestCase):
-    """Each test starts one job. A job runs several functions, since starting takes most of the time."""
+    """Each test starts one job. The first job runs several functions, since starting takes most of the time."""
 
     def test_results_checkpoints_errors_buffers(self):
         what = ("eager", "compiled", "checkpoints", "refused", "buffers", "by_ipc")

@@ -1,4 +1,5 @@
-"""Loads weights of the checkpoints in testdata, in the format of transformers, by their maps, as one rank of two does."""
+"""Tests runtime.weights: loads weights of the checkpoints in testdata, in the format of transformers, by their maps, as one rank
+of two does, and checks shapes."""
 
 import json
 import struct

@@ -22,7 +22,7 @@ struct Embedded {
   std::vector<TensorDesc> tensors;
   std::string transport;
   std::unique_ptr<Program> program;
-  std::vector<void*> pointers;     ///< of the last call; known to be device memory
+  std::vector<void*> pointers;     ///< of the last call, checked; empty before the first one
   std::optional<Staging> staging;  ///< of a program with CUDA IPC between ranks
 
   /// Waits for the calls, then ends the program and the context. Returns the failure of an earlier

@@ -18,7 +18,7 @@ struct AttentionReport {
   int64_t workspace_bytes = 0;
 };
 
-/// The methods of one context's attentions. Only the context's host thread uses it.
+/// The methods of one context's attentions. Not thread-safe.
 class AttentionBook {
  public:
   /// The method for a problem: cuDNN if it supports the problem, otherwise the tiled kernels.

@@ -137,7 +137,7 @@ void define(fe::graph::Graph& graph, const AttentionGradProblem& p, const Reques
   at.keys(kGradV, p.gradients.v).output(v);
 }
 
-/// A graph with its execution plan. Only one host thread uses it.
+/// A graph with its execution plan. One host thread at a time uses it.
 struct PlannedGraph {
   std::shared_ptr<CudnnHandle> handle;
   fe::graph::Graph graph;

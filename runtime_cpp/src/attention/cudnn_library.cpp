@@ -21,8 +21,8 @@ namespace hirgen {
 namespace {
 
 /// Opens the library: the one that this process has already loaded (for example with PyTorch), else
-/// the one found at build time, else the one that the loader finds. Returns false if there is none.
-/// `*reason` is the loader's last error, also if a later path was opened.
+/// the one found at build time, else the one that the loader finds. Returns false if there is none;
+/// `*reason` is then the loader's last error, and otherwise empty.
 bool open_library(std::string* reason) {
   constexpr const char* kSoname = "libcudnn.so.9";
   void*& library = cudnn_frontend::cudnn_dlhandle;

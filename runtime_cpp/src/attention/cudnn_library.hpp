@@ -10,7 +10,8 @@ struct cudnnContext;
 
 namespace hirgen {
 
-/// A handle of libcudnn for the device that was current when it was made. One host thread uses it.
+/// A handle of libcudnn for the device that was current when it was made. One host thread at a time
+/// uses it.
 class CudnnHandle {
  public:
   CudnnHandle();

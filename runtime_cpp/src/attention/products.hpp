@@ -1,5 +1,5 @@
-// Products of a warp's 16 rows with a tile in shared memory, added to fp32 sums: by tensor cores
-// for 16-bit types (mma.m16n8k16), by fused multiply-adds for fp32.
+// Products of a warp's 16 rows with a tile in shared memory, added to fp32 sums: on a GPU by tensor
+// cores for 16-bit types (mma.m16n8k16), by fused multiply-adds for fp32.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Functions of attention shapes that all implementations use, such as the keys that a query sees.
+// Functions of attention shapes, such as the keys that a query sees.
 #pragma once
 
 #include <cstdint>

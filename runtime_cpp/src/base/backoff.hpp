@@ -11,7 +11,7 @@ namespace hirgen {
 /// Yields the processor 200 times, since most waits are short; then sleeps, for 20 to 100 us.
 class Backoff {
  public:
-  /// Waits once, never for less time than before.
+  /// Waits once. The sleeps get longer.
   void pause() {
     if (rounds_ < kSpins) {
       ++rounds_;

@@ -22,8 +22,8 @@ std::optional<double> parse_number(const std::string& text);
 /// Formats ascending ranks or indices: "1, 3-5, 9". Two consecutive numbers are no range: "3, 4".
 std::string list_ranges(const std::vector<int64_t>& values);
 
-/// The parts of a statement's label: "spec.yaml:12:5" and "gather: Allgather of A_s". The position
-/// is empty if the label does not begin with one.
+/// The parts of a statement's label: "spec.yaml:12:5" and "allgather of A". The position is empty
+/// unless the label begins with one and a space follows.
 struct Label {
   std::string_view position;
   std::string_view text;

@@ -22,7 +22,8 @@ constexpr double kMisfitSeconds = 2;
 constexpr double kTellSeconds = 2;
 // The most connections without a complete hello, in addition to two for each rank.
 constexpr size_t kStrangers = 256;
-// The most misfits that are told the reason. Without a secret, any process can claim to be a rank.
+// The most misfits without a seat that are told the reason. Without a secret, any process can claim
+// to be a rank.
 constexpr size_t kMostMisfits = 64;
 // The longest error message in an admission, in bytes.
 constexpr size_t kLongestMessage = kHandshakeLimit / 2;
@@ -88,7 +89,8 @@ class Bootstrap {
   }
 
   // Checks a connection's hello. If it proves that the connection belongs to the job, welcomes the
-  // connection, gives it its seat (or keeps it as a misfit) and returns true. Otherwise drops it.
+  // connection, gives it its seat (or adds it to the misfits) and returns true. Otherwise, or if
+  // the welcome cannot be sent, drops it and returns false.
   bool admit(Arrival arrival) {
     const auto tag = static_cast<HandshakeTag>(arrival.tag);
     if (tag != kHelloData && tag != kHelloControl) return false;

@@ -41,8 +41,8 @@ class Join {
   }
 
  private:
-  // Opens a connection and introduces this rank on it. If rank 0 drops the connection first,
-  // because many processes connect at once, introduce() tries again until the deadline.
+  // Opens a connection and introduces this rank on it. If rank 0 drops the connection, because many
+  // processes connect at once, or does not answer, introduce() tries again until the deadline.
   Joined introduce(HandshakeTag tag) const {
     while (true) {
       Joined joined;

@@ -62,8 +62,9 @@ class LaunchReader {
     return text + "\n  " + line(kSlurm, program_) + "\n  " + line(kExplicit, program_);
   }
 
-  // Chooses the family of variables to use: HIRGEN_*, else the first launcher's, else Slurm's.
-  // Throws if the chosen family lacks its rank or world size, or if two launchers disagree.
+  // Chooses the family of variables to use: HIRGEN_*, else the first launcher's (unless
+  // local_rank_known() prefers Slurm's), else Slurm's. Throws if a family that is set lacks its
+  // rank or world size, or if two launchers disagree. If HIRGEN_* is set, looks at no other family.
   const Family& choose() const {
     if (has_rank(kExplicit) || has_world(kExplicit)) return *complete(kExplicit);
     const Family* chosen = nullptr;
@@ -133,8 +134,8 @@ class LaunchReader {
     return launch;
   }
 
-  // Throws if an MPI library has no support for Slurm's process management: it then starts every
-  // rank as the only rank of a separate world.
+  // Throws if a launcher's world has one rank in a Slurm step of several tasks. An MPI library
+  // without support for Slurm's process management starts every rank as such a world.
   void check_singleton(const Launch& launch) const {
     if (launch.family == kSlurm.name || launch.family == kExplicit.name || launch.world != 1)
       return;
@@ -171,8 +172,10 @@ class LaunchReader {
     return key.size() == 2 * kHalf + 1 && key.substr(0, kHalf) == key.substr(kHalf + 1);
   }
 
-  // Finds the address of rank 0 and the port. Without a given address, it is the loopback interface
-  // if there is one node, or if their number is unknown; it stays empty if there are several nodes.
+  // Finds the port, and the address of rank 0: HIRGEN_ADDR; else the loopback interface if all
+  // ranks are on this node; else MASTER_ADDR (not with HIRGEN_RANK), or under Slurm the first host
+  // of the step. Without these, it is the loopback interface if the number of nodes is unknown, and
+  // empty if there are several.
   void find_meeting_point(const Family& family, Launch* launch) const {
     const std::optional<bool> one_host = is_one_host(family, *launch);
     if (is_set("HIRGEN_ADDR")) {

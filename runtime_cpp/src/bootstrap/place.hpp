@@ -15,8 +15,8 @@ struct Place {
   int port = 0;      ///< 0: none is given
 };
 
-/// Reads "node0", "node0:4000", "::1", "[::1]", "[::1]:4000" and "" (no host). Returns nullopt for
-/// other text, and for a port out of range.
+/// Reads a host and an optional port: "node0", "node0:4000", "::1", "[::1]", "[::1]:4000", or ""
+/// for no host. Returns nullopt if brackets do not match, or if the port is not a number in range.
 std::optional<Place> parse_place(const std::string& text);
 
 }  // namespace hirgen

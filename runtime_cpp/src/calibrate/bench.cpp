@@ -17,7 +17,7 @@ constexpr const char* kBench = "calibrate";
 constexpr const char* kBuffer = "calibrate buffer";
 constexpr double kLong = 3e3;        // microseconds of a run: after it, larger sizes are skipped
 constexpr int64_t kMost = 1 << 29;   // most bytes of a transfer
-constexpr double kLeastTime = 0.05;  // microseconds, the least time of any operation
+constexpr double kLeastTime = 0.05;  // microseconds: the least time of events, graphs and copies
 constexpr int64_t kSmall = 16;       // bytes of a transfer that takes only its latency
 
 /// Returns the bytes of each buffer that this rank can afford: at most kMost and an eighth of the

@@ -46,7 +46,7 @@ class Bench {
   /// Returns the rates of transfers of growing sizes: the bytes moved, which are `moved` times the
   /// size, divided by the time minus `latency` (microseconds), but by a tenth of the time at least.
   RateCurve curve(double latency, const Timed& time, double moved = 1) const;
-  /// Measures CUDA graphs: of one kernel, of many kernels, and of forks of two kernels each.
+  /// Measures CUDA graphs: of one kernel, of many kernels, and of a kernel and two forks.
   void graphs(Figures& figures, const Meter::Issue& kernel, const Meter::Issue& fork);
   void flags(Figures& figures);
   CollectiveFigures team(int ranks, bool sums);

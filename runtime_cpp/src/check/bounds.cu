@@ -36,7 +36,8 @@ HG_HOST_DEVICE inline double least_of(DType type) {
   return least;
 }
 
-/// Returns `bound` with the error of rounding `raw` to a type: infinite if the result may overflow.
+/// Returns `bound` with the error of rounding `raw` to a type: infinite if the result may overflow
+/// or `bound` is NaN, and `bound` itself if `raw` is not finite.
 HG_HOST_DEVICE inline float rounded(DType type, double raw, double bound) {
   if (bound != bound) return INFINITY;
   const double size = fabs(raw);
@@ -48,7 +49,7 @@ HG_HOST_DEVICE inline float rounded(DType type, double raw, double bound) {
 }
 
 /// Returns the bound of a result that is an operand's element or a small integer: without an error
-/// of rounding if the type has `raw`.
+/// of rounding if the type can represent `raw`.
 HG_HOST_DEVICE inline float kept(DType type, float raw, double bound) {
   return round_to(type, raw) == raw && bound == bound ? static_cast<float>(bound)
                                                       : rounded(type, raw, bound);
@@ -84,7 +85,8 @@ HG_HOST_DEVICE inline bool is_plain(UnaryFn fn) {
   }
 }
 
-/// Returns whether rounding of the operand may decide between branches of a function.
+/// Returns whether a function has steps, so that a small error of the operand may change the result
+/// by a whole step.
 HG_HOST_DEVICE inline bool decides(UnaryFn fn) {
   return fn.kind == UnaryFn::kReluGrad || fn.kind == UnaryFn::kRound ||
          fn.kind == UnaryFn::kCeilPow2 || fn.kind == UnaryFn::kSign;

@@ -94,7 +94,8 @@ void any_infinite(float* largest, const float* bound, int64_t n, cudaStream_t st
 void largest_distance(float* largest, const float* a, const float* b, const float* bound, int64_t n,
                       cudaStream_t stream);
 
-/// Returns whether each result of a function is an operand, up to sign, a small integer, or -inf.
+/// Returns whether each result of a function is an operand, up to sign, a small integer, or -inf;
+/// false for kCopy, which may round.
 HG_HOST_DEVICE inline bool chooses(UnaryFn fn) {
   return fn.kind == UnaryFn::kAbs || fn.kind == UnaryFn::kNeg || fn.kind == UnaryFn::kRelu ||
          fn.kind == UnaryFn::kReluGrad || fn.kind == UnaryFn::kSign;

@@ -101,8 +101,9 @@ void Context::open_device_handles() {
   HG_CHECK(
       cudaDeviceGetStreamPriorityRange(&resources_->lowest_priority, &resources_->highest_priority),
       kStart);
-  // Make NCCL's communicator at the start, before any rank can have failed: the watchdog cannot end
-  // ncclCommInitRank. Ranks that share a GPU make it only when needed, and then get an error.
+  // Make NCCL's communicator at the start, when a rank is least likely to have failed: the watchdog
+  // cannot end ncclCommInitRank. Ranks that share a GPU make it only when needed, and then get an
+  // error.
   if (!may_share_gpu()) world_comm(kStart);
   HG_CHECK(cublasLtCreate(&cublas_), kStart);
 }

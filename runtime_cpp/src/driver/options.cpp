@@ -57,7 +57,7 @@ struct Spec {
   const char* placeholder;
   const char* help;
   void (*set)(Options&, const std::string& name, const std::string& text);
-  bool repeats = false;  ///< given once for each tensor
+  bool repeats = false;  ///< may be given once for each tensor
 };
 
 constexpr Spec kSpecs[] = {

@@ -27,7 +27,7 @@ struct Options {
   bool running_time = false;    ///< limits count only the time that the process runs
   bool help = false;
   std::string json;       ///< report file; "" for none
-  std::string plans;      ///< file of chosen algorithms; "" for none
+  std::string plans;      ///< file of chosen algorithms; "": PROGRAM.plans.json if tune, else none
   std::string trace;      ///< file of a timeline; "" for none
   std::string calibrate;  ///< file for figures of the machine; then the program does nothing else;
                           ///< "" for none

@@ -39,10 +39,10 @@ struct Report {
   DType dtype = DType::kBf16;  ///< of the first tensor; the counts of elements assume it
   Versions versions;
   std::vector<RankInfo> ranks;
-  std::vector<PlanReport> plans;                  ///< rank 0's GEMMs and their algorithms
-  std::vector<AttentionReport> attentions;        ///< rank 0's, and their implementations
+  std::vector<PlanReport> plans;                  ///< this rank's GEMMs and their algorithms
+  std::vector<AttentionReport> attentions;        ///< this rank's, and their implementations
   std::vector<double> repeat_seconds;             ///< one call's time in each repeat, slowest rank
-  std::vector<std::vector<double>> rank_seconds;  ///< the same by rank, then by repeat
+  std::vector<std::vector<double>> rank_seconds;  ///< times on each rank: by rank, then by repeat
   std::optional<int64_t> wrong;  ///< elements, over all ranks and checked calls; unset: no check
   double tolerance = 0;          ///< largest norm(bounds) / norm(output) of an output; 0: exact
   int64_t not_finite = 0;        ///< checked elements that must be NaN or infinite
@@ -52,7 +52,7 @@ struct Report {
 /// The median of the values, the mean of the middle two for an even number; not empty.
 double median(std::vector<double> values);
 
-/// Floating-point operations of one call on one rank.
+/// Floating-point operations of the GEMMs of one call on one rank.
 double flops(const ProgramInfo& info);
 
 /// busbw divided by algbw, as nccl-tests defines it for a kind of communication on `ranks` ranks:

@@ -24,8 +24,8 @@ void complain(const std::string& who, const Error& error) {
   static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
 }
 
-// After a failure, frees no resources and ends the process here, because the device may never
-// answer.
+// After a failure, does not destroy the driver and the context, and ends the process here, because
+// the device may never answer.
 Code run_rank(Context& context, const ProgramTable& table, const Options& options) {
   std::unique_ptr<Driver> driver;
   try {

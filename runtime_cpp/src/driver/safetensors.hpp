@@ -22,9 +22,9 @@ struct StoredTensor {
   size_t bytes = 0;
 };
 
-/// A file opened for reading. Its header must describe its content: each byte belongs to one
-/// tensor, and each tensor of a type that element_bytes() knows has the bytes of its shape.
-/// Otherwise, or if the file cannot be read, throws Error(kEnvironment) with the path.
+/// A file opened for reading. Its header must describe its content: each byte after the header
+/// belongs to one tensor, and each tensor of a type that element_bytes() knows has the bytes of its
+/// shape. Otherwise, or if the file cannot be read, throws Error(kEnvironment) with the path.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::string& path);
@@ -37,8 +37,8 @@ class SafetensorsFile {
   std::vector<StoredTensor> tensors_;
 };
 
-/// The bytes of an element of a type of 8, 16, 32 or 64 bits; 0 for other types, such as F4, and
-/// for F8_*.
+/// The bytes of an element of a type, such as 2 for "BF16"; 0 for a type that is not known, such as
+/// "F4".
 size_t element_bytes(const std::string& type);
 
 /// A view of a whole tensor of a file.

@@ -11,7 +11,7 @@
 
 namespace hirgen {
 
-/// The book of one context; only for the context's host thread.
+/// The book of one context. Not thread-safe.
 class PlanBook {
  public:
   /// Reads `file`. Plans that are made later take their algorithm from it, if it has one for their

@@ -95,7 +95,7 @@ void Peers::abandon() {
 }
 
 void Peers::close() {
-  // Ends when all calls have ended; the watchdog ends the process if one does not.
+  // Ends when all calls have ended; if one does not, the watchdog ends the waits or the process.
   HG_CHECK(cudaDeviceSynchronize(), kEndOfSharing);
   context_.rendezvous().barrier("shared memory is idle");
   for (; !opened_.empty(); opened_.pop_back()) {

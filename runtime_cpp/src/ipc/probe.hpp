@@ -19,9 +19,9 @@ struct IpcPeers {
 
 /// Collective over all ranks. The ranks of a node are IPC peers if each of them can use the memory
 /// of its `peers` on the node. So the relation is symmetric, and all ranks know the result. If
-/// nothing else prevents sharing, every rank opens a small allocation of each of its peers and
-/// closes it again: a container can forbid exactly that. Peers may differ from rank to rank, and
-/// may include the rank itself.
+/// nothing else prevents sharing, every rank opens a small allocation of each of its peers on the
+/// node and closes it again: a container can forbid exactly that. Peers may differ from rank to
+/// rank, and may include the rank itself.
 IpcPeers find_ipc_peers(Context& context, const std::vector<int>& peers, const char* where);
 
 }  // namespace hirgen

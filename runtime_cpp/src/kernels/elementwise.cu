@@ -1,5 +1,5 @@
-// Elementwise kernels. Most functors handle W adjacent elements per step: several if every view is
-// aligned and contiguous, and one otherwise.
+// Elementwise kernels. Most functors handle W adjacent elements per step: several if they are
+// aligned and contiguous in every view, and one otherwise.
 #include "hirgen/kernels.hpp"
 #include "hirgen/numerics.hpp"
 #include "hirgen/views.hpp"

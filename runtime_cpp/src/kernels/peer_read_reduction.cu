@@ -1,7 +1,7 @@
 // Reductions that read partial sums in peer memory. A read over the links between GPUs takes
-// microseconds. So each thread issues four 16-byte reads before it adds, and each SM has 1024
-// threads. Only the done flag at the end waits for writes to peers, so the writes travel in the
-// other direction of the links while the next elements are read.
+// microseconds. So each thread issues up to four 16-byte reads before it adds, and each SM has up
+// to 1024 threads. Only the done flag at the end waits for writes to peers, so the writes travel in
+// the other direction of the links while the next elements are read.
 #include <algorithm>
 #include <string>
 

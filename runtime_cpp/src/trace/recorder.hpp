@@ -34,7 +34,7 @@ struct RecordedCall {
   std::optional<size_t> record;  ///< of an event wait: index of the call that records the event
 };
 
-/// Nanoseconds of this node's steady clock, which its processes share.
+/// Nanoseconds of this process's steady clock (see clock.hpp).
 int64_t steady_nanoseconds();
 
 class TraceRecorder {

@@ -46,7 +46,7 @@ Incomplete first_incomplete(const std::vector<Incomplete>& events);
 class DeviceMonitor {
  public:
   explicit DeviceMonitor(int device);
-  /// Stops the thread, and destroys the events of calls.
+  /// Stops the thread, and destroys the events of calls and the stream for flags.
   ~DeviceMonitor();
   DeviceMonitor(const DeviceMonitor&) = delete;
   DeviceMonitor& operator=(const DeviceMonitor&) = delete;
@@ -110,7 +110,7 @@ class DeviceMonitor {
   std::vector<MissingFlags> find_missing();
 
   const int device_;
-  mutable std::mutex mutex_;  ///< guards all members below; not held during device calls
+  mutable std::mutex mutex_;  ///< guards the members up to failure_; not held in device calls
   std::condition_variable wake_;
   std::condition_variable answered_;
   bool stop_ = false;

@@ -3,8 +3,8 @@
 //   HIRGEN_FAULT=kind:rank:call[:statement]
 //
 // The fault strikes rank `rank` in call `call` (the first call is 1), at its `statement`-th
-// statement (HG_CHECK; default 1, the first). Earlier calls are complete then, so the ranks that
-// communicate with this one have come as far. The process
+// statement (HG_CHECK; default 1, the first). Unless the call is captured, earlier calls are
+// complete then, so the ranks that communicate with this one have come as far. The process
 //
 //   kill    receives SIGKILL          segv   receives SIGSEGV
 //   stop    receives SIGSTOP          exit   ends with status 0, without a goodbye

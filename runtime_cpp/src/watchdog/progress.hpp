@@ -34,11 +34,11 @@ struct Failure {
   std::string text;
 };
 
-/// The rank at fault. Rank 0 decides and tells the others; they decide alone only if rank 0 is
-/// lost.
+/// The rank at fault. Rank 0 decides and tells the others. Another rank decides alone if rank 0 has
+/// left, is lost or does not answer in time, or if this rank did not run for a long time.
 struct Verdict {
   int culprit = -1;         ///< -1: no single rank
-  Code code = Code::kPeer;  ///< the exit code of the culprit itself
+  Code code = Code::kPeer;  ///< the exit code of the culprit, or without one of all ranks
   std::string text;         ///< "rank 2 died: ..."
 };
 

@@ -3,10 +3,11 @@
 // DeviceMonitor.
 //
 // When something fails anywhere, rank 0 collects the reports of the ranks, decides which rank is at
-// fault (judge() in progress.hpp), and informs all ranks. Each prints one report and exits. The
-// culprit exits with the code of its failure, every other rank with kPeer. If rank 0 itself is
-// lost, each rank notices that alone. From the fault to the last exit it takes at most the deadline
-// and five seconds.
+// fault (judge() in progress.hpp), and informs all ranks. Each prints one report and exits, or
+// returns from fail() if the error is its own. The culprit exits with the code of its failure,
+// every other rank with kPeer; without a culprit, all exit with kTimeout. If rank 0 itself is lost,
+// each rank notices that alone. From the fault to the last exit it takes at most the deadline and
+// five seconds.
 //
 // A process that survives (ContextOptions::survives) does not exit: the ranks are given up. The
 // failure is published first, so that later data is not mistaken for a result. Then the host
@@ -109,7 +110,7 @@ class Watchdog {
   const std::function<void()> interrupt_;
   int wake_fd_;
 
-  // Written by the host thread.
+  // Written by host threads. The watchdog's thread also writes failed_, and alone given_up_.
   std::atomic<int64_t> begun_{0};
   std::atomic<int64_t> issued_{0};
   std::atomic<uint64_t> statements_at_begin_{0};

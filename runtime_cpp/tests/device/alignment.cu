@@ -74,7 +74,7 @@ void stores() {
 }
 
 /// Row kernels choose the width of accesses by the addresses in `accesses`. Here these are aligned,
-/// but the operands are not.
+/// but one operand is not.
 template <int64_t Columns>
 void rows(int64_t in, int64_t out) {
   const Matrices m;

@@ -16,7 +16,7 @@ using namespace device_test;
 
 namespace {
 
-/// Small integers, exact in every type, that differ between ranks.
+/// Small integers, exact in every type, that differ between adjacent ranks.
 int value_of(int rank, size_t i) { return 1 + (rank * 7 + static_cast<int>(i % 13)) % 3; }
 
 int expected_of(ncclRedOp_t op, int ranks, size_t i) {
@@ -114,7 +114,7 @@ void reductions(const Setup& s, ncclDataType_t type, ncclRedOp_t op, size_t coun
   expect_values(out, count, mine, "reduce-scatter");
   OK(ncclReduce(in, out, whole, type, op, 0, s.comm, s.stream));
   if (s.rank.rank == 0) expect_values(out, whole, reduced, "reduce");
-  // In place. The reduce-scatter comes last, because it overwrites the other parts of the input.
+  // In place. The reduce-scatter comes last, because it overwrites a part of the input.
   OK(cudaDeviceSynchronize());
   OK(cudaMemcpy(out, in, whole * sizeof(T), cudaMemcpyDeviceToDevice));
   OK(cudaDeviceSynchronize());

@@ -99,7 +99,7 @@ void made_again_after_an_abort() {
   });
 }
 
-/// Calls that do not end a communicator refuse a null one.
+/// Calls that do not end a communicator refuse a null one, except ncclGetLastError.
 void no_communicator() {
   int number = 0;
   ncclResult_t status = ncclSuccess;

@@ -178,7 +178,7 @@ void order_is_passed_on() {
   EXPECT(read(words + kStreams) == 9);
 }
 
-/// The times between three events add up, and are negative backwards.
+/// The times between three events add up, and are not positive backwards.
 void elapsed_times_add_up() {
   cudaStream_t stream = make_stream();
   cudaEvent_t events[3];

@@ -1,5 +1,5 @@
-// Memory that ranks share in the tests of transfers and sums: data for each other, and the flags
-// that order accesses to the data.
+// Memory that ranks share in tests: data for each other, and the flags that order accesses to the
+// data.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // NCCL calls that do not match between ranks or threads. NCCL hangs, computes garbage or crashes;
-// the CPU device names both sides, on every rank. Nothing here runs on a GPU.
+// the CPU device reports an error, on every rank. Nothing here runs on a GPU.
 #include <cuda_runtime.h>
 #include <nccl.h>
 #include <unistd.h>

@@ -254,8 +254,8 @@ std::vector<uint32_t> loaded(const std::string& map, TensorDesc desc) {
 
 const Axis kRank1{2, 2, 1};
 
-// The shapes of testdata/layers: 16 channels, 4 query heads of size 4, 2 heads of keys and values,
-// 24 or 64 channels in the MLP.
+// The shapes of testdata/layers: 16 channels, 4 query heads of size 4, 2 heads of keys and values
+// (4 in GPT-2), 24 or 64 channels in the MLP.
 HG_TEST(checkpoints_of_transformers_load_into_layers) {
   for (const auto& [model, map, mlp] :
        {std::tuple("llama", "llama.json", "llama.json"),

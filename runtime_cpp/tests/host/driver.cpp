@@ -96,7 +96,7 @@ HG_TEST(a_repeat_is_a_whole_number_of_launches) {
   HG_EXPECT_EQ(with_launches(info, options).calls_per_graph, 5);
 }
 
-/// Makes `text` the standard input of this process, and so of rank 0 of the next run.
+/// Makes `text` the standard input of this process, and so of all ranks of the next run.
 void feed(const std::string& text) {
   const std::string path = scratch(9, "stdin");
   write_file(path, {{text.data(), text.size()}});

@@ -167,7 +167,7 @@ HG_TEST(files_that_lie_are_refused) {
         file_with(R"({"A": {"dtype": "F16", "shape": [1], "data_offsets": [2, 1]}})"),
         file_with(R"({"A": {"dtype": "F16", "shape": [-1], "data_offsets": [0, 2]}})"),
         file_with(R"({"A": {"dtype": "F16", "shape": [1.5], "data_offsets": [0, 2]}})"),
-        // Bytes that do not make up the shape, or the type.
+        // Bytes that do not make up the shape, and members of a wrong type.
         file_with(R"({"A": {"dtype": "F16", "shape": [2], "data_offsets": [0, 2]}})"),
         file_with(R"({"A": {"dtype": "F16", "shape": [], "data_offsets": [0, 1]}})"),
         file_with(R"({"A": {"dtype": "F16", "shape": [4294967296, 4294967297],

@@ -98,8 +98,8 @@ HG_TEST(flags_that_nobody_waits_for_yet_are_not_missing) {
   HG_EXPECT_EQ(buffer.missing(2), "done 4");
 }
 
-// Flags are compared with the call that is asked for, however far ahead the host is. A call that
-// does not use the buffer misses no flag.
+// Flags are compared with the call that is asked for, also if the host is ahead by fewer than
+// Events::kCalls calls. A call that is older, or does not use the buffer, misses no flag.
 HG_TEST(the_flags_of_the_call_that_is_asked_for_count) {
   Buffer buffer;
   buffer.waits->begin_call(7, 1);

@@ -300,8 +300,7 @@ HG_TEST(ranks_that_are_asked_for_different_transports_are_told) {
   }
 }
 
-// If one rank runs another variant of the program, all ranks are stuck, and the watchdog must end
-// them.
+// If one rank runs another variant of the program, all ranks must end with an error.
 HG_TEST(a_rank_that_takes_another_transport_ends_all) {
   for (const Ended& rank : run_ranks({"--timeout", "2"}, {{"GATHER_STRAYS@1", "1"}})) {
     HG_EXPECT(rank.code != 0 && rank.code < 128);

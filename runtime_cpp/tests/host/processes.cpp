@@ -22,7 +22,7 @@
 
 namespace {
 
-// How many more times the resolver fails, the status with which it fails, and its calls so far.
+// How many more times the resolver fails, and the status with which it fails.
 std::atomic<int> g_failures{0};
 std::atomic<int> g_status{0};
 

@@ -1,5 +1,5 @@
 // Ranks that survive failures (HIRGEN_FAILURE_RETURNS): a create that fails midway on one rank or
-// on all; a run that fails on one; a destroy whose peer is gone. Each process then continues.
+// on all; a run that fails on one; a destroy whose peer is gone. The other processes then continue.
 #include <chrono>
 #include <cstdlib>
 #include <cstring>

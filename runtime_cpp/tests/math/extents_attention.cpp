@@ -1,5 +1,5 @@
-// The index arithmetic of attention around 2^31 and 2^32, with many rows of one element.
-// extents_kernels.cpp tests other kernels in the same way.
+// The index arithmetic of attention around 2^31 and 2^32, with many batches of one row and one
+// element. extents_kernels.cpp tests other kernels in the same way.
 #include "attention/method.hpp"
 #include "attention/products.hpp"
 #include "attention/shape.hpp"

@@ -52,8 +52,8 @@ namespace reference = copy::hirgen::reference;
 constexpr int64_t kLong = int64_t{1} << 34;
 
 /// Two ways to walk over views: Walk, which UnaryKernel, MoveKernel, BinaryKernel, GatherKernel,
-/// TransposeKernel, Folding and Placement use, and offset_of, which BinaryElement, DropoutElement,
-/// GatherElement and ScatterElement use.
+/// TransposeKernel, Folding and Placement use, and offset_of, which BinaryElement, BinaryBound,
+/// DropoutElement, GatherElement and ScatterElement use.
 void test_walks() {
   for (const int64_t extent : long_numbers(11)) {
     if (extent < 1) continue;

@@ -184,7 +184,7 @@ void test_moved_plans_keep_their_library() {
   problem.check(moved, "moved");
 }
 
-/// A graph has the kernels of the library that the plan had when it was captured.
+/// A captured GEMM of the other library computes the result when its graph is launched.
 void test_graphs() {
   const Requested requested("naive");
   const Problem problem(small());

@@ -334,8 +334,8 @@ void test_reductions() {
   }
 }
 
-/// Few results of many slices, which threads and blocks of a GPU share: along each axis, with and
-/// without vectorised accesses.
+/// Reductions of large tensors along each axis, with and without vectorised accesses. Threads and
+/// blocks of a GPU share the few results of many slices.
 void test_reductions_into_few_results() {
   const std::vector<std::vector<int64_t>> shapes = {{1000, 40},   {517, 7},   {4, 3000},
                                                     {3, 129, 16}, {70000, 1}, {1, 5000}};

@@ -14,7 +14,7 @@ var (
 )
 
 // times prints how long the proofs of all examples take, and of the ring on increasing numbers of ranks. It reports
-// whether a proof fails or exceeds its time limit.
+// whether a proof fails or exceeds its time limit. With -only-times, it ends the process.
 func times() (slow bool) {
 	if *ring > 0 {
 		list, err := recall.TimeRing(".", *ring) // first, because PrintRing prints the peak memory of the process

@@ -77,7 +77,8 @@ func swappedSides(e *editor, p *hostir.Program) {
 	}
 }
 
-// wrongOperand replaces an operand by another tensor of the same size and type, a slice or a buffer.
+// wrongOperand replaces an operand by another tensor of the program with the same type and shape on a
+// rank.
 func wrongOperand(e *editor, p *hostir.Program) {
 	for s := range hostir.All(p.Body) {
 		if hostir.MakesView(s) || len(hostir.Defs(s)) == 0 {

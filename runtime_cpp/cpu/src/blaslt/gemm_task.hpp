@@ -13,7 +13,7 @@ namespace hirgen_cpu {
 constexpr size_t kUsedWorkspace = size_t{64} << 10;
 
 /// A task that runs the GEMM, then uses a processor for another `extra`. It throws Failure if other
-/// work has written the workspace meanwhile.
+/// work has changed the used bytes of the workspace meanwhile.
 std::unique_ptr<Task> make_gemm_task(const Gemm& gemm, void* workspace, size_t bytes,
                                      std::chrono::milliseconds extra);
 

@@ -18,9 +18,9 @@ void check_layout(const Layout& layout, const char* name) {
 }
 
 /// Whether these 8-bit operands can be multiplied, as in cuBLASLt: A is transposed and B is not, so
-/// that both are contiguous along k. Columns of A and D and the leading dimensions of A and B are
-/// multiples of 16 bytes. B has 8 bits, too, and A or B is e4m3. D has 16 or 32 bits, and only a
-/// 16-bit D takes a bias.
+/// that both, in column order, are contiguous along k. Columns of A and D and the leading
+/// dimensions of A and B are multiples of 16 bytes. B has 8 bits, too, and A or B is e4m3. D has 16
+/// or 32 bits, and only a 16-bit D takes a bias.
 bool multiplies_short(const Description& op, const Layout& a, const Layout& b, const Layout& d) {
   const bool along_k = op.transpose_a == CUBLAS_OP_T && op.transpose_b == CUBLAS_OP_N;
   const bool whole = a.rows % 16 == 0 && a.leading % 16 == 0 && b.leading % 16 == 0 &&

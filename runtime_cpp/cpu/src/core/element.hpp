@@ -7,8 +7,8 @@
 #include <cuda_fp8.h>
 
 // clang-format off
-/// row(type, enumerator of NCCL, enumerator of cuBLASLt) for each type of the operands, the result
-/// and the bias of a GEMM.
+/// row(type, enumerator of NCCL, enumerator of cuBLASLt) for each type that operands, results and
+/// biases of GEMMs have in common.
 #define HIRGEN_CPU_FLOATS(row) \
   row(__half, ncclFloat16, CUDA_R_16F) \
   row(float, ncclFloat32, CUDA_R_32F) \

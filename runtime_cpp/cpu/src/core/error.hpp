@@ -7,8 +7,8 @@
 
 namespace hirgen_cpu {
 
-/// An error inside the device. api() turns it into the status of a call, and the worker thread of a
-/// stream turns it into the sticky fault.
+/// An error inside the device. api() and nccl_api() turn it into the status of a call, and the
+/// worker thread of a stream turns it into the sticky fault.
 struct Failure {
   cudaError_t code;
   std::string text;
@@ -18,7 +18,7 @@ struct Failure {
 std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
 
 /// Sets and prints the fault of asynchronous work, unless there is one already. As on a GPU it is
-/// sticky: every later call of the process returns it, and queued work is dropped.
+/// sticky: every later CUDA call of the process returns it, and queued work is dropped.
 void set_fault(cudaError_t code, const std::string& text);
 
 /// The sticky fault's code, or cudaSuccess.

@@ -13,7 +13,8 @@
 
 namespace hirgen_cpu {
 
-/// For each lane, the number of its captured commands that happen before a point of the capture.
+/// For each lane, the number of its captured commands that happen before a point of the capture; 0
+/// for the lanes beyond its end.
 using LaneClock = std::vector<size_t>;
 
 /// A record of an event in a capturing stream.
@@ -33,7 +34,7 @@ struct GraphStep {
   size_t slot = 0;  ///< of kRecord and kWait
 };
 
-/// A capture in progress.
+/// A capture. After its end, its graph keeps it.
 class Capture : public std::enable_shared_from_this<Capture> {
  public:
   Capture(cudaStream_t origin, cudaStreamCaptureMode mode);
@@ -87,8 +88,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
 void wait_in_capture(cudaStream_t handle, const CapturedPoint& point);
 
 /// Throws if the stream is being captured, and invalidates that capture. For calls that a capture
-/// cannot record: captured work has not been launched, so the host can neither query it nor wait
-/// for it.
+/// cannot record: queries of the stream and waits of the host for it (captured work has not been
+/// launched), launches of graphs, and its destruction.
 void forbid_in_capture(cudaStream_t handle);
 
 /// Throws if a capture (mode global or thread-local) forbids unsafe calls in this thread, and

@@ -14,8 +14,8 @@
 namespace hirgen_cpu {
 namespace {
 
-/// The descriptor of this process's log; -1 if HIRGEN_CPU_LOG is unset or the file cannot be
-/// opened.
+/// The descriptor of this process's log; -1 if HIRGEN_CPU_LOG is unset or empty, or the file
+/// cannot be opened.
 int log_file() {
   static const int file = [] {
     const char* prefix = getenv("HIRGEN_CPU_LOG");
@@ -26,7 +26,7 @@ int log_file() {
   return file;
 }
 
-/// The label of this thread's calls and allocations, which hirgen_cpu_label() sets.
+/// The label of this thread's allocations and calls (but not kernels): see hirgen_cpu_label().
 std::string& thread_label() {
   static thread_local std::string label;
   return label;

@@ -110,7 +110,7 @@ cudaError_t cudaMalloc(void** devPtr, size_t size) {
   return api("cudaMalloc", [&] { allocate(devPtr, size, MemoryKind::kDevice); });
 }
 
-// cudaMallocAsync and cudaFreeAsync act immediately. cudaFreeAsync first waits for the device, so
+// cudaMallocAsync and cudaFreeAsync act in the call. cudaFreeAsync first waits for the device, so
 // the memory is valid for longer than its stream requires.
 cudaError_t cudaMallocAsync(void** devPtr, size_t size, cudaStream_t stream) {
   return api("cudaMallocAsync", [&] {

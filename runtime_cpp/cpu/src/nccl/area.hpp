@@ -50,7 +50,7 @@ struct OpPost {
 };
 
 /// The part of one rank. `phase` is never reset: collective i, counted from 0, reserves kPhases
-/// numbers, and has reached its phase p (1, 2 or 3) when `phase` is i * kPhases + p.
+/// numbers, and has reached its phase p (1, 2 or 3) when `phase` is at least i * kPhases + p.
 struct RankArea {
   std::atomic<uint32_t> process;  ///< pid of the rank; 0 until it has joined
   std::atomic<uint64_t> device;   ///< hash of host and device; written before `process`

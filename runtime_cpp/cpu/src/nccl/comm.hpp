@@ -24,7 +24,7 @@ struct NcclFailure {
   std::string text;
 };
 
-/// The state of a communicator, which queued operations share with the handle. It outlives
+/// The state of a communicator, which queued operations share with the handle. It can outlive
 /// ncclCommAbort.
 class Comm {
  public:

@@ -160,7 +160,7 @@ ncclResult_t ncclGroupEnd() {
       if (comm->blocking) comm->settle();
       if (comm->status() != ncclSuccess) result = comm->status();
     }
-    // As in NCCL, if one call is refused, no call of the group runs.
+    // As in NCCL, if one operation is refused, no operation of the group runs.
     if (finished.refused == ncclSuccess) launch_all(finished.calls);
     return result;
   });

@@ -1,5 +1,6 @@
-// Groups: the calls between ncclGroupStart and ncclGroupEnd become one task per communicator. In
-// the task, collectives run one after another, at the same time as all sends and receives.
+// Groups: the operations issued between ncclGroupStart and ncclGroupEnd become one task per
+// communicator. In the task, collectives run one after another, at the same time as all sends and
+// receives.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Creates and ends communicators.
+// Creates, queries and ends communicators.
 #include <cstring>
 #include <utility>
 

@@ -19,7 +19,7 @@ class Operation {
   virtual bool advance() = 0;
 };
 
-/// The arguments of a call, kept until the operation starts.
+/// The arguments of a call, kept for its operation.
 struct OpCall {
   OpPost post;
   void* receive;  ///< this rank's receive buffer

@@ -44,8 +44,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
 /// Decides when each stream's next step runs. Without a seed, steps run as soon as they can, on all
 /// streams at the same time. With a seed, steps run one after another, in the order that Order
-/// picks. Most work is held back until the host waits or makes no call for a while. So the seed
-/// determines a run, apart from the effects of other processes and other host threads.
+/// picks; after 100 ms, the next step does not wait for a slow one. Most work is held back until
+/// the host waits or makes no call for a while. So the seed determines a run, apart from the
+/// effects of other processes and other host threads.
 class Scheduler {
  public:
   static Scheduler& get();

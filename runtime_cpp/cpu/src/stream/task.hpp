@@ -23,7 +23,7 @@ class Task {
   /// Whether step() can make progress now. Called with the scheduler's lock held, so it must be
   /// cheap and have no side effects.
   virtual bool ready() const { return true; }
-  /// Makes as much progress as possible without waiting. Returns true when the task is complete.
+  /// Makes progress without waiting. Returns true when the task is complete.
   /// May throw Failure, which becomes the process's sticky fault.
   virtual bool step() = 0;
   /// The word to sleep on while ready() is false. Call this before ready(), so that no change is
@@ -31,7 +31,7 @@ class Task {
   virtual WaitHint hint() const { return {}; }
 };
 
-/// A task of one step that never waits.
+/// A task of one step, which is always ready.
 class CallTask final : public Task {
  public:
   explicit CallTask(std::function<void()> call) : call_(std::move(call)) {}
