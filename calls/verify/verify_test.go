@@ -52,9 +52,9 @@ func TestVerifyCatches(t *testing.T) {
 		"a workspace that is in use": {"  Memcpy(out P_shared[to] + rank * 8, in A,",
 			"  Gemm(shape kTShape, out P_shared[to], a A, b A, on copy)\n  Memcpy(out P_shared[to] + rank * 8, in A,",
 			"its workspace may be in use"},
-		"steps that are not printed":   {"  finish\n", "", "section \"destroy\" has other steps than the program that is printed"},
+		"steps that are not printed":      {"  finish\n", "", "section \"destroy\" has other steps than the program that is printed"},
 		"shared memory that is not there": {"memory C, tensor", "memory X, tensor", "no memory is called X"},
-		"memory that other ranks have": {"memory C, tensor", "memory V_, tensor", "V_: T_, in the same memory, may still be in use"},
+		"memory that other ranks have":    {"memory C, tensor", "memory V_, tensor", "V_: T_, in the same memory, may still be in use"},
 		"memory at the end of a call": {"Memcpy(out V_, in U_, elements 8, type bf16, on caller)",
 			"Memcpy(out V_, in U_, elements 8, type bf16, on late)", "V_: it has the memory of another buffer, and other calls may use it"},
 	} {
