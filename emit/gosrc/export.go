@@ -189,21 +189,18 @@ func (e *exporter) tail() {
 	e.add(jen.Line())
 }
 
-// usualOutputs reports whether the outputs are the results that no operation reads, in program order.
+// usualOutputs reports whether the outputs are those of a pipeline that lists none: the results that no operation reads, declared
+// ones first.
 func (e *exporter) usualOutputs() bool {
-	read := map[*model.Tensor]bool{}
+	read, made := map[*model.Tensor]bool{}, map[*model.Tensor]bool{}
 	for _, op := range e.pipeline.Written {
 		for _, in := range op.In {
 			read[in] = true
 		}
-	}
-	var usual []*model.Tensor
-	for _, op := range e.pipeline.Written {
 		for _, out := range op.Out {
-			if !read[out] {
-				usual = append(usual, out)
-			}
+			made[out] = true
 		}
 	}
-	return slices.Equal(usual, e.pipeline.Outputs)
+	others := func(t *model.Tensor) bool { return !made[t] || read[t] }
+	return slices.Equal(slices.DeleteFunc(slices.Clone(e.pipeline.Tensors), others), e.pipeline.Outputs)
 }

@@ -42,10 +42,23 @@ outputs: [Z, Q]
 schedule: {preset: reference, streams: 3, initial_waits: fused, joins: after}
 `
 
+// declaredOutput lists its outputs in the order of operations. Without the list, the declared E would come first.
+const declaredOutput = `
+hirgen: 1
+name: declared
+tensors:
+  A: [8]
+  E: [8]
+ops:
+  - D = relu(A)
+  - E = scale(A, by=2)
+outputs: [D, E]
+`
+
 // TestExportedProgramIsTheSpec runs exported programs. Each must emit the same .cpp and .hpp files as its spec, except
 // positions in the source, digests and white space.
 func TestExportedProgramIsTheSpec(t *testing.T) {
-	cases := map[string]string{"several": several}
+	cases := map[string]string{"several": several, "declared": declaredOutput}
 	for _, name := range []string{"ag_matmul_p2p", "rs_norm_ag"} {
 		source, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))
 		if err != nil {

@@ -49,7 +49,7 @@ func rowWise(op *model.Op) bool {
 }
 
 // largestOf estimates the largest element of a result from those of earlier tensors, for operations that keepsIntegers
-// accepts. Of a concat it considers only the first operand.
+// accepts.
 func largestOf(op *model.Op, largest map[*model.Tensor]float64) float64 {
 	a := largest[op.In[0]]
 	name, constant := domain.SplitFn(op.Fn)
@@ -74,6 +74,9 @@ func largestOf(op *model.Op, largest map[*model.Tensor]float64) float64 {
 	case op.Kind == model.OpBinary:
 		return max(a, largest[op.In[1]], 1)
 	default:
+		for _, t := range op.In[1:] { // of a concat
+			a = max(a, largest[t])
+		}
 		return max(a, 1)
 	}
 }

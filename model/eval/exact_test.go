@@ -35,17 +35,19 @@ func TestExact(t *testing.T) {
 // operations fit in the bits of their type, because a fused kernel does not round between the operations.
 func TestRoundingBetweenElementwiseOperations(t *testing.T) {
 	for ops, want := range map[string]bool{
-		"- R = add(A, B)\n- T = add(R, B)":                                              true,
-		"- R = mul(A, B)\n- T = mul(R, R)\n- U = mul(T, T)\n- V = mul(U, B)":            true,
-		"- R = scale(A, by=16)\n- T = scale(R, by=16)\n- U = add(T, B)":                 false,
-		"- R = matmul(A, B)\n- T = add(R, A)\n- U = add(T, B)":                          true,
-		"- R = linear(A, B)\n- T = scale(R, by=16)\n- U = add(T, B)":                    false,
-		"- R = linear(A, B)\n- T = scale(R, by=16)\n- U = matmul(T, B)":                 true,
-		"- R = linear(A, B)\n- T = scale(R, by=16)\n- U = cast(T, dtype=fp32)":          false,
-		"- R = linear(A, B)\n- T = scale(R, by=16)\n- S = sum(A, axis=1)":               true,
-		"- R = linear(A, B)\n- T = scale(R, by=16)\n- S = max(T, axis=0)\n- U = neg(S)": true,
-		"- R = linear(A, B)\n- T = scale(R, by=2)\n- S = sum(T, axis=0)":                true,
-		"- R = linear(A, B)\n- T = scale(R, by=2)\n- S = sum(T, axis=0)\n- U = neg(S)":  false,
+		"- R = add(A, B)\n- T = add(R, B)":                                                                             true,
+		"- R = mul(A, B)\n- T = mul(R, R)\n- U = mul(T, T)\n- V = mul(U, B)":                                           true,
+		"- R = scale(A, by=16)\n- T = scale(R, by=16)\n- U = add(T, B)":                                                false,
+		"- R = scale(A, by=16)\n- T = scale(R, by=16)\n- S = concat(B, T, axis=0)\n- U = scale(S, by=2)\n- V = neg(U)": false,
+		"- R = scale(A, by=16)\n- T = scale(R, by=16)\n- S = concat(T, B, axis=0)\n- U = scale(S, by=2)\n- V = neg(U)": false,
+		"- R = matmul(A, B)\n- T = add(R, A)\n- U = add(T, B)":                                                         true,
+		"- R = linear(A, B)\n- T = scale(R, by=16)\n- U = add(T, B)":                                                   false,
+		"- R = linear(A, B)\n- T = scale(R, by=16)\n- U = matmul(T, B)":                                                true,
+		"- R = linear(A, B)\n- T = scale(R, by=16)\n- U = cast(T, dtype=fp32)":                                         false,
+		"- R = linear(A, B)\n- T = scale(R, by=16)\n- S = sum(A, axis=1)":                                              true,
+		"- R = linear(A, B)\n- T = scale(R, by=16)\n- S = max(T, axis=0)\n- U = neg(S)":                                true,
+		"- R = linear(A, B)\n- T = scale(R, by=2)\n- S = sum(T, axis=0)":                                               true,
+		"- R = linear(A, B)\n- T = scale(R, by=2)\n- S = sum(T, axis=0)\n- U = neg(S)":                                 false,
 	} {
 		p := mustLoad(t, "hirgen: 1\nname: p\ndtype: bf16\ntensors: {A: [8, 8], B: [8, 8]}\nops:\n"+ops)
 		if got := Exact(p); got != want {
