@@ -49,6 +49,7 @@ func TestBits(t *testing.T) {
 	}{
 		{"r ^ s", "r ^ s", 6}, {"(r ^ s) % 4", "(r ^ s) % 4", 2}, {"r ^ s + 1", "r ^ (s + 1)", 1}, {"r ^ s ^ r", "(r ^ s) ^ r", 3},
 		{"(r ^ s) == 6", "(r ^ s) == 6", 1}, {"r ^ s == 3", "r ^ (s == 3)", 4}, {"r ^ (s ^ r)", "r ^ (s ^ r)", 3},
+		{"(r == s) < r", "(r == s) < r", 1}, {"r == (s < r)", "r == s < r", 0}, {"1 == s < r", "1 == s < r", 1},
 	} {
 		e, err := ParseHost(c.in)
 		if err != nil {

@@ -22,8 +22,8 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return e.Msg }
 
-// precedence has the precedence of each binary operator. All associate to the left.
-var precedence = map[string]int{"^": 1, "==": 2, "!=": 2, "<": 2, ">=": 2, "+": 3, "-": 3, "*": 4, "/": 4, "%": 4}
+// precedence has the precedence of each binary operator, in the order of C++. All associate to the left.
+var precedence = map[string]int{"^": 1, "==": 2, "!=": 2, "<": 3, ">=": 3, "+": 4, "-": 4, "*": 5, "/": 5, "%": 5}
 
 // Parse reads an expression of a spec from the whole text. White space around a text that is only a number is an error.
 // An error is a *SyntaxError.
