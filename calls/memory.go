@@ -32,6 +32,10 @@ func (p *Program) Memory() Memory {
 	for _, s := range p.Shares {
 		shared[memory[s.Memory]] = true
 		transfers, _ := values.Eval(s.Transfers)
+		if s.Rows != nil {
+			rows, _ := values.Eval(s.Rows)
+			transfers *= max(rows, 1)
+		}
 		m.IPC += flagBytes(transfers)
 	}
 	for _, b := range p.Buffers {
@@ -61,8 +65,8 @@ func (p *Program) Memory() Memory {
 	return m
 }
 
-// flagBytes returns the size of a buffer's flags: three for each transfer, and one for the calls (hirgen::Shared). It does not count
-// the additional flags of a RowExchange, which has three for each row of each transfer.
+// flagBytes returns the size of a buffer's flags: three for each transfer, or for each row of each transfer of a RowExchange, and
+// one for the calls (hirgen::Shared).
 func flagBytes(transfers int64) int64 { return 4 * (3*transfers + 1) }
 
 // bytes returns the size of a workspace: the largest need of its GEMMs and attentions.
