@@ -145,7 +145,7 @@ struct PlannedGraph {
 
   void run(Pointers pointers, void* workspace, cudaStream_t stream, const char* where) {
     begin_statement(where);
-    handle->set_stream(stream, where);
+    const auto lock = handle->use(stream, where);
     const TracedCall traced(TraceKind::kKernel, "cuDNN", stream, where);
     fe::error_t status = graph.execute(handle->get(), pointers, workspace);
     if (status.is_good()) return;

@@ -61,9 +61,11 @@ std::string CudnnHandle::name() {
   return format("cuDNN %d.%d.%d", version / 10000, version / 100 % 100, version % 100);
 }
 
-void CudnnHandle::set_stream(cudaStream_t stream, const char* where) {
+std::unique_lock<std::mutex> CudnnHandle::use(cudaStream_t stream, const char* where) {
   static auto* const set = HG_CUDNN(cudnnSetStream);
+  std::unique_lock lock(mutex_);
   check(set(handle_, stream), "cudnnSetStream", where);
+  return lock;
 }
 
 std::shared_ptr<CudnnHandle> CudnnHandle::shared(std::string* reason) {

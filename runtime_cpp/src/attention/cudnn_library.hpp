@@ -4,14 +4,14 @@
 #include <cuda_runtime.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 struct cudnnContext;
 
 namespace hirgen {
 
-/// A handle of libcudnn for the device that was current when it was made. One host thread at a time
-/// uses it.
+/// A handle of libcudnn for the device that was current when it was made.
 class CudnnHandle {
  public:
   CudnnHandle();
@@ -22,8 +22,9 @@ class CudnnHandle {
   cudnnContext* get() const { return handle_; }
   /// "cuDNN 9.19.0".
   static std::string name();
-  /// Sets the stream of all later calls with this handle.
-  void set_stream(cudaStream_t stream, const char* where);
+  /// Sets the stream of later calls with this handle. While the returned lock lives, no other
+  /// thread sets a stream.
+  [[nodiscard]] std::unique_lock<std::mutex> use(cudaStream_t stream, const char* where);
 
   /// The handle of the current device, shared by all its users; null, with a reason, if libcudnn
   /// cannot be loaded.
@@ -31,6 +32,7 @@ class CudnnHandle {
 
  private:
   cudnnContext* handle_ = nullptr;
+  std::mutex mutex_;
 };
 
 }  // namespace hirgen
