@@ -11,7 +11,7 @@ import (
 // A BF16 has the bits of a bfloat16 number: the upper half of a float32.
 type BF16 uint16
 
-// ToBF16 returns the number nearest to f, ties to even.
+// ToBF16 rounds f as IEEE 754 does: to the nearest number, ties to even.
 func ToBF16(f float32) BF16 {
 	bits := math.Float32bits(f)
 	if f != f {

@@ -11,7 +11,7 @@ import (
 // An FP16 has the bits of an IEEE half-precision number.
 type FP16 uint16
 
-// ToFP16 returns the number nearest to f, ties to even. From 65520 on, it is infinite.
+// ToFP16 rounds f to the nearest number, ties to even. From 65520 on, with either sign, the result is infinite.
 func ToFP16(f float32) FP16 {
 	bits := math.Float32bits(f)
 	sign, magnitude := FP16(bits>>16&0x8000), bits&0x7fffffff
