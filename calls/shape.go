@@ -19,7 +19,7 @@ func (d *Shape) Alike(other *Shape) bool {
 	return reflect.DeepEqual(&bare, other)
 }
 
-// Packs reports which operands the calls of a GEMM copy to aligned rows.
+// Packs reports which matrices of a GEMM its calls copy: A and B to aligned rows before the GEMM, C from aligned rows after it.
 func (d *Shape) Packs() packing.Packs { return packing.Packs{A: d.PackA, B: d.PackB, C: d.PackC} }
 
 // Problem returns the values of a GEMM's extents, without the alignment of its operands.

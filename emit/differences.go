@@ -14,7 +14,7 @@ type Record struct {
 	Program string   // name
 	Spec    string   // base name
 	Ranks   int      // number of ranks of the program; 0 if the folder does not record it
-	Flags   []string // given with the spec, except the flags of Packages
+	Flags   []string // flags -p, --schedule and --machine of the emit command
 	Packages
 }
 

@@ -155,7 +155,8 @@ func where(e *expansion) {
 	e.add(e.src.out.value, "add", []string{kept, dropped}, nil)
 }
 
-// castsMask reports whether an operation chooses elements by a mask of another element type.
+// castsMask reports whether a keep, drop or masked has a mask of another element type than its first operand, which has a type
+// that operations compute in.
 func (a *assembler) castsMask(so *sourceOp) bool {
 	if !slices.Contains([]string{"keep", "drop", "masked"}, so.fn.value) || len(so.args) != 2 {
 		return false

@@ -48,8 +48,8 @@ func TestWhatWasFound(t *testing.T) {
 	}
 }
 
-// TestNothingIsFound proves every example with random schedules, mostly on 2, 4 or 8 ranks. hirgen's programs are assumed to be
-// right, so an error is a bug of either the lowering or the proof.
+// TestNothingIsFound proves every example with random schedules, mostly on 2, 4 or 8 ranks. Every program that
+// hirgen lowers should be provable, so a finding is a bug of either the lowering or the proof.
 func TestNothingIsFound(t *testing.T) {
 	seeds := uint64(3)
 	if os.Getenv("HIRGEN_TEST_FULL") != "" {

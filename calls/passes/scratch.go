@@ -31,7 +31,8 @@ func addScratch(p *calls.Program) {
 	}
 }
 
-// widenScratch extends scratch memory into adjacent bytes of its memory that are unused at that time.
+// widenScratch extends each scratch block in both directions: up to the next blocks that are in use at the same time, or to the
+// ends of the memory. blocks lists the blocks of one memory, by offset.
 func widenScratch(blocks []*block) {
 	last := int64(0)
 	for _, b := range blocks {

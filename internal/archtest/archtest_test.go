@@ -144,8 +144,8 @@ var mayImport = map[string][]string{
 		"emit", "emit/gosrc", "runtime_cpp", "internal/base/*", "internal/tools/*"},
 }
 
-// onlyIn lists the files that may import a package that shapes the code of all its users. matches compares patterns
-// with files.
+// onlyIn lists the files that may import a package that shapes the code of all its users. Tests may
+// import any of them. matches compares patterns with files.
 var onlyIn = map[string][]string{
 	"gopkg.in/yaml.v3":                       {"model/yaml*.go"},
 	"github.com/dave/jennifer/":              {"emit/goprint/*.go", "emit/gosrc/*.go", "emit/gopkg/*.go"},

@@ -33,8 +33,8 @@ type Ranked struct {
 	Refused    error
 }
 
-// Lower lowers a program whose schedule is chosen to calls, with the passes after choose-schedule but without assign-placements.
-// Without Places, all candidates have the form of the spec.
+// Lower has the passes that turn a program into calls once its schedule is chosen: the passes after choose-schedule, except
+// assign-placements and disabled passes. Without Places, all candidates have the form of the spec.
 type Lower struct {
 	Run    func(*hostir.Program) ([]*calls.Program, error)
 	Places bool

@@ -38,9 +38,9 @@ const (
 	searchSteps = 2
 )
 
-// Candidates searches the schedules of a spec with the performance model. It starts from the default and from schedules
-// that were fastest in any measurement, then changes single fields of the best. It returns the tried schedules that the
-// spec accepts, fastest first. Among schedules with the same prediction it keeps the one with the fewest fields.
+// Candidates searches the schedules of a spec with the performance model. It starts from the default and from the
+// schedules of schedules.Known, then changes single fields of the best. It returns the tried schedules that have a
+// prediction, fastest first. Among schedules with the same prediction it keeps the one with the fewest fields.
 func Candidates(spec string, params map[string]int64, ranks int, m *cost.Machine) []Candidate {
 	s := search{spec: spec, params: params, machine: m, tried: map[string]bool{}}
 	s.try(nil)

@@ -9,7 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// bodyLine parses one statement, and appends it to the list that its indentation selects.
+// bodyLine parses one line: a statement, which it appends to the list that its indentation selects, or the Else of the last If
+// there.
 func (p *parser) bodyLine() {
 	spaces := len(p.Text) - len(strings.TrimLeft(p.Text, " "))
 	depth := spaces / 2

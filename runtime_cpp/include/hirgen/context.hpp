@@ -220,9 +220,9 @@ class Context {
   int64_t call() const { return clock_.call; }
 
   /// Tells the watchdog that a call was issued on `caller`. Unless the call is captured, records an
-  /// event there; the call must complete within the deadline. A captured call counts as complete:
-  /// the watchdog does not see when the host program launches its graph. Every emitted run() ends
-  /// with this.
+  /// event there; the call must complete within the deadline. A call that is captured into a
+  /// graph of the application counts as complete once all earlier calls are: the watchdog does not
+  /// see when the application launches that graph. Every emitted run() ends with this.
   void call_issued(cudaStream_t caller);
 
   /// Blocks the host until `stream` is idle. Throws Error(kDevice) if the device fails, or

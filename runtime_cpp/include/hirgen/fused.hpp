@@ -119,10 +119,10 @@ inline bool fetches_ahead(const char* where) {
   return is_fast;
 }
 
-/// Returns the number of threads for a row of `accesses` accesses: a power of two, at most 1024. Up
-/// to 32 threads, each has one access; more threads are added only while each would have more than
-/// `each` accesses. Blocks are small, so that an SM runs several: while one block waits for all
-/// threads of its row, another block reads.
+/// Returns the number of threads for a row of `accesses` accesses: a power of two, at most 1024.
+/// For up to 32 accesses there is at least one thread for each. Beyond 32 threads, the number
+/// doubles only while a thread would otherwise have more than `each` accesses. Blocks are small, so
+/// that an SM runs several: while one block waits for all threads of its row, another block reads.
 constexpr int row_threads(int64_t accesses, int each) {
   int threads = 1;
   while (threads < 32 && threads < accesses) threads *= 2;

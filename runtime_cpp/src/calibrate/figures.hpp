@@ -20,8 +20,8 @@ struct GemmRate {
   double sustained_tflops = 0, peak_tflops = 0;
 };
 
-/// A collective of `ranks` ranks: its latency, and the rate at which a rank sends bytes, by the
-/// number of bytes that it sends.
+/// A collective of `ranks` ranks, or a send with its receive: the latency, and the rate at which a
+/// rank sends bytes, by the number of bytes that it sends.
 struct CollectiveFigures {
   int ranks = 0;
   double latency_us = 0;
