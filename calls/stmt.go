@@ -221,8 +221,9 @@ type (
 		Microseconds int64
 		On           Stream
 	}
-	// PeerSum is a kernel that reads the parts of its Body in peer memory. It waits for their ready flags, adds them to the local
-	// partial sum in fp32 and in rank order, stores the result in Out and in the parts with Store, and writes the done flags.
+	// PeerSum is a kernel that reads the parts of its Body in peer memory. It waits for their ready flags, and adds them to the
+	// local partial sum in fp32 and in rank order. It stores the result in Out and in the parts with Store, and writes the done
+	// flags.
 	PeerSum struct {
 		Info
 		Name     string

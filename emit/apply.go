@@ -77,7 +77,7 @@ func (t *transaction) stage(i int, f File) error {
 }
 
 // stagedName and keptName return the paths in the staging folder of new file i and of the file that it replaces. The
-// numbers of removed files follow those of all new files.
+// numbers of removed files follow the numbers of all new files.
 func stagedName(i int) string { return path.Join(stagingFolder, "new"+strconv.Itoa(i)) }
 func keptName(i int) string   { return path.Join(stagingFolder, "old"+strconv.Itoa(i)) }
 

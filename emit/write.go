@@ -15,7 +15,7 @@ type WriteOptions struct {
 	Force bool
 }
 
-// A RefusalError lists the files that Write refuses to change. Write then makes none of its changes.
+// A RefusalError lists the files that Write refuses to change. Write then makes no changes.
 type RefusalError struct {
 	Dir   string
 	Files []string // sorted; each with the reason: "ag_matmul.cpp was edited"

@@ -10,8 +10,8 @@ import (
 )
 
 // quantize computes Q = X / S in an fp8 type, and the scales S. For each group of elements, S has their largest absolute value
-// divided by the largest number of the type, rounded up to a power of two if the spec asks for it. The scale of a group of zeros
-// is 1. Groups are the rows along the last axis, blocks of these rows, or all elements.
+// divided by the largest number of the type, rounded up to a power of two if powers_of_two is true. The scale of a group of
+// zeros is 1. Groups are the rows along the last axis, blocks of these rows, or all elements.
 func quantize(e *expansion) {
 	dtype, ok := e.shortType()
 	whole, flagged := e.truth("whole")

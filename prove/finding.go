@@ -24,7 +24,7 @@ type Finding struct {
 	At       []Place  `json:"at,omitempty"`      // its operations, the ends of the chains first
 	Buffer   *Bytes   `json:"buffer,omitempty"`  // its memory
 	Missing  string   `json:"missing,omitempty"` // what would fix the error: an edge, a statement or a step
-	Chains   []Chain  `json:"chains,omitempty"`  // operations or steps in At, with those before and after them
+	Chains   []Chain  `json:"chains,omitempty"`  // operations or steps in At, with the operations or steps before and after them
 	Layout   string   `json:"layout,omitempty"`  // the assignment of ranks to nodes, if it matters
 }
 

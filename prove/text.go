@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Text prints a report for people. Each finding has its error and, if it has them, its place, a drawing of its chains and what is
-// missing. The last line is the outcome.
+// Text prints a report for people. Each finding has its error and, if it has them, its place, a drawing of its chains and the
+// missing edge, statement or step. The last line is the outcome.
 func (r *Report) Text(w io.Writer) {
 	for i := range r.Findings {
 		r.Findings[i].text(w)

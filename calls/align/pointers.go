@@ -17,7 +17,7 @@ const (
 	Buffer   = 256 // the program's buffers, by cudaMalloc
 )
 
-// most is the largest alignment: that of 0.
+// most is the largest alignment: the alignment of 0.
 const most = 1 << 30
 
 // Scope is the information about pointers at a statement.

@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// Parts names the parts of extents: M / D over a mesh axis is kShardM, M / S is kSliceM, M / 2 is kHalfM, and M divided by another
+// Parts names the parts of extents. M / D over a mesh axis is kShardM, M / S is kSliceM and M / 2 is kHalfM. M divided by another
 // number is kChunkM. A name contains the whole dividend: (H + 2 * G) / D is kShardH2G. If a name is taken, the next part also names
 // its divisor: kShardMByR.
 type Parts struct {

@@ -44,9 +44,10 @@ type lifetimes struct {
 var never = Clock{math.MaxInt}
 
 // Lifetimes issues a program, once for all ranks that behave alike (RunAll), and returns the lifetimes of its buffers and outputs,
-// in the order in which they begin. A buffer has no lifetime if it is unused, if it is used before a call begins or after it ends on
-// the caller's stream, if a RowExchange uses it, or if this rank does not wait for a done flag for each ready flag that it writes.
-// Other ranks access a buffer between these two flags. A program that depends on the nodes of ranks has no lifetimes.
+// in the order in which they begin. A buffer has no lifetime if it is unused, or if it is used before a call begins or after it ends
+// on the caller's stream. A buffer also has no lifetime if a RowExchange uses it, or if this rank does not wait for a done flag for
+// each ready flag that it writes. Other ranks access a buffer between these two flags. A program that depends on the nodes of ranks
+// has no lifetimes.
 func Lifetimes(p *calls.Program) []*Lifetime {
 	if calls.AsksForNodes(p.Body) {
 		return nil

@@ -29,8 +29,8 @@ func (u *Uses) operandsOf(s calls.Stmt, rank *issue.Rank) (list []operand) {
 	return list
 }
 
-// spanOf returns the bytes from the first to the end of the last element of an operand; -1 if it is unknown, if there are no
-// elements, or if a stride is negative.
+// spanOf returns the bytes from the first to the end of the last element of an operand. It returns -1 if their number is
+// unknown, if there are no elements, or if a stride is negative.
 func spanOf(o *effects.Operand, rank *issue.Rank) int64 {
 	if o.Rest {
 		return -1

@@ -7,7 +7,7 @@ import (
 )
 
 // explain adds notes to communications in loops with GEMMs, if they run on a stream without these GEMMs and there are at least two
-// compute streams. A note says what the communication overlaps with. If records and waits make the stream ready before the
+// compute streams. A note describes what the communication overlaps with. If records and waits make the stream ready before the
 // communication, the first of them has the note. The note replaces a previous one. explain also drops notes that repeat an earlier
 // note of the same list, in all lists but the outermost. At the end headSections names the communications.
 func explain(p *calls.Program) {

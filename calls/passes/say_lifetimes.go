@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/calls/order"
 )
 
-// sayLifetimes sets the first and the last statement that use a buffer, for a comment, if the buffer shares the program's own memory
-// with others and is no scratch memory of an attention.
+// sayLifetimes sets the first and the last statement that use a buffer, for a comment. It does so if the buffer shares the program's
+// own memory with others and is no scratch memory of an attention.
 //
 //	Buffer(name Rq_, in U1_)  ->  Buffer(name Rq_, in U1_, first kRopeRq, last kAttentionPV)
 func sayLifetimes(p *calls.Program) {

@@ -18,8 +18,9 @@ import (
 // Program checks a program:
 //   - Every name that a statement uses is declared. A Shape equals the Shape that its Like names, except for names.
 //   - Parts of groups and batches are inside them.
-//   - On every rank a wait has an earlier record, and at the end of a call the caller's stream has waited for the work of all others,
-//     except, without a CUDA graph, for writes of flags.
+//   - On every rank a wait has an earlier record.
+//   - On every rank the caller's stream has waited for the work of all others at the end of a call, except, without a CUDA graph, for
+//     writes of flags.
 //   - Every flag that is waited for is written once, and every flag that is written is waited for.
 //   - Buffers with common bytes are used one after the other, or one is written over the other in place.
 //   - The steps around the calls match the emitted class and the runtime.

@@ -95,7 +95,7 @@ func (d *dialog) faultOf(name, answer string, later []model.Param) string {
 }
 
 // fit looks for sizes with which the spec has no errors. It multiplies the default of a size in of or later by the number
-// of ranks if fewer errors remain then, and if the default is a plain number that no answer replaces. It returns the
+// of ranks if fewer errors remain then. The default must be a plain number that no answer replaces. It returns the
 // multiplied sizes, and the message of the first remaining error, or "".
 func (d *dialog) fit(of, later []model.Param) (map[string]int64, string) {
 	found := map[string]int64{}

@@ -1,6 +1,6 @@
 // Package gopkg prints the Go package of an emitted folder, which calls the folder's library through its C ABI. It
-// prints the files that depend on the spec and copies the rest: _package, which compiles only with the headers of an
-// emitted folder, and from package element the types that the program uses.
+// prints the files that depend on the spec and copies the rest. The rest is _package, which compiles only with the
+// headers of an emitted folder, and from package element the types that the program uses.
 package gopkg
 
 import (

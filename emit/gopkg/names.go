@@ -12,8 +12,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// PackageName returns the Go package name of a program: its name in lower case and without underscores, followed by
-// "program" if that is a keyword of Go or in notPackages, ownFiles or localNames.
+// PackageName returns the Go package name of a program: its name in lower case and without underscores. It appends
+// "program" if that name is a keyword of Go or in notPackages, ownFiles or localNames.
 func PackageName(program string) string {
 	name := strings.ToLower(strings.ReplaceAll(program, "_", ""))
 	for _, list := range [][]string{notPackages, ownFiles, localNames} {

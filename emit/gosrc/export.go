@@ -189,8 +189,8 @@ func (e *exporter) tail() {
 	e.add(jen.Line())
 }
 
-// usualOutputs reports whether the outputs are those of a pipeline that lists none: the results that no operation reads, declared
-// ones first.
+// usualOutputs reports whether the outputs are the default outputs: the results that no operation reads, in the order of
+// Pipeline.Tensors.
 func (e *exporter) usualOutputs() bool {
 	read, made := map[*model.Tensor]bool{}, map[*model.Tensor]bool{}
 	for _, op := range e.pipeline.Written {

@@ -90,7 +90,7 @@ func terms(p *hostir.Program) map[string]domain.Terms {
 }
 
 // transportOf names the transports of a program as reports do: "ipc-get", "nccl", "ipc-get, ipc-put". It omits NCCL if there are
-// others, and returns "nccl" if nothing is communicated.
+// others, and returns "nccl" if there is no communication.
 func transportOf(p *hostir.Program) string {
 	used := map[string]bool{}
 	for s := range hostir.All(p.Body) {

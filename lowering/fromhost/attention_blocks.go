@@ -21,8 +21,8 @@ func (a *attended) over() string {
 	return ""
 }
 
-// apart returns the number of attentions to declare: one for each block of rows on a rank if there is a causal mask, which begins
-// at another position in each block, and otherwise 1.
+// apart returns the number of attentions to declare. If there is a causal mask, which begins at another position in each block,
+// it is one for each block of rows on a rank. Otherwise it is 1.
 func (a *attended) apart() int64 {
 	if a.shape.RowsStep > 0 && a.stmt.Kind().Causal {
 		return a.shape.Blocks

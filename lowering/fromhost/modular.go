@@ -17,8 +17,9 @@ func (b *builder) seenFrom(p peer, e expr.Expr) expr.Expr {
 	return b.reduceModulo(expr.Substitute(e, map[string]expr.Expr{"rank": p.rank, p.here: p.coordinate}), p)
 }
 
-// reduceModulo replaces "x % m" by its shortest form, if m is the extent of the axis and x is the coordinate here, plus or minus
-// a variable and multiples of m, or with the bits of a variable flipped twice (inPair).
+// reduceModulo replaces "x % m" by its shortest form, if m is the extent of the axis and x has one of two forms. It is the
+// coordinate here, plus or minus a variable and multiples of m, or the coordinate with the bits of a variable flipped twice
+// (inPair).
 func (b *builder) reduceModulo(e expr.Expr, p peer) expr.Expr {
 	binary, ok := e.(*expr.Binary)
 	if !ok {

@@ -48,8 +48,9 @@ func EpilogueInGEMM(p *hostir.Program) error {
 	return nil
 }
 
-// mayApply reports whether the statement that makes the operand of a function is a GEMM that can apply the function: epilogues have
-// the function, the GEMM has none yet, and its result is a Temp with the mesh, axes and layout of the function's result.
+// mayApply reports whether the statement that makes the operand of a function is a GEMM that can apply the function. Epilogues must
+// have the function, and the GEMM must have no epilogue yet. The result of the GEMM must be a Temp with the mesh, axes and
+// layout of the function's result.
 func mayApply(gemm hostir.Stmt, fn *hostir.Unary) bool {
 	if gemm == nil || !hostir.IsGEMM(gemm) || hostir.Epilogue(gemm) != "" || domain.FunctionOf(fn.Fn).Epilogue == "" {
 		return false

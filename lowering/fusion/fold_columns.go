@@ -20,8 +20,8 @@ import (
 //	w = Fused(mul_mul_sum, dY, X, r): n = mul(X, r), g = mul(dY, n), w = sum_rows(g)
 //
 // The folded tensor then needs no memory. It stays, among other cases, if another statement reads it, if a
-// pipeline cuts it, if it takes more than a few cheap steps, or if the reduction would read more bytes than
-// writing and reading the folded tensor takes.
+// pipeline cuts it, or if it takes more than a few cheap steps. It also stays if the reduction would read
+// more bytes than writing and reading the folded tensor takes.
 //
 // Requires: whole tensors; kernels are made.
 func FoldColumns(p *hostir.Program) error {

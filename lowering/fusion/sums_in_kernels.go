@@ -20,8 +20,8 @@ const mostParts = 4
 //	Y = Binary(add, C, X)
 //
 // If several kernels read the sum, each adds up the parts, as long as this reads no more bytes than the
-// separate sum and its readers access: the parts, the written sum, and the sum again in each reader.
-// Otherwise the first kernel stores the sum for the others.
+// separate sum and its readers access. They access the parts, the written sum, and the sum again in
+// each reader. Otherwise the first kernel stores the sum for the others.
 //
 // Requires: the parts of a sum over ranks are in one buffer, one after the other, when the sum is computed.
 // Establishes: a sum of up to four parts is written by a kernel that reads it, or neither written nor read,

@@ -21,7 +21,7 @@ type Field struct {
 //
 //	`text:"="`      left of "="
 //	`text:"axis"`   after a word: "axis 0"
-//	`text:"parts?"` omitted if zero; `text:"?"` the same, without a word
+//	`text:"parts?"` omitted if zero. `text:"?"` the same, without a word
 //	`text:"&axis"`  joins the previous argument
 //	`text:"a|b"`    bool: a if true, else b; with one word, omitted if false
 //

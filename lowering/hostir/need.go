@@ -151,7 +151,7 @@ func (s *Spec) Axis(name string, t *Tensor, axis int) int {
 func sameSize(a, b domain.Extent) bool { return a.Size == b.Size }
 
 // Makes returns the first result of the operation of the spec that a statement comes from. It is empty if no operation has the
-// statement's position, or several have, as those of a composite do.
+// statement's position, or if several have it, as the operations of a composite do.
 func (s *Spec) Makes(of Stmt) string {
 	if op := s.made[of.Meta().Pos]; op != nil {
 		return op.Out

@@ -29,8 +29,8 @@ func Called(p *Program, s Stmt, t *Tensor) string {
 // Declared returns the tensor of the spec whose name Called uses unchanged, or nil.
 func Declared(p *Program, s Stmt, t *Tensor) *Tensor { return named(p, operationOf(p, s), s, t) }
 
-// InSpec reports whether a tensor is an input, an output or the result of an operation of the model. The author of the spec knows its
-// name, unless the expansion of an operation made it, such as Y_ones for Y = cumsum(X).
+// InSpec reports whether a tensor is an input, an output or the result of an operation of the model. Its name is known to the author
+// of the spec, unless the expansion of an operation made the tensor, such as Y_ones for Y = cumsum(X).
 func InSpec(p *Program, t *Tensor) bool {
 	return t.Role == Input || t.Role == Output ||
 		slices.ContainsFunc(p.Reference, func(op domain.Operation) bool { return slices.Contains(op.Results(), t.Name) })

@@ -127,7 +127,7 @@ func (o *overlap) isLate(t *Task, loop *hostir.For) bool {
 
 // later rewrites part, the transfers of a loop, so that each iteration issues the transfers of a later one; by
 // is the distance in iterations. Branches around them skip iterations that have no such transfers. later
-// returns the statements, and adds those for the copy stream to a.copied.
+// returns the statements, and adds the statements for the copy stream to a.copied.
 func (o *overlap) later(a *ahead, part *hostir.For, by int64, runs hostir.StreamRef) []hostir.Stmt {
 	v := part.Var
 	part.Body = newShift(o, v, by).list(part.Body)

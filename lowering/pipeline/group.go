@@ -87,7 +87,7 @@ func (g *grouping) first(body []hostir.Stmt) (members []*hostir.Communication, e
 }
 
 // apart reports whether a collective can join a group with the given members: it runs over NCCL, not in place, with their type, team and
-// stream, and no member reads or writes a buffer that another one writes.
+// stream. In the group that results, no member may read or write a buffer that another member writes.
 func apart(members []*hostir.Communication, c *hostir.Communication) bool {
 	share := func(a, b *hostir.Tensor) bool {
 		return slices.ContainsFunc(hostir.Buffers(a), func(t *hostir.Tensor) bool { return slices.Contains(hostir.Buffers(b), t) })

@@ -40,7 +40,7 @@ type pair struct {
 }
 
 // access records that an instance reads or writes elements, and returns pairs with the edges from the instances that it depends on.
-// beside reports whether an earlier instance and this one are exclusive: only one of the two runs.
+// The predicate parameter reports whether an earlier instance and this one are exclusive: only one of the two runs.
 func (h *history) access(r run, at int, writes bool, beside func(int) bool, pairs []pair) []pair {
 	h.cut(r.low)
 	h.cut(r.high)

@@ -48,10 +48,10 @@ func (o *overlap) lead(t *Task) int64 {
 // leads reports whether the schedule issues a transfer ahead.
 func (o *overlap) leads(t *Task) bool { return o.lead(t) > 0 }
 
-// most returns how many iterations of a loop ahead a transfer can be issued: one less than the distance to the
-// nearest work in the loop that it depends on, but not less than 0. It returns unbounded if there is no such
-// work, and 0 if the transfer depends on another transfer of the loop, whose end it awaits in its own
-// iteration.
+// most returns how many iterations of a loop ahead a transfer can be issued. This is one less than the
+// distance to the nearest work in the loop that the transfer depends on, but not less than 0. most returns
+// unbounded if there is no such work, and 0 if the transfer depends on another transfer of the loop, whose end
+// it awaits in its own iteration.
 func (o *overlap) most(t *Task, loop *hostir.For) int64 {
 	most, depth := int64(unbounded), slices.Index(t.Loops, loop)
 	for _, e := range o.graph.in[t.id] {

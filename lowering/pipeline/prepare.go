@@ -7,11 +7,12 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// prepared finds the collectives of a loop that have lead: all and depend on local work in the loop, such as a
-// norm or a copy, but on no GEMM or transfer in the loop. The set contains these collectives and that work,
-// which are issued in a separate loop before the rest. A communicator runs its operations in the order of issue.
-// In a single loop, the gather of slice s+1 would run after the reduce-scatter of slice s, and no GEMM would
-// hide it. prepared returns nil with joins: body, or if the rest of the loop does not use the same communicator.
+// prepared finds the collectives of a loop that have lead: all and meet two conditions. They depend on local
+// work in the loop, such as a norm or a copy, and they depend on no GEMM or transfer in the loop. The set
+// contains these collectives and that work, which are issued in a separate loop before the rest. A communicator
+// runs its operations in the order of issue. In a single loop, the gather of slice s+1 would run after the
+// reduce-scatter of slice s, and no GEMM would hide it. prepared returns nil with joins: body, or if the rest of
+// the loop does not use the same communicator.
 //
 //	before: For s: V_s = Unary(X_s); gather(V_s); P_s = Matmul(V_all_s, W); reduce_scatter(P_s)
 //	after:  For s: V_s = Unary(X_s); gather(V_s)

@@ -33,8 +33,9 @@ func (j *Projector) trim(loop *hostir.For, around ...*hostir.For) {
 }
 
 // leavesOut narrows the loop that a condition depends on to the iterations in which the condition holds. It
-// returns false, and changes nothing, if the condition depends on the rank, on no loop or on several, if it has
-// no value in an iteration, or if these iterations are not contiguous or there are none.
+// returns false, and changes nothing, if the condition depends on the rank, on no loop or on several, or if it
+// has no value in an iteration. It does the same if the iterations in which the condition holds are not
+// contiguous, or if there are none.
 func (j *Projector) leavesOut(cond expr.Expr, loops []*hostir.For) bool {
 	at := -1
 	for i, l := range loops {

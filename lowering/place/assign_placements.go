@@ -19,9 +19,10 @@ const (
 // beamOf returns how many states the search of a graph keeps after each statement.
 func beamOf(g *graph) int { return min(max(inAll/max(len(g.body), 1), few), many) }
 
-// AssignPlacements chooses the placements of all tensors that the spec leaves open: those for which the search finds the least estimated
-// time of work and communication. It writes each step of a change as one communication or local copy. Other statements are then local to
-// a rank. It returns false, and changes nothing, if the pass may not choose the placements or finds no possible assignment.
+// AssignPlacements chooses the placements of all tensors that the spec leaves open. It chooses the placements for which the search finds
+// the least estimated time of work and communication. It writes each step of a change as one communication or local copy. Other
+// statements are then local to a rank. It returns false, and changes nothing, if the pass may not choose the placements or finds no
+// possible assignment.
 func AssignPlacements(p *hostir.Program, prices Prices) bool {
 	if !handles(p) {
 		return false

@@ -25,9 +25,9 @@ func beginningOf(p *hostir.Program, most int) (string, error) {
 	return text.Print(beginning), nil
 }
 
-// keepBeginning keeps the first statements of a program before any pass. Results that none of them reads
-// become outputs, and unused tensors are removed. The shortened program is only good for predicting its
-// time: it has no reference to check results against.
+// keepBeginning keeps the first statements of a program before any pass. Results that no kept statement
+// reads become outputs, and unused tensors are removed. The shortened program is only good for
+// predicting its time: it has no reference to check results against.
 func keepBeginning(p *hostir.Program, most int) {
 	p.Body, p.Reference, p.Saved = p.Body[:most], nil, nil
 	made, read := map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}

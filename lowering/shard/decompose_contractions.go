@@ -104,8 +104,8 @@ func (d *contractions) local(s hostir.Stmt, suffix string, o *parts, list []host
 	return out, append(list, &hostir.Broadcast{Info: hostir.InfoFrom(s, ""), Out: out, In: t, Axis: axis})
 }
 
-// merged returns the operand of the reshape that makes t, if the reshape only merges an axis DIDx and
-// the next axis into the axis of t that is fromEnd from the end. It returns nil otherwise.
+// merged returns the operand of the reshape that makes t. It returns nil unless the reshape only
+// merges an axis DIDx and the next axis into the axis of t that is fromEnd from the end.
 func (d *contractions) merged(t *hostir.Tensor, fromEnd int) *hostir.Tensor {
 	r := d.merges[t]
 	if r == nil {

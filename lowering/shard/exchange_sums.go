@@ -16,8 +16,8 @@ import (
 //
 // Requires: every tensor has its Device axes.
 // Establishes: if shards move over CUDA IPC, two ranks do not compute a sum that both keep whole by an allreduce. Exceptions
-// are sums with choices of their own in the schedule, sums with a Stream axis or with parts that are not contiguous, and
-// schedules that read partial sums of peers in place.
+// are sums for which the schedule has separate choices, and sums with a Stream axis or with parts that are not contiguous.
+// Schedules that read partial sums of peers in place are exceptions, too.
 //
 //	before: C = Reduce(sum, P, axis 0)                        P [DIDx(2), M, N], C [M, N]
 //	after:  P_parts = Set(P); C = Reduce(sum, P_parts, axis 0)    P_parts [Stream(2), M, N]
@@ -40,8 +40,8 @@ func ExchangeSums(p *hostir.Program) error {
 	return nil
 }
 
-// exchanges reports whether r is a sum that each of its ranks keeps whole, without a Stream axis and with contiguous parts, and
-// the schedule moves it over CUDA IPC and has no choices for it alone. There must be two ranks, or any number with fuse:
+// exchanges reports whether r is a sum that each of its ranks keeps whole, without a Stream axis and with contiguous parts. The
+// schedule must move it over CUDA IPC and have no choices for it alone. There must be two ranks, or any number with fuse:
 // exchange. With fuse: peer-read it is false.
 func exchanges(p *hostir.Program, r *hostir.Reduce) bool {
 	summed := r.In.Axes[r.Axis]

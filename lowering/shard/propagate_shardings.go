@@ -198,8 +198,8 @@ func (pr *propagation) summedOver(t *hostir.Tensor) string {
 }
 
 // give sets the kind of an axis of t, the result of s. It does nothing if the kind is neither Device
-// nor Stream, if an axis of t has the kind already, or for a Stream axis along which s or, with
-// wholeViews, a reader of t cannot run.
+// nor Stream, or if an axis of t has the kind already. It also does nothing for a Stream axis along
+// which s or, with wholeViews, a reader of t cannot run.
 func (pr *propagation) give(s hostir.Stmt, t *hostir.Tensor, w wish) {
 	if !places(w.kind) || has(t, w.kind) || w.kind.Kind == domain.Stream &&
 		(!pr.runsAlong(s, w.axis) || pr.wholeViews && !pr.carriedOn(t, w.axis)) {

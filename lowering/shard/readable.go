@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// readably copies operands of the last statement of a list if the statement cannot read their layout: a matmul
+// readably copies operands of the last statement of a list if the statement cannot read their layout. A matmul
 // reads matrices by rows or by columns, a reshape and a broadcast read logical order, and an attention needs the
 // last axis innermost. A Temp of a pipeline is stored slice after slice. A statement without a Stream axis needs
 // no copy of it if its result stores the rows in the same order.

@@ -68,8 +68,8 @@ func outermost(t *hostir.Tensor, axis int) []int {
 	})
 }
 
-// packed returns the layout in which a movement scatters its operand: sliced axes first, the scattered axis next, then the
-// others in the order of the result, and axes that the result lacks last.
+// packed returns the layout in which a movement scatters its operand: sliced axes first, and the scattered axis next. The
+// other axes follow in the order of the result. Axes that the result lacks are last.
 func packed(m Movement, scattered int) []int {
 	order := make([]int, 0, len(m.Row))
 	for _, j := range hostir.Layout(m.Out) {

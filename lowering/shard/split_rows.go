@@ -22,7 +22,8 @@ import (
 //
 // Requires: every tensor has its Device axes, and its layout.
 // Establishes: if the schedule asks for point-to-point pipelines and the spec names none, a sum over ranks next to a
-// GEMM, and the statements after it, have an axis that is split over the ranks, where their rows can be split.
+// GEMM has an axis that is split over the ranks. The statements after the sum have such an axis, too. Both hold
+// where the rows can be split.
 //
 //	before: P = Linear(A, W); S = Reduce(sum, P, axis 0); Y = Binary(add, X, S)       P [DIDx(D), M, N], S [M, N]
 //	after:  A_rows = Reshape(A); W_rows = Broadcast(W, axis 1); P = Linear(A_rows, W_rows); S = Reduce(sum, P, axis 0)

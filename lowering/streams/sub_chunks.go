@@ -94,7 +94,7 @@ func (c *slicer) isLocal() expr.Expr {
 }
 
 // index returns the index of the slice of this iteration: s, or, in exchanges between ranks, the coordinate of the rank at
-// distance s. In a sum along a ring it is that of the rank s + 1 before this one.
+// distance s. In a sum along a ring it is the coordinate of the rank s + 1 before this one.
 func (c *slicer) index() expr.Expr {
 	switch {
 	case c.team == nil:
@@ -316,8 +316,8 @@ func (c *slicer) oneElement(st step) {
 
 // follow chooses the axis along which the results of a statement are cut, and returns it. A sub-chunk of the results then
 // needs only the current sub-chunks of the operands. follow reports an error if the statement would need other sub-chunks
-// of its operands, which are not computed yet, or if a sum takes the results in other sub-chunks than the statement can
-// compute.
+// of its operands, which are not computed yet. It also reports an error if a sum takes the results in other sub-chunks
+// than the statement can compute.
 func (c *slicer) follow(s hostir.Stmt, whole []int) int {
 	out, axes := hostir.Result(s), hostir.AxisMap(s)
 	for i, t := range hostir.Uses(s) {

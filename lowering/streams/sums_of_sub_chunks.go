@@ -31,8 +31,8 @@ func (l *streamLowering) nameSubChunkLoop(groups []*group) {
 	}
 }
 
-// bySubChunks reports whether a pipeline takes the sub-chunks of its slices one after the other: the schedule
-// sets interchange for it, and it computes the parts of a sum from rank to rank, or gathers such a sum.
+// bySubChunks reports whether a pipeline takes the sub-chunks of its slices one after the other. The schedule
+// must set interchange for it. It must compute the parts of a sum from rank to rank, or gather such a sum.
 func (l *streamLowering) bySubChunks(g *group) bool {
 	return l.summed != nil && l.loopChoice(g, schedule.Interchange) == schedule.True && slices.ContainsFunc(g.steps, func(st step) bool {
 		return st.kind == toRankAtDistance || st.kind == fromRankAtDistance && l.isSummed(st)

@@ -48,8 +48,8 @@ func rowWise(op *model.Op) bool {
 	}
 }
 
-// largestOf estimates the largest element of a result from those of earlier tensors, for operations that keepsIntegers
-// accepts.
+// largestOf estimates the largest element of a result from the largest elements of earlier tensors, for operations
+// that keepsIntegers accepts.
 func largestOf(op *model.Op, largest map[*model.Tensor]float64) float64 {
 	a := largest[op.In[0]]
 	name, constant := domain.SplitFn(op.Fn)

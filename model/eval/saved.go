@@ -117,7 +117,8 @@ type needed struct {
 	inputs []*model.Tensor
 }
 
-// leadingTo returns the operations that compute tensors, except those in s.ops, and the inputs on which the tensors depend.
+// leadingTo returns the operations that compute tensors, except for operations in s.ops, and the inputs on which the
+// tensors depend.
 func (s *saver) leadingTo(tensors []*model.Tensor) (n needed) {
 	wanted := map[*model.Tensor]bool{}
 	for _, t := range tensors {

@@ -14,7 +14,7 @@ const (
 )
 
 // A reservation is a set of names that generated files use or give another meaning. The name of a program cannot be one
-// of them. Tensors, parameters and meshes can have these names, except those for which Refused returns an owner.
+// of them. Tensors, parameters and meshes can have these names, except names for which Refused returns an owner.
 type reservation struct {
 	what        string // the owner of the names, for messages
 	names       map[string]bool

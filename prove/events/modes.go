@@ -95,8 +95,8 @@ func lastKernels(ops []unroll.Op) []int32 {
 	return last
 }
 
-// launches reports whether an operation launches a kernel. It leaves out those of NCCL and those that only write flags or count
-// calls. Of the transfers of a batch only the first one launches a kernel.
+// launches reports whether an operation launches a kernel. It leaves out kernels of NCCL and kernels that only write flags or
+// count calls. Of the transfers of a batch only the first one launches a kernel.
 func launches(o *unroll.Op) bool {
 	switch o.Kind {
 	case unroll.Transfer, unroll.PeerSum, unroll.Gemm, unroll.Attend, unroll.Launch:

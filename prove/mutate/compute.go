@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// wrongBeta makes a GEMM without an addend add its result, or removes the addend of another one.
+// wrongBeta makes a GEMM without an addend add its result, or removes the addend of another GEMM.
 func wrongBeta(e *editor) {
 	shapes := calls.ByName(e.program.Shapes)
 	each(func(e *editor, s *calls.Gemm) {

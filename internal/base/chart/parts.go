@@ -11,8 +11,8 @@ import (
 //go:embed parts.html.tmpl
 var partsText string
 
-// Parts returns a new template with the common parts of pages: "style" for a <style> element, "chart", which prints the
-// SVG of a Chart, and "axes", which prints a sentence on the scales of a Chart.
+// Parts returns a new template with the common parts of pages. "style" is for a <style> element, "chart" prints the SVG
+// of a Chart, and "axes" prints a sentence on the scales of a Chart.
 func Parts(name string) *template.Template {
 	t := template.Must(template.New(name).Parse(partsText))
 	template.Must(t.New("common").Parse(style.Text))

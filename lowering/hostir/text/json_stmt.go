@@ -95,7 +95,7 @@ func jsonValue(s hostir.Stmt, f hostir.Field) any {
 	return nil
 }
 
-// fusedSteps lists the steps of a kernel: name, function and, by name, operands. "also" marks values that are further results.
+// fusedSteps lists the steps of a kernel: name, function and, by name, operands. "also" marks values that are additional results.
 func fusedSteps(s *hostir.Fused) []object {
 	names, steps := slices.Clone(s.Names), make([]object, len(s.Body))
 	for i, step := range s.Body {

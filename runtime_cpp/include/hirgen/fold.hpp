@@ -184,8 +184,8 @@ __global__ void __launch_bounds__(T) fold_kernel(const __grid_constant__ Fold fo
 }
 
 /// Chooses how threads share results: about 1024 threads for each SM, and for adjacent slices at
-/// least a warp for each result, as long as each thread has kSlicesAtOnce slices to read and a
-/// cluster has enough threads.
+/// least a warp for each result. This holds as long as each thread has kSlicesAtOnce slices to read
+/// and a cluster has enough threads.
 template <typename Fold>
 Sharing sharing_of(const Fold& fold, const char* where) {
   const int64_t at_once = int64_t{1024} * multiprocessors(where);

@@ -27,8 +27,8 @@ struct GradNames {
   const char *q, *k, *v;
 };
 
-/// Evaluates the operations of a spec. Operands and results are names of tensors; shapes are those
-/// of whole tensors, over all ranks.
+/// Evaluates the operations of a spec. Operands and results are names of tensors. Shapes are the
+/// shapes of whole tensors, over all ranks.
 class Reference {
  public:
   virtual ~Reference() = default;

@@ -55,7 +55,7 @@ struct Request {
     options.set_diagonal_alignment(shape.query_start == 0 ? fe::DiagonalAlignment_t::TOP_LEFT
                                                           : fe::DiagonalAlignment_t::BOTTOM_RIGHT);
     options.set_diagonal_band_right_bound(0);
-    if (shape.window != 0) {  // cuDNN takes an int; a larger window has no further effect
+    if (shape.window != 0) {  // cuDNN takes an int; a larger window has no additional effect
       options.set_diagonal_band_left_bound(
           static_cast<int>(std::min<int64_t>(shape.window, std::numeric_limits<int>::max())));
     }
@@ -137,7 +137,7 @@ void define(fe::graph::Graph& graph, const AttentionGradProblem& p, const Reques
   at.keys(kGradV, p.gradients.v).output(v);
 }
 
-/// A graph with its execution plan. One host thread at a time uses it.
+/// A graph with its execution plan. No two host threads use it at the same time.
 struct PlannedGraph {
   std::shared_ptr<CudnnHandle> handle;
   fe::graph::Graph graph;
@@ -161,7 +161,7 @@ size_t room_for_logarithms(const AttentionProblem& p) {
 }
 size_t room_for_logarithms(const AttentionGradProblem& /*p*/) { return 0; }
 
-/// Calls pass all pointers as void*, also those of tensors that the graph only reads.
+/// Calls pass all pointers as void*, also pointers to tensors that the graph only reads.
 void* pointer(const void* data) { return const_cast<void*>(data); }
 
 void run(PlannedGraph& planned, const AttentionProblem& /*p*/, const AttentionOperands& operands,

@@ -22,8 +22,8 @@ constexpr double kMisfitSeconds = 2;
 constexpr double kTellSeconds = 2;
 // The most connections without a complete hello, in addition to two for each rank.
 constexpr size_t kStrangers = 256;
-// The most misfits without a seat that are told the reason. Without a secret, any process can claim
-// to be a rank.
+// The most misfits without a seat to which rank 0 sends the reason. Without a secret, any process
+// can claim to be a rank.
 constexpr size_t kMostMisfits = 64;
 // The longest error message in an admission, in bytes.
 constexpr size_t kLongestMessage = kHandshakeLimit / 2;

@@ -31,9 +31,9 @@ void check_secret(const ContextOptions& options);
 /// two seconds after the deadline, whatever other processes connect and send.
 std::vector<Connections> receive_ranks(const ContextOptions& options, const Identity& identity);
 
-/// The side of every other rank. Throws the error that rank 0 sends, Error(kPeer, suspect 0) if
-/// rank 0 does not answer, or Error(kEnvironment) if the address does not resolve, or its process
-/// belongs to another job or does not know the secret.
+/// The side of every other rank. Throws the error that rank 0 sends, or Error(kPeer, suspect 0) if
+/// rank 0 does not answer. Throws Error(kEnvironment) if the address does not resolve, or its
+/// process belongs to another job or does not know the secret.
 Connections join_rank_zero(const ContextOptions& options, const Identity& identity);
 
 }  // namespace hirgen

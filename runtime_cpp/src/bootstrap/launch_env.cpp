@@ -172,10 +172,10 @@ class LaunchReader {
     return key.size() == 2 * kHalf + 1 && key.substr(0, kHalf) == key.substr(kHalf + 1);
   }
 
-  // Finds the port, and the address of rank 0: HIRGEN_ADDR; else the loopback interface if all
-  // ranks are on this node; else MASTER_ADDR (not with HIRGEN_RANK), or under Slurm the first host
-  // of the step. Without these, it is the loopback interface if the number of nodes is unknown, and
-  // empty if there are several.
+  // Finds the port, and the address of rank 0. The address is HIRGEN_ADDR; else the loopback
+  // interface if all ranks are on this node; else MASTER_ADDR (not with HIRGEN_RANK), or under
+  // Slurm the first host of the step. Without these, it is the loopback interface if the number of
+  // nodes is unknown, and empty if there are several.
   void find_meeting_point(const Family& family, Launch* launch) const {
     const std::optional<bool> one_host = is_one_host(family, *launch);
     if (is_set("HIRGEN_ADDR")) {

@@ -132,8 +132,8 @@ void Bench::calls(Figures& figures) {
   flags(figures);
 }
 
-// The fixed time of a graph is that of a graph with forks and joins, as calls have them: it is
-// longer than that of a chain.
+// The fixed time of a graph is measured on a graph with forks and joins, as calls have them. A
+// chain has a shorter fixed time.
 void Bench::graphs(Figures& figures, const Meter::Issue& kernel, const Meter::Issue& fork) {
   constexpr int kMany = 17;
   const auto times = [&](int kernels, int forks) {

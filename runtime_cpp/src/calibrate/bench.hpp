@@ -43,8 +43,9 @@ class Bench {
  private:
   /// Returns the time of a transfer of `bytes` bytes, in microseconds.
   using Timed = std::function<double(int64_t bytes)>;
-  /// Returns the rates of transfers of growing sizes: the bytes moved, which are `moved` times the
-  /// size, divided by the time minus `latency` (microseconds), but by a tenth of the time at least.
+  /// Returns the rates of transfers of growing sizes. A rate is the bytes moved, which are `moved`
+  /// times the size, divided by the time minus `latency` (microseconds), but by a tenth of the time
+  /// at least.
   RateCurve curve(double latency, const Timed& time, double moved = 1) const;
   /// Measures CUDA graphs: of one kernel, of many kernels, and of a kernel and two forks.
   void graphs(Figures& figures, const Meter::Issue& kernel, const Meter::Issue& fork);

@@ -8,9 +8,9 @@ namespace hirgen {
 
 namespace {
 
-// Constants of an H200 for figures that --calibrate cannot measure: cuBLASLt's tiles with the
-// shares of the sustained and peak rates that they reach, and the SMs that NCCL and a copy by a
-// kernel occupy.
+// Constants of an H200 for figures that --calibrate cannot measure. They include cuBLASLt's tiles
+// with the shares of the sustained and peak rates that the tiles reach, and the SMs that NCCL and a
+// copy by a kernel occupy.
 struct Tile {
   int64_t m, n;
   double sustained, peak;

@@ -112,7 +112,8 @@ HG_HOST_DEVICE inline bool chooses(ReduceFn fn) {
 /// Six standard deviations of the distance of two correct results with one rounding each, in units
 /// in the last place.
 constexpr double kSpread = 2;
-/// The ratio of the error of a sum of products to that of a rounded sum: tensor cores truncate.
+/// The ratio of the error of a sum of products to the error of a rounded sum: tensor cores
+/// truncate.
 constexpr double kChopped = 4;
 /// The error of a sum of products of 8-bit numbers, relative to the root of the sum of the squared
 /// products: tensor cores add them in fewer bits than fp32 has. On Hopper, sums of 256 products of

@@ -95,7 +95,7 @@ Code Driver::run() {
   choose_algorithms();
   const bool is_checked = options_.check || !options_.dump.empty();
   if (is_checked) issue_checked_calls();
-  // Timed calls use tensors at other addresses, and make further flags, which do not count.
+  // Timed calls use tensors at other addresses, and make more flags, which do not count.
   report_.memory = context_.memory().since(memory_before_);
   if (options_.check) report_.wrong = count_all_wrong();
   reference_.reset();  // whole tensors: other programs on this GPU may need the memory

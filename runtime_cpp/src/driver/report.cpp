@@ -32,8 +32,8 @@ Kind kind_of(const std::string& name) {
   return {};
 }
 
-// The number of elements that nccl-tests would report for the largest communication: those of one
-// rank if ranks contribute or receive shards.
+// The number of elements that nccl-tests would report for the largest communication: the elements
+// of one rank if ranks contribute or receive shards.
 int64_t count(const Report& report) {
   const ProgramInfo& info = *report.info;
   const auto elements = info.bytes / static_cast<int64_t>(size_of(report.dtype));

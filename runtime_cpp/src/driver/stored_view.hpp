@@ -25,10 +25,10 @@ struct StoredView {
 /// the parts along the first axis that is not split and longer than 1.
 ///
 /// A view has the shape of the tensor, or adjacent axes of it are merged or split. An axis that is
-/// split over ranks may also be part of a later axis of the view. For example, a tensor with axes
-/// [2, 4, 4], of which the first is split over two ranks, can be read from [8, 4], whose rows are
-/// split, or from [4, 8], whose columns are split. Throws Error(kEnvironment) with both sides for
-/// other element types, and for a shape that does not fit or fits in several ways.
+/// split over ranks may also be part of a later axis of the view. For example, let a tensor have
+/// axes [2, 4, 4], of which the first is split over two ranks. It can be read from [8, 4], whose
+/// rows are split, or from [4, 8], whose columns are split. Throws Error(kEnvironment) with both
+/// sides for other element types, and for a shape that does not fit or fits in several ways.
 std::vector<char> read_views(const std::vector<StoredView>& views, const TensorDesc& desc,
                              bool whole);
 

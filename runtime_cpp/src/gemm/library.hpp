@@ -70,7 +70,8 @@ struct GemmLibrary {
   AlgorithmAttributes (*attributes)(const std::string& bytes);
 };
 
-/// The libraries of this process, preferred first: those of libraries.cpp. Tests append others.
+/// The libraries of this process, preferred first: the libraries of libraries.cpp. Tests append
+/// others.
 std::vector<const GemmLibrary*>& gemm_libraries();
 
 /// The library with this name; null if there is none.

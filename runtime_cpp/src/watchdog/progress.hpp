@@ -47,7 +47,8 @@ struct Verdict {
 double silence_limit(double timeout_seconds);
 
 /// Finds the culprit. Looks in this order for a rank that died, reported its own failure, is
-/// silent, is suspected by others, or is behind all others. If there is none, the culprit is -1.
+/// silent, is suspected by others, or lags behind every other rank. If there is none, the culprit
+/// is -1.
 Verdict judge(const std::vector<RankView>& ranks, const std::vector<Failure>& failures,
               double timeout_seconds);
 

@@ -43,8 +43,8 @@ class Unobserved {
   Unobserved& operator=(const Unobserved&) = delete;
 };
 
-/// Locks a mutex of the device's internal state. During its lifetime, the sanitizer sees nothing
-/// that this thread does.
+/// Locks a mutex of the device's internal state. During its lifetime, the sanitizer ignores
+/// everything that this thread does.
 class QuietLock {
  public:
   explicit QuietLock(std::mutex& mutex) : lock_(mutex) {}

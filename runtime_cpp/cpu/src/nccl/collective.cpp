@@ -8,7 +8,7 @@
 // The operation is complete when all ranks have reached its last phase. Then buffers may be reused.
 // An all-reduce is a reduce-scatter into this rank's part of the receive buffer, then an all-gather
 // of the parts. It also works in place: up to phase 2, only rank r reads part r of the buffers, and
-// it writes part r of its own. It writes the other parts after all ranks have reached phase 2.
+// it writes part r of its buffers. It writes the other parts after all ranks have reached phase 2.
 #include <algorithm>
 #include <cstring>
 

@@ -1,5 +1,5 @@
 // Stream memory operations: a stream writes a word of memory, or waits until a word has a value.
-// This process or another one writes the word. Also cuMemGetAddressRange, and the driver entry
+// This process or another process writes the word. Also cuMemGetAddressRange, and the driver entry
 // points.
 #include <cuda.h>
 #include <cuda_runtime.h>

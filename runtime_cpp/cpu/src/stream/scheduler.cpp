@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// With a seed, the host and the other streams go on if a step takes longer than this: the step may
+// With a seed, the host and the other streams go on if a step takes longer than this. The step may
 // be a host function that waits for the host or for another stream.
 constexpr auto kStepLimit = 100ms;
 
@@ -99,8 +99,8 @@ void Scheduler::block(Waiter& waiter) {
   for (const auto& target : waiter.targets) ordered_after(target.first.get());
 }
 
-/// Removes the waiters whose wait has ended. When none is left, no further step of held-back work
-/// starts, even if the threads of the waiters wake up late.
+/// Removes the waiters whose wait has ended. When no waiter is left, no more steps of held-back
+/// work start, even if the threads of the waiters wake up late.
 void Scheduler::release_hosts() {
   if (std::erase_if(waiters_, [](const Waiter* waiter) { return waiter->done(); }) > 0) allow(0);
 }
