@@ -110,6 +110,7 @@ type (
 		// the attention that uses it as scratch memory, if it is large enough; otherwise the attention gets separate memory
 		Works       string
 		First, Last string // labels of the first and last statement that use it, for a comment; empty: there is no such comment
+		From        string `text:"quoted"` // the communication that fills it, in words, for a comment
 	}
 	// Shape is one GEMM: C[m, n] = A[m, k] B[k, n], batched, with its plan.
 	Shape struct {

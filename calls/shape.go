@@ -19,6 +19,13 @@ func (d *Shape) Alike(other *Shape) bool {
 	return reflect.DeepEqual(&bare, other)
 }
 
+// Alike reports whether two kernels differ in their names and labels at most.
+func (k *Kernel) Alike(other *Kernel) bool {
+	bare := *k
+	bare.Name, bare.Where = other.Name, other.Where
+	return reflect.DeepEqual(&bare, other)
+}
+
 // Packs reports which matrices of a GEMM its calls copy: A and B to aligned rows before the GEMM, C from aligned rows after it.
 func (d *Shape) Packs() packing.Packs { return packing.Packs{A: d.PackA, B: d.PackB, C: d.PackC} }
 

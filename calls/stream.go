@@ -5,6 +5,9 @@ import "slices"
 // StreamCount is the name of the constant for the number of compute streams.
 const StreamCount = "kComputeStreams"
 
+// StreamVar is the variable of loops over the compute streams.
+const StreamVar = "i"
+
 // String prints a pointer: "A + s * K", "P_shared[peer] + K".
 func (p Pointer) String() string {
 	text := p.Base

@@ -26,7 +26,7 @@ func unqualified(code string) map[string]bool {
 // handedOut are names that need no reservation. The first ones do not depend on the names of a spec but come from the
 // same allocator: names of loops, mesh axes, events of compute streams and the labels of their statements.
 var handedOut = map[string]bool{
-	"i": true, "s": true, "x": true, "x2": true, "x_": true, "x_ucc_": true, "started_": true, "joined_": true,
+	"i": true, "i2": true, "s": true, "x": true, "x2": true, "x_": true, "x_ucc_": true, "started_": true, "joined_": true,
 	"kStarted": true, "kJoined": true, "kDelay": true,
 	"model": true, "a": true, "b": true, "c": true, "workspace": true, // parameters of functions that use no names of a spec
 	"add":  true, // the function that launches a kernel: gets another name

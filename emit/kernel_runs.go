@@ -117,11 +117,13 @@ func standsStill(strides []expr.Expr, axis int) bool {
 	return axis < len(strides) && strides[axis].String() == "0"
 }
 
-// launchesOf returns the launches in a program, by the names of their kernels.
-func launchesOf(p *calls.Program) map[string][]*calls.Launch {
+// launchesOf returns the launches of each kernel of the variants of a program, by the kernel's name.
+func launchesOf(variants []*programView) map[string][]*calls.Launch {
 	launches := map[string][]*calls.Launch{}
-	for l := range calls.Each[*calls.Launch](p.Body) {
-		launches[l.Kernel] = append(launches[l.Kernel], l)
+	for _, v := range variants {
+		for l := range calls.Each[*calls.Launch](v.Body) {
+			launches[l.Kernel] = append(launches[l.Kernel], l)
+		}
 	}
 	return launches
 }

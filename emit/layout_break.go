@@ -8,7 +8,7 @@ func breakCode(indent int, text string) string {
 	if indent+width(text) <= columns {
 		return spaced(indent, text)
 	}
-	if left, right, ok := strings.Cut(text, " = "); ok && !strings.Contains(left, "(") {
+	if left, right, ok := strings.Cut(text, " = "); ok && !strings.ContainsAny(left, "({") {
 		if c, ok := choiceOf(right); ok {
 			return c.breakBehind(indent, left)
 		}

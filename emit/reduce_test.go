@@ -44,9 +44,9 @@ ops:
 		}
 	}
 	for _, want := range []string{
-		"kSum, 0, first, {2, {1, K * N * R}, {0, 1}}, X, {2, {M, K * N * R}, {K * N * R, 1}}, caller",
-		"kSum, 1, middle, {3, {M, 1, N * R}, {N * R, 0, 1}}, X, {3, {M, K, N * R}, {K * N * R, N * R, 1}}, caller",
-		"kSum, 1, apart, {3, {M, 1, N}, {N, 0, 1}}, P, {3, {M, K, N}, {N, M * N, 1}}, caller",
+		"kSum, /*axis=*/0, first, {2, {1, K * N * R}, {0, 1}}, X, {2, {M, K * N * R}, {K * N * R, 1}}, caller",
+		"kSum, /*axis=*/1, middle, {3, {M, 1, N * R}, {N * R, 0, 1}}, X, {3, {M, K, N * R}, {K * N * R, N * R, 1}}, caller",
+		"kSum, /*axis=*/1, apart, {3, {M, 1, N}, {N, 0, 1}}, P, {3, {M, K, N}, {N, M * N, 1}}, caller",
 	} {
 		if !strings.Contains(text, "hirgen::launch_reduce(hirgen::ReduceFn::"+want) {
 			t.Errorf("no %s", want)

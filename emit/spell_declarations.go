@@ -151,7 +151,11 @@ func (s *speller) memory(b *calls.Buffer) string {
 // livesOf prints a comment on a buffer: its shape and, if others have the same memory, the labels of the first and the
 // last statement that uses it. Separate memory that only holds other buffers has no shape.
 func livesOf(b *calls.Buffer) string {
-	switch shape := brackets(b.Shape); {
+	shape := brackets(b.Shape)
+	if b.From != "" {
+		shape += ", filled by the " + commentWord(b.From)
+	}
+	switch {
 	case b.Arena && b.In == "":
 		return "for the buffers below"
 	case b.First == "":

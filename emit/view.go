@@ -125,9 +125,13 @@ type refView struct {
 // Kernels returns the kernels of the program and of its fallback variant.
 func (v *programView) Kernels() []kernelView {
 	var list []kernelView
+	launches := launchesOf(v.variants())
 	for _, variant := range v.variants() {
-		launches, values := launchesOf(variant.Program), variant.Values()
+		values := variant.Values()
 		for _, k := range variant.Program.Kernels {
+			if slices.ContainsFunc(list, func(other kernelView) bool { return other.Name == k.Name }) {
+				continue // the variants share it
+			}
 			wide := slices.ContainsFunc(launches[k.Name], func(l *calls.Launch) bool { return isWide(k, l, values) })
 			list = append(list, kernelView{k, runOf(k, launches[k.Name]), wide})
 		}
@@ -189,8 +193,7 @@ func (v *programView) CallerShares() []*calls.Share { return v.sharesOf(true) }
 func (v *programView) sharesOf(callers bool) []*calls.Share {
 	var list []*calls.Share
 	for _, s := range v.Shares {
-		is := slices.ContainsFunc(v.Arguments, func(a *calls.Argument) bool { return a.Name == s.Memory })
-		if is == callers {
+		if v.IsCallers(s) == callers {
 			list = append(list, s)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/names"
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // Parts names the parts of extents. M / D over a mesh axis is kShardM, M / S is kSliceM and M / 2 is kHalfM. M divided by another
@@ -157,4 +158,31 @@ func (p *Parts) constant(s *Scope, part *expr.Binary, whole string) string {
 	})
 	p.sizes[c.Name] = size
 	return c.Name
+}
+
+// Wholes returns a function that replaces the product of a part and its number by the extent, or by a larger part. It prints S * D *
+// kShardM * K as M * K, and D * kShardM as kSliceM if that has a name.
+func (p *Parts) Wholes() func(expr.Expr) expr.Expr {
+	var rules []string // in pairs
+	text := func(factors []expr.Expr) string {
+		return "(" + strings.Join(lists.Map(factors, expr.Expr.String), ") * (") + ")"
+	}
+	for _, c := range p.List {
+		part, _ := c.Value.(*expr.Binary)
+		for _, whole := range append([]*calls.Constant{{Name: part.X.String(), Value: part.X}}, p.List...) {
+			count := expr.Cancel(expr.Op("/", whole.Value, part))
+			rules = append(rules, text(append(Multiplied(count), expr.Var(c.Name))), "("+whole.Name+")")
+		}
+	}
+	replacer := strings.NewReplacer(rules...)
+	return func(e expr.Expr) expr.Expr {
+		return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+			was := text(Multiplied(e))
+			if short := replacer.Replace(was); short != was {
+				e, _ = expr.ParseHost(short)
+				return e
+			}
+			return nil
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package extents
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hirgen/hirgen/calls"
@@ -105,6 +106,21 @@ func TestPartsHaveTellingNames(t *testing.T) {
 	} {
 		if got := s.Extent(domain.Extent{Text: c.text, Size: c.size}).String(); got != c.want {
 			t.Errorf("extent %s is %s, want %s", c.text, got, c.want)
+		}
+	}
+}
+
+func TestWholesReplacePartsAndTheirNumber(t *testing.T) {
+	s := testScope()
+	s.Parts = NewParts(names.NewTable(), nil)
+	s.Extent(domain.Extent{Text: "M/S", Size: 16})
+	part := s.Extent(domain.Extent{Text: "M/(S*D)", Size: 8}).String()
+	for text, want := range map[string]string{
+		"S * D * PART * K": "M * K", "x + s * D * PART * K": "x + s * kSliceM * K", "x % D * PART": "x % D * " + part, "D * S": "D * S",
+	} {
+		e, _ := expr.ParseHost(strings.ReplaceAll(text, "PART", part))
+		if got := s.Parts.Wholes()(e).String(); got != want {
+			t.Errorf("%s is %s, want %s", text, got, want)
 		}
 	}
 }

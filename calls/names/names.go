@@ -132,7 +132,7 @@ func ClassName(name string) string {
 // emittedNames are the names that templates contain.
 const emittedNames = `std hirgen main context context_ caller stream tensors table create reference run issue
 	create_across_nodes sharers rank peer TENSORS kComputeStreams compute_ workspaces_ workspace_ graphs_ peers_ driver_ ucc_
-	gemm gemm_add plan where added copy compute copy_joined_ fp32`
+	gemm gemm_add plan where added copy compute copy_joined_ fp32 i`
 
 // IsReserved reports whether Local never assigns this name: emitted code may not redefine it, or it is no identifier.
 func IsReserved(name string) bool { return NewTable().Local(name) != name }

@@ -3,7 +3,6 @@ package passes
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -245,7 +244,7 @@ func (m *exchangeMaker) twice() {
 // kernelOf declares the kernel of an exchange, and returns its name. It replaces the original kernel, if there is one and no other
 // statement launches it. Otherwise it adds a kernel with a new name, unless there is one that does the same.
 func (m *exchangeMaker) kernelOf(k *calls.Kernel, original string) string {
-	at := slices.IndexFunc(m.p.Kernels, func(other *calls.Kernel) bool { return other.Name == original || original == "" && alike(other, k) })
+	at := slices.IndexFunc(m.p.Kernels, func(other *calls.Kernel) bool { return other.Name == original || original == "" && k.Alike(other) })
 	switch {
 	case at >= 0 && original == "":
 		return m.p.Kernels[at].Name
@@ -259,13 +258,6 @@ func (m *exchangeMaker) kernelOf(k *calls.Kernel, original string) string {
 	}
 	m.p.Kernels, m.launches[k.Name] = append(m.p.Kernels, k), 1
 	return k.Name
-}
-
-// alike reports whether two kernels differ in their names and labels at most.
-func alike(a, b *calls.Kernel) bool {
-	named := *a
-	named.Name, named.Where = b.Name, b.Where
-	return reflect.DeepEqual(&named, b)
 }
 
 // dropWaits drops the waits for the ends of transfers, and the waits and records of streams without other work.

@@ -12,7 +12,7 @@ import (
 // explainViews adds notes that explain the numbers of strided operands. The first launch of a runtime kernel with views explains the
 // form of all. The note of a program's kernel names the axes of its strides, and the axis along which an operand of positions counts.
 //
-//	Launch(kernel rope, ...)  # strides are along [L, kShardH], then within a row; Rq_pairs counts within a row, Rq_at along L
+//	Launch(kernel rope, ...)  # strides are along [L, kShardH], then within a row; the last operands count within a row, along L
 func explainViews(p *calls.Program) {
 	first := true
 	for l := range calls.Each[*calls.Launch](p.Body) {
@@ -22,35 +22,38 @@ func explainViews(p *calls.Program) {
 		case l.Batch != "" || l.Elements != nil || l.Kernel == "positions" || k == nil && !first:
 			continue
 		case k != nil:
-			text = fmt.Sprintf("strides are along [%s], then within a row", lists.Join(l.Out.Extents, expr.Expr.String)) + counts(k, l)
+			text = "strides are within a row" + counts(k, l)
+			if len(l.Out.Extents) > 0 {
+				text = fmt.Sprintf("strides are along [%s], then within a row", lists.Join(l.Out.Extents, expr.Expr.String)) + counts(k, l)
+			}
 		default:
 			first = false
 		}
 		if !strings.Contains(l.Note, text) {
-			l.Note = strings.TrimPrefix(l.Note+": "+text, ": ")
+			l.Note = strings.TrimPrefix(l.Note+"; "+text, "; ")
 		}
 	}
 }
 
 // counts returns the part of a note that names the axes along which the positions of a kernel count; empty if it has none.
 func counts(k *calls.Kernel, l *calls.Launch) string {
-	var parts []string
+	var along []string
 	for i, t := range k.Types {
 		if t != calls.InPositions {
 			continue
 		}
 		for axis, stride := range l.In[i-1].Strides {
-			along := "within a row"
-			if axis < len(l.Out.Extents) {
-				along = "along " + l.Out.Extents[axis].String()
-			}
-			if stride == expr.Int(1) {
-				parts = append(parts, k.Operands[i]+" counts "+along)
+			switch {
+			case stride != expr.Int(1):
+			case axis < len(l.Out.Extents):
+				along = append(along, "along "+l.Out.Extents[axis].String())
+			default:
+				along = append(along, "within a row")
 			}
 		}
 	}
-	if len(parts) == 0 {
+	if len(along) == 0 {
 		return ""
 	}
-	return "; " + strings.Join(parts, ", ")
+	return "; the last operands count " + strings.Join(along, ", ")
 }

@@ -36,9 +36,9 @@ func forkCapture(p *calls.Program) {
 			list = append(list, &calls.StreamWait{Info: info, Event: event, On: on})
 			continue
 		}
-		each := calls.Stream{Index: expr.Var("s")}
+		each := calls.Stream{Index: expr.Var(calls.StreamVar)}
 		list = append(list, &calls.For{
-			Info: calls.Info{Pos: info.Pos}, Var: "s", Count: expr.Var(calls.StreamCount),
+			Info: calls.Info{Pos: info.Pos}, Var: calls.StreamVar, Count: expr.Var(calls.StreamCount),
 			Body: []calls.Stmt{&calls.StreamWait{Info: info, Event: event, On: each}},
 		})
 	}

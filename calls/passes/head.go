@@ -10,7 +10,7 @@ import (
 // headSections adds the name of a communication to the note of the first statement of each of its sections: "reduce-scatter of P over
 // x, into C". A section is a run of statements of a list that only communicate; in a branch, its first statement has the note. A
 // section that moves no data has the note "end of the reduce-scatter of ...". Waits for events alone make no section: their labels
-// say what they wait for.
+// say what they wait for. The note of a wait for one flag says that it waits for one part of the communication.
 func headSections(list []calls.Stmt) {
 	said := ""
 	for i, s := range list {
@@ -29,7 +29,11 @@ func headSections(list []calls.Stmt) {
 			}
 			info := list[first(list, i)].Meta()
 			if !calls.Any(section(list[i:], said), moves) {
-				text = "end of the " + text
+				words := "end of the "
+				if _, one := s.(*calls.FlagWait); one {
+					words = "wait for one part of the "
+				}
+				text = words + text
 			}
 			if info.Note != "" {
 				text += ". " + strings.ToUpper(info.Note[:1]) + info.Note[1:]

@@ -14,6 +14,7 @@ func TestSectionsNameTheirCommunication(t *testing.T) {
 		&calls.For{Body: []calls.Stmt{&calls.FlagWrite{Info: of("gather", "")}}}, &calls.Memcpy{Info: of("gather", "a copy")},
 		&calls.For{Body: []calls.Stmt{&calls.Gemm{}, &calls.If{Body: []calls.Stmt{&calls.NcclCall{Info: of("sum", "")}}}}},
 		&calls.For{Body: []calls.Stmt{&calls.FlagWait{Info: of("sum", "")}}}, &calls.StreamWait{Info: of("gather", "")}, &calls.Launch{},
+		&calls.For{Body: []calls.Stmt{&calls.FlagWait{Info: of("gather", "")}, &calls.Gemm{}}},
 	}
 	headSections(list)
 	var got []string
@@ -22,7 +23,8 @@ func TestSectionsNameTheirCommunication(t *testing.T) {
 			got = append(got, note)
 		}
 	}
-	if want := []string{"gather. Transfers first", "a copy", "sum", "end of the sum"}; !slices.Equal(got, want) {
+	if want := []string{"gather. Transfers first", "a copy", "sum", "end of the sum",
+		"wait for one part of the gather"}; !slices.Equal(got, want) {
 		t.Errorf("the notes are %q, not %q", got, want)
 	}
 }

@@ -51,9 +51,6 @@ func countUses(body []calls.Stmt) eventUses {
 
 // hoistRecords removes repeated records from a loop, and returns them.
 func hoistRecords(loop *calls.For, events map[string]*calls.Events, uses eventUses) []calls.Stmt {
-	if !slices.ContainsFunc(loop.Body, func(s calls.Stmt) bool { _, ok := s.(*calls.EventRecord); return ok }) {
-		return nil
-	}
 	var out []calls.Stmt
 	work, waits := worked(loop.Body), waitsOf(loop.Body)
 	loop.Body = slices.DeleteFunc(loop.Body, func(s calls.Stmt) bool {
@@ -163,7 +160,7 @@ func onlySync(body []calls.Stmt) bool {
 // trimmed removes repeated iterations from a loop that only orders streams, if the loop does not depend on its variable, or
 // only modulo the number of compute streams. It returns other loops unchanged.
 func trimmed(p *calls.Program, loop *calls.For) []calls.Stmt {
-	period := periodOf(loop)
+	period, name := periodOf(loop), loop.Var
 	count, ok := p.Values().Eval(loop.Count)
 	switch {
 	case !ok || count <= loop.First:
@@ -173,7 +170,7 @@ func trimmed(p *calls.Program, loop *calls.For) []calls.Stmt {
 	case period < 0 || int64(p.Streams) > count && loop.First > 0:
 		return []calls.Stmt{loop}
 	case count-loop.First >= int64(p.Streams):
-		loop.First, loop.Count = 0, expr.Var(calls.StreamCount)
+		name, loop.First, loop.Count = calls.StreamVar, 0, expr.Var(calls.StreamCount)
 	case loop.First > 0:
 		return []calls.Stmt{loop}
 	}
@@ -181,8 +178,9 @@ func trimmed(p *calls.Program, loop *calls.For) []calls.Stmt {
 		loop.Note = "all compute streams wait for the caller"
 	}
 	calls.RewriteAll(loop.Body, &calls.Rewriter{Expression: func(e expr.Expr) expr.Expr {
-		return expr.Replace(e, loop.Var+" % "+calls.StreamCount, expr.Var(loop.Var))
+		return expr.Replace(e, loop.Var+" % "+calls.StreamCount, expr.Var(name))
 	}})
+	loop.Var = name
 	return []calls.Stmt{loop}
 }
 

@@ -5,16 +5,19 @@ import (
 	"github.com/hirgen/hirgen/calls/order"
 )
 
-// sayLifetimes sets the first and the last statement that use a buffer, for a comment. It does so if the buffer shares the program's
-// own memory with others and is no scratch memory of an attention.
+// sayLifetimes sets the first and the last statement that use a buffer, for a comment, if the buffer shares the memory of another
+// buffer or of an output and is no scratch memory of an attention.
 //
 //	Buffer(name Rq_, in U1_)  ->  Buffer(name Rq_, in U1_, first kRopeRq, last kAttentionPV)
 func sayLifetimes(p *calls.Program) {
 	own, spans := calls.ByName(p.Buffers), order.Spans(p)
 	say := func(b *calls.Buffer) { b.First, b.Last = spans[b.Name][0], spans[b.Name][1] }
 	for _, b := range p.Buffers {
-		if in := own[b.In]; in != nil && b.Works == "" {
-			say(b)
+		if b.In == "" || b.Works != "" {
+			continue
+		}
+		say(b)
+		if in := own[b.In]; in != nil {
 			say(in)
 		}
 	}

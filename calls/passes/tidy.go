@@ -81,18 +81,15 @@ func dropUnused(p *calls.Program) {
 		_, sums := s.(*calls.PeerSum)
 		used["rank"] = used["rank"] || sums
 	}
-	for _, s := range p.Shares {
-		used[s.Memory], used[s.Label], used[s.Mesh] = true, true, true
+	for _, d := range p.Declarations() {
+		switch d.(type) {
+		case *calls.Share, *calls.Shape, *calls.Attention:
+			r.Rewrite(d)
+		}
 	}
 	p.Events = slices.DeleteFunc(p.Events, func(d *calls.Events) bool { return !used[d.Name] })
 	for _, d := range p.Events {
 		used[d.Where] = true
-	}
-	for _, d := range p.Shapes {
-		used[d.Label] = true
-	}
-	for _, d := range p.Attentions {
-		used[d.Label] = true
 	}
 	for _, d := range p.Buffers {
 		used[d.In] = used[d.In] || used[d.Name]

@@ -28,12 +28,9 @@ func dropWaits(p *calls.Program) {
 		}
 		return []calls.Stmt{s}
 	})
-	waited := map[string]bool{}
-	for w := range calls.Each[*calls.StreamWait](p.Body) {
-		waited[w.Event.Set] = true
-	}
+	waits := countUses(p.Body).waits
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
-		if r, ok := s.(*calls.EventRecord); ok && !r.Watch && !waited[r.Event.Set] {
+		if r, ok := s.(*calls.EventRecord); ok && !r.Watch && waits[r.Event.Set] == 0 {
 			return nil
 		}
 		return []calls.Stmt{s}
@@ -57,6 +54,9 @@ func lastAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
 	}})
 	if info := s.Body[0].Meta(); info.Note == "" {
 		info.Note = "one stream recorded all of these events, so the last one implies the others"
+		if o.Program.Graph {
+			info.Note += "; a graph has no nodes for records"
+		}
 	}
 	return s.Body
 }

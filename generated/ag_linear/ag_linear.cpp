@@ -62,7 +62,8 @@ class AgLinear final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:13:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* A_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:13:5 A_all");  // [S, D, kShardM, K]
+  // [S, D, kShardM, K], filled by the allgather of A over x
+  bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:13:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kLinearC};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events allgather_A_ready_ = context_.events("allgather_A_ready", kAllgatherA, 1);
@@ -80,7 +81,7 @@ void AgLinear::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(allgather_A_ready_[0], caller), kAllgatherA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_A_ready_[0], 0), kAllgatherA);
 
-  // All transfers are issued up front; below, each statement waits only for what it reads.
+  // All iterations are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(A + s * kShardM * K, A_all_ + s * D * kShardM * K, kShardM * K, ncclBfloat16,
                            x_.comm, x_.stream),
@@ -97,9 +98,9 @@ void AgLinear::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
   context_.call_issued(caller);
 }
@@ -127,10 +128,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_linear", .spec = "spec.yaml",
-               .digest = "3c637cc60596fe63cb766cb7386a81a055727561839adf61ea316a027d95703e", .mesh_size = D,
-               .gemms = {{S * D * kShardM, N, K, 1}}, .communications = {"allgather x"},
-               .bytes = S * D * kShardM * K * sizeof(bf16), .largest = "allgather", .team_size = D,
-               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+               .digest = "1e11e1b6fcbb95688c9cbbe9eb5298ca9fadebd9eecb386189e8f89e29684f65", .mesh_size = D,
+               .gemms = {{M, N, K, 1}}, .communications = {"allgather x"}, .bytes = M * K * sizeof(bf16),
+               .largest = "allgather", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

@@ -76,8 +76,8 @@ void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < S; ++s) {
@@ -122,10 +122,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_after", .spec = "spec.yaml",
-               .digest = "ae7027b204a3cc521111b532da79f430a373406d039f0ba4e117de946de93db9", .mesh_size = D,
+               .digest = "7d12a786ea3734c2e470d50d9dc01b18beaf0ff09c0d0f1032cc5b46d045ab7c", .mesh_size = D,
                .gemms = {{S * kShardM, N, K, 1}}, .communications = {"allgather x"},
-               .bytes = S * D * kShardM * N * sizeof(bf16), .largest = "allgather", .team_size = D,
-               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+               .bytes = M * N * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

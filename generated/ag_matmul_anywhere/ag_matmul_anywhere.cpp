@@ -38,13 +38,13 @@ constexpr const char* kReadyA = "spec.yaml:12:5 let peers read A";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
 constexpr const char* kReceiveA = "spec.yaml:12:5 receive A";
 constexpr const char* kWaitReadyA = "spec.yaml:12:5 wait for the ready flag of A";
-constexpr const char* kDoneA = "spec.yaml:12:5 tell the peer that A has been read";
+constexpr const char* kDoneA = "spec.yaml:12:5 set the done flag of A at the peer";
 constexpr const char* kWaitReceiveA = "spec.yaml:12:5 wait until A is received";
 constexpr const char* kMatmulC = "spec.yaml:12:5 matmul of C";
 constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
 constexpr const char* kWaitReadA = "spec.yaml:12:5 wait until peers have read A";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
@@ -75,9 +75,11 @@ class AgMatmulAnywhere final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:12:5 A_all");  // [D, kShardM, K]
+  // [D, kShardM, K], filled by the allgather of A over x
+  bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:12:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_A_done_ = context_.events("receive_A_done", kReceiveA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -92,7 +94,7 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& A_ipc = peers_.share_for_call(A, kAShared);
 
-  // Allgather of A over x. All transfers are issued up front, on a stream of their own.
+  // Allgather of A over x. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
@@ -103,6 +105,8 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
     ready_flags.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
   }
   ready_flags.submit(copy, kReadyA);
+
+  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, A_ipc.ready(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -115,8 +119,8 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
   }
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < D; ++s) {
@@ -134,9 +138,9 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
   // End of the allgather of A over x.
@@ -171,8 +175,8 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_anywhere", .spec = "spec.yaml",
-               .digest = "3a24f68fd783bfa1e68e7b6d557e812efcd0ccf7a855fb7bffa3815265a1b6e5", .mesh_size = D,
-               .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
+               .digest = "2894793a906e5c334eb77035104aa1cc78dd1e9876148bd55b72aab42c347a2d", .mesh_size = D,
+               .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference,

@@ -40,7 +40,7 @@ constexpr const char* kReadyA = "spec.yaml:12:5 let peers read A";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
 constexpr const char* kReceiveA = "spec.yaml:12:5 receive A";
 constexpr const char* kWaitReadyA = "spec.yaml:12:5 wait for the ready flag of A";
-constexpr const char* kDoneA = "spec.yaml:12:5 tell the peer that A has been read";
+constexpr const char* kDoneA = "spec.yaml:12:5 set the done flag of A at the peer";
 constexpr const char* kExchangeA = "spec.yaml:12:5 exchange of A";
 constexpr const char* kSendA = "spec.yaml:12:5 send A";
 constexpr const char* kWaitReceiveA = "spec.yaml:12:5 wait until A is received";
@@ -49,7 +49,7 @@ constexpr const char* kMatmulC = "spec.yaml:12:5 matmul of C";
 constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
 constexpr const char* kWaitReadA = "spec.yaml:12:5 wait until peers have read A";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
@@ -81,9 +81,11 @@ class AgMatmulAnywhereAcrossNodes final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:12:5 mesh world");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:12:5 A_all");  // [D, kShardM, K]
+  // [D, kShardM, K], filled by the allgather of A over x
+  bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:12:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_A_done_ = context_.events("receive_A_done", kReceiveA, D);
   hirgen::Events exchange_A_done_ = context_.events("exchange_A_done", kExchangeA, D);
@@ -99,7 +101,7 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& A_ipc = peers_.share_for_call(A, kAShared);
 
-  // Allgather of A over x. All transfers are issued up front, on a stream of their own.
+  // Allgather of A over x. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
@@ -112,6 +114,8 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
     }
   }
   ready_flags.submit(copy, kReadyA);
+
+  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     if (peers_.is_ipc_peer(from)) {
@@ -127,7 +131,7 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, started_[0], 0), kExchangeA);
 
-  // All transfers are issued up front; below, each statement waits only for what it reads.
+  // All iterations are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
@@ -146,8 +150,8 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
   }
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < D; ++s) {
@@ -169,9 +173,9 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
   // End of the allgather of A over x.

@@ -39,12 +39,12 @@ constexpr const char* kReadyA = "spec.yaml:12:5 let peers read A";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
 constexpr const char* kReceiveA = "spec.yaml:12:5 receive A";
 constexpr const char* kWaitReadyA = "spec.yaml:12:5 wait for the ready flag of A";
-constexpr const char* kDoneA = "spec.yaml:12:5 tell the peer that A has been read";
+constexpr const char* kDoneA = "spec.yaml:12:5 set the done flag of A at the peer";
 constexpr const char* kWaitReceiveA = "spec.yaml:12:5 wait until A is received";
 constexpr const char* kMatmulC = "spec.yaml:12:5 matmul of C";
 constexpr const char* kWaitReadA = "spec.yaml:12:5 wait until peers have read A";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
@@ -67,11 +67,13 @@ class AgMatmulAuto final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml ag_matmul_auto"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
-  bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:12:5 A_all");  // [D, kShardM, K]
+  const hirgen::StreamMemory& driver_ = peers_.memory();       // the CUDA driver writes and waits for flags
+  // [D, kShardM, K], filled by the allgather of A over x
+  bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:12:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   void* workspace_ = context_.workspace(hirgen::workspace_for(C_plan_), "spec.yaml:12:5 workspace");
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_A_done_ = context_.events("receive_A_done", kReceiveA, D);
   hirgen::Events wait_read_A_ = context_.events("wait_read_A", kWaitReadA, 1);
@@ -85,7 +87,7 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& A_ipc = peers_.share_for_call(A, kAShared);
 
-  // Allgather of A over x. All transfers are issued up front, on a stream of their own.
+  // Allgather of A over x. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
@@ -96,6 +98,8 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     ready_flags.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
   }
   ready_flags.submit(copy, kReadyA);
+
+  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, A_ipc.ready(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -151,8 +155,8 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_auto", .spec = "spec.yaml",
-               .digest = "b64fa9116ca791973dbdba76f40a11c58a45ff63d3884a4f307e5c37c7d32947", .mesh_size = D,
-               .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
+               .digest = "f3a1953dcc6742673cffda1ab2d5dffac34af4cdc3de4a944094c388c8042ccb", .mesh_size = D,
+               .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference,

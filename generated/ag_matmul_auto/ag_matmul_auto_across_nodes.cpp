@@ -41,7 +41,7 @@ constexpr const char* kReadyA = "spec.yaml:12:5 let peers read A";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
 constexpr const char* kReceiveA = "spec.yaml:12:5 receive A";
 constexpr const char* kWaitReadyA = "spec.yaml:12:5 wait for the ready flag of A";
-constexpr const char* kDoneA = "spec.yaml:12:5 tell the peer that A has been read";
+constexpr const char* kDoneA = "spec.yaml:12:5 set the done flag of A at the peer";
 constexpr const char* kExchangeA = "spec.yaml:12:5 exchange of A";
 constexpr const char* kSendA = "spec.yaml:12:5 send A";
 constexpr const char* kWaitReceiveA = "spec.yaml:12:5 wait until A is received";
@@ -49,7 +49,7 @@ constexpr const char* kWaitExchangeA = "spec.yaml:12:5 wait for the exchange of 
 constexpr const char* kMatmulC = "spec.yaml:12:5 matmul of C";
 constexpr const char* kWaitReadA = "spec.yaml:12:5 wait until peers have read A";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
@@ -74,10 +74,12 @@ class AgMatmulAutoAcrossNodes final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml ag_matmul_auto"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();       // the CUDA driver writes and waits for flags
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:12:5 mesh world");
-  bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:12:5 A_all");  // [D, kShardM, K]
+  // [D, kShardM, K], filled by the allgather of A over x
+  bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:12:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   void* workspace_ = context_.workspace(hirgen::workspace_for(C_plan_), "spec.yaml:12:5 workspace");
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_A_done_ = context_.events("receive_A_done", kReceiveA, D);
   hirgen::Events exchange_A_done_ = context_.events("exchange_A_done", kExchangeA, D);
@@ -92,7 +94,7 @@ void AgMatmulAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& A_ipc = peers_.share_for_call(A, kAShared);
 
-  // Allgather of A over x. All transfers are issued up front, on a stream of their own.
+  // Allgather of A over x. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
@@ -105,6 +107,8 @@ void AgMatmulAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
     }
   }
   ready_flags.submit(copy, kReadyA);
+
+  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     if (peers_.is_ipc_peer(from)) {
@@ -120,7 +124,7 @@ void AgMatmulAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, started_[0], 0), kExchangeA);
 
-  // All transfers are issued up front; below, each statement waits only for what it reads.
+  // All iterations are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;

@@ -60,7 +60,8 @@ class AgMatmulBcast final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:13:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:13:5 A_all");  // [D, kShardM, K]
+  // [D, kShardM, K], filled by the broadcast of A over x
+  bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:13:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events broadcast_A_ready_ = context_.events("broadcast_A_ready", kBroadcastA, 1);
@@ -77,7 +78,7 @@ void AgMatmulBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaEventRecord(broadcast_A_ready_[0], caller), kBroadcastA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, broadcast_A_ready_[0], 0), kBroadcastA);
 
-  // All transfers are issued up front; below, each statement waits only for what it reads.
+  // All iterations are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < D; ++s) {
     HG_CHECK(ncclBroadcast(A, A_all_ + s * kShardM * K, kShardM * K, ncclBfloat16, static_cast<int>(s),
                            x_.comm, x_.stream),
@@ -93,9 +94,9 @@ void AgMatmulBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
   context_.call_issued(caller);
 }
@@ -122,10 +123,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_bcast", .spec = "spec.yaml",
-               .digest = "73c3d5c2676dc1784f091da22527b5a7c7423a7f06ff5a6b92046dd633870c14", .mesh_size = D,
-               .gemms = {{D * kShardM, N, K, 1}}, .communications = {"broadcast x"},
-               .bytes = D * kShardM * K * sizeof(bf16), .largest = "broadcast", .team_size = D,
-               .transport = "nccl", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+               .digest = "a83a331a52bc18f7fcd8702bd1701ab2e9da5f71a0a375e6da318d343e966ddd", .mesh_size = D,
+               .gemms = {{M, N, K, 1}}, .communications = {"broadcast x"}, .bytes = M * K * sizeof(bf16),
+               .largest = "broadcast", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

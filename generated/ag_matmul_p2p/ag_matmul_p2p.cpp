@@ -64,7 +64,8 @@ class AgMatmulP2p final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:13:5 mesh world");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:13:5 A_all");  // [D, kShardM, K]
+  // [D, kShardM, K], filled by the allgather of A over x
+  bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:13:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events exchange_A_ready_ = context_.events("exchange_A_ready", kExchangeA, 1);
@@ -82,7 +83,7 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(exchange_A_ready_[0], caller), kExchangeA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_A_ready_[0], 0), kExchangeA);
 
-  // All transfers are issued up front; below, each statement waits only for what it reads.
+  // All iterations are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
@@ -98,8 +99,8 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], exchange_A_ready_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], exchange_A_ready_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < D; ++s) {
@@ -117,9 +118,9 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
   context_.call_issued(caller);
 }
@@ -146,8 +147,8 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_p2p", .spec = "spec.yaml",
-               .digest = "504ff45ca1a4b21232e3af0a4549a288b3f73ed60563283ad97cb4917b944ffb", .mesh_size = D,
-               .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
+               .digest = "8a4bcf5ae7fc1d6a5ed878931ea2ff4333ef5f4c9f213afd320a2d22316b2d0a", .mesh_size = D,
+               .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

@@ -32,18 +32,18 @@ constexpr hirgen::MatmulShape kCShape = {.m = kHalfM, .n = N, .k = K, .dtype = h
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:13:5 wait for the caller's stream";
-constexpr const char* kReadyA = "spec.yaml:13:5 let peers write A";
+constexpr const char* kReadyAAll = "spec.yaml:13:5 let peers write A_all";
 constexpr const char* kShareAAll = "spec.yaml:13:5 sharing A_all with the other ranks";
 constexpr const char* kSendA = "spec.yaml:13:5 send A";
-constexpr const char* kWaitReadyA = "spec.yaml:13:5 wait for the ready flag of A";
-constexpr const char* kDoneA = "spec.yaml:13:5 tell the peer that A has arrived";
+constexpr const char* kWaitReadyAAll = "spec.yaml:13:5 wait for the ready flag of A_all";
+constexpr const char* kDoneAAll = "spec.yaml:13:5 set the done flag of A_all at the peer";
 constexpr const char* kMatmulC = "spec.yaml:13:5 matmul of C";
-constexpr const char* kWaitReceiveA = "spec.yaml:13:5 wait until A is received";
+constexpr const char* kWaitReceiveAAll = "spec.yaml:13:5 wait until A_all is received";
 constexpr const char* kWaitSendA = "spec.yaml:13:5 wait until A is sent";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kAAllShared =
-    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = (D - 1) * 2, .name = "A_all", .where = kShareAAll};
+    {.bytes = M * K * sizeof(bf16), .transfers = (D - 1) * 2, .name = "A_all", .where = kShareAAll};
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -66,15 +66,17 @@ class AgMatmulRing final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml ag_matmul_ring"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
-  bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:13:5 A_all");  // [D, kShardM, K]
+  const hirgen::StreamMemory& driver_ = peers_.memory();       // the CUDA driver writes and waits for flags
+  // [D, kShardM, K], filled by the allgather of A over x
+  bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:13:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   void* workspace_ = context_.workspace(hirgen::workspace_for(C_plan_), "spec.yaml:13:5 workspace");
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_A_ready_ = context_.events("send_A_ready", kSendA, D * 2);
   hirgen::Events send_A_done_ = context_.events("send_A_done", kSendA, D * 2);
-  hirgen::Events wait_receive_A_ = context_.events("wait_receive_A", kWaitReceiveA, D * 2);
+  hirgen::Events wait_receive_A_all_ = context_.events("wait_receive_A_all", kWaitReceiveAAll, D * 2);
 };
 
 void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -94,7 +96,7 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     for (int64_t c = 0; c < 2; ++c) {
       HG_CHECK(
           driver_.cuStreamWriteValue32(copy, A_all_ipc.ready_at(from, s * 2 + c), A_all_ipc.sequence(), 0),
-          kReadyA);
+          kReadyAAll);
     }
   }
 
@@ -102,12 +104,12 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const int64_t slice = (D + rank - s) % D;
     for (int64_t c = 0; c < 2; ++c) {
       if (s != 0) {
-        // End of the allgather of A over x.
+        // Wait for one part of the allgather of A over x.
         HG_CHECK(driver_.cuStreamWaitValue32(caller, A_all_ipc.done((s - 1) * 2 + c), A_all_ipc.sequence(),
                                              CU_STREAM_WAIT_VALUE_GEQ),
-                 kWaitReceiveA);
+                 kWaitReceiveAAll);
         // for the watchdog only
-        HG_CHECK(cudaEventRecord(wait_receive_A_[(s - 1) * 2 + c], caller), kWaitReceiveA);
+        HG_CHECK(cudaEventRecord(wait_receive_A_all_[(s - 1) * 2 + c], caller), kWaitReceiveAAll);
       }
 
       // Step 0 is the local shard.
@@ -121,13 +123,13 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         HG_CHECK(cudaStreamWaitEvent(copy, send_A_ready_[s * 2 + c], 0), kSendA);
         HG_CHECK(driver_.cuStreamWaitValue32(copy, A_all_ipc.ready(s * 2 + c), A_all_ipc.sequence(),
                                              CU_STREAM_WAIT_VALUE_GEQ),
-                 kWaitReadyA);
+                 kWaitReadyAAll);
         HG_CHECK(cudaMemcpyAsync(A_all_ipc.of<bf16>(to) + slice * kShardM * K + c * kHalfM * K, A_s_c,
                                  kHalfM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                  kSendA);
         HG_CHECK(
             driver_.cuStreamWriteValue32(copy, A_all_ipc.done_at(to, s * 2 + c), A_all_ipc.sequence(), 0),
-            kDoneA);
+            kDoneAAll);
         HG_CHECK(cudaEventRecord(send_A_done_[s * 2 + c], copy), kSendA);
       }
 
@@ -163,7 +165,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_ring", .spec = "spec.yaml",
-               .digest = "97207c03fee56e763ac358187936d59a159a58d7814e46e80724f924ca99477d", .mesh_size = D,
+               .digest = "744934fd177a20334e91ce720aea3c731416b28b6210ca464d172a5735e93f08", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kHalfM * K * sizeof(bf16) * 2, .largest = "sendrecv",
                .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

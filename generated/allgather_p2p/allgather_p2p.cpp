@@ -30,19 +30,19 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:12:5 wait for the caller's stream";
-constexpr const char* kReadyA = "spec.yaml:12:5 let peers write A";
+constexpr const char* kReadyC = "spec.yaml:12:5 let peers write C";
 constexpr const char* kShareC = "spec.yaml:10:3 sharing C with the other ranks";
 constexpr const char* kSendA = "spec.yaml:12:5 send A";
-constexpr const char* kWaitReadyA = "spec.yaml:12:5 wait for the ready flag of A";
-constexpr const char* kDoneA = "spec.yaml:12:5 tell the peer that A has arrived";
+constexpr const char* kWaitReadyC = "spec.yaml:12:5 wait for the ready flag of C";
+constexpr const char* kDoneC = "spec.yaml:12:5 set the done flag of C at the peer";
 constexpr const char* kCopyC = "spec.yaml:12:5 copy of C";
 constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
-constexpr const char* kWaitReceiveA = "spec.yaml:12:5 wait until A is received";
+constexpr const char* kWaitReceiveC = "spec.yaml:12:5 wait until C is received";
 constexpr const char* kWaitSendA = "spec.yaml:12:5 wait until A is sent";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kCShared =
-    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
+    {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
 /// issues work.
@@ -61,10 +61,11 @@ class AllgatherP2p final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();      // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_A_done_ = context_.events("send_A_done", kSendA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events wait_receive_A_ = context_.events("wait_receive_A", kWaitReceiveA, D);
+  hirgen::Events wait_receive_C_ = context_.events("wait_receive_C", kWaitReceiveC, D);
 };
 
 void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -74,22 +75,23 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& C_ipc = peers_.share_for_call(C, kCShared);
 
-  // Allgather of A over x. All transfers are issued up front, on a stream of their own.
+  // Allgather of A over x. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.ready_at(from, s), C_ipc.sequence(), 0), kReadyA);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.ready_at(from, s), C_ipc.sequence(), 0), kReadyC);
   }
 
+  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, C_ipc.ready(s), C_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kWaitReadyA);
+             kWaitReadyC);
     HG_CHECK(cudaMemcpyAsync(C_ipc.of<bf16>(to) + rank * kShardM * K, A, kShardM * K * sizeof(bf16),
                              cudaMemcpyDeviceToDevice, copy),
              kSendA);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, s), C_ipc.sequence(), 0), kDoneA);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, s), C_ipc.sequence(), 0), kDoneC);
     HG_CHECK(cudaEventRecord(send_A_done_[s], copy), kSendA);
   }
 
@@ -113,8 +115,8 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // End of the allgather of A over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, C_ipc.done(s), C_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kWaitReceiveA);
-    HG_CHECK(cudaEventRecord(wait_receive_A_[s], caller), kWaitReceiveA);  // for the watchdog only
+             kWaitReceiveC);
+    HG_CHECK(cudaEventRecord(wait_receive_C_[s], caller), kWaitReceiveC);  // for the watchdog only
   }
 
   // One stream recorded all of these events, so the last one implies the others.
@@ -142,7 +144,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allgather_p2p", .spec = "spec.yaml",
-               .digest = "231ab085cf03842b6634bf4d08056cd59a5b5ef6efd4fd363ee2515b93a8e086", .mesh_size = D,
+               .digest = "d5b411668b6c1c8036885e6ad91e3861ac9eae953ba8403a693a6c131c6515c2", .mesh_size = D,
                .gemms = {}, .communications = {"sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

@@ -63,7 +63,7 @@ constexpr const char* kReadyWop = "spec.yaml:19:5 let peers read Wop";
 constexpr const char* kShareWop = "spec.yaml:19:5 sharing Wop with the other ranks";
 constexpr const char* kReceiveWop = "spec.yaml:19:5 receive Wop";
 constexpr const char* kWaitReadyWop = "spec.yaml:19:5 wait for the ready flag of Wop";
-constexpr const char* kDoneWop = "spec.yaml:19:5 tell the peer that Wop has been read";
+constexpr const char* kDoneWop = "spec.yaml:19:5 set the done flag of Wop at the peer";
 constexpr const char* kWaitReceiveWop = "spec.yaml:19:5 wait until Wop is received";
 constexpr const char* kSumAttention = "spec.yaml:19:5 sum of attention";
 constexpr const char* kAddRmsNormU = "spec.yaml:21:5 add_rms_norm of U";
@@ -72,7 +72,7 @@ constexpr const char* kReadyU = "spec.yaml:22:5 let peers read U";
 constexpr const char* kShareU = "spec.yaml:22:5 sharing U with the other ranks";
 constexpr const char* kReceiveU = "spec.yaml:22:5 receive U";
 constexpr const char* kWaitReadyU = "spec.yaml:22:5 wait for the ready flag of U";
-constexpr const char* kDoneU = "spec.yaml:22:5 tell the peer that U has been read";
+constexpr const char* kDoneU = "spec.yaml:22:5 set the done flag of U at the peer";
 constexpr const char* kWaitReceiveU = "spec.yaml:22:5 wait until U is received";
 constexpr const char* kLinearZ = "spec.yaml:22:5 linear of Z";
 constexpr const char* kGeluA = "spec.yaml:23:5 gelu of A";
@@ -81,7 +81,7 @@ constexpr const char* kReadyW2p = "spec.yaml:25:5 let peers read W2p";
 constexpr const char* kShareW2p = "spec.yaml:25:5 sharing W2p with the other ranks";
 constexpr const char* kReceiveW2p = "spec.yaml:25:5 receive W2p";
 constexpr const char* kWaitReadyW2p = "spec.yaml:25:5 wait for the ready flag of W2p";
-constexpr const char* kDoneW2p = "spec.yaml:25:5 tell the peer that W2p has been read";
+constexpr const char* kDoneW2p = "spec.yaml:25:5 set the done flag of W2p at the peer";
 constexpr const char* kWaitReceiveW2p = "spec.yaml:25:5 wait until W2p is received";
 constexpr const char* kSumMlp = "spec.yaml:25:5 sum of mlp";
 constexpr const char* kAddY = "spec.yaml:26:5 add of Y";
@@ -90,20 +90,20 @@ constexpr const char* kReadyY = "spec.yaml:26:5 let peers read Y";
 constexpr const char* kShareY = "spec.yaml:16:3 sharing Y with the other ranks";
 constexpr const char* kReceiveY = "spec.yaml:26:5 receive Y";
 constexpr const char* kWaitReadyY = "spec.yaml:26:5 wait for the ready flag of Y";
-constexpr const char* kDoneY = "spec.yaml:26:5 tell the peer that Y has been read";
+constexpr const char* kDoneY = "spec.yaml:26:5 set the done flag of Y at the peer";
 constexpr const char* kWaitReadWop = "spec.yaml:19:5 wait until peers have read Wop";
 constexpr const char* kWaitReadU = "spec.yaml:22:5 wait until peers have read U";
 constexpr const char* kWaitReadW2p = "spec.yaml:25:5 wait until peers have read W2p";
 constexpr const char* kWaitReadY = "spec.yaml:26:5 wait until peers have read Y";
 constexpr const char* kWaitReceiveY = "spec.yaml:26:5 wait until Y is received";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kWopShared =
-    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D, .name = "Wop", .where = kShareWop};
+    {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Wop", .where = kShareWop};
 constexpr hirgen::SharedShape kUShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "U", .where = kShareU};
 constexpr hirgen::SharedShape kW2pShared =
-    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D, .name = "W2p", .where = kShareW2p};
+    {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "W2p", .where = kShareW2p};
 constexpr hirgen::SharedShape kYShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
@@ -139,25 +139,26 @@ class BlockEnd final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it.
-  bf16* Wop_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 Wop");  // [1, D, kShardM, K]
-  // [D, 1, kShardM, K], kLinearWop to kSumAttention
-  bf16* Wop_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:19:5 Wop_parts");
+  // it, and begins at a multiple of 256 bytes.
+  bf16* Wop_ = context_.allocate<bf16>(M * K, "spec.yaml:18:5 Wop");  // [1, D, kShardM, K]
+  // [D, 1, kShardM, K], filled by the reduce-scatter of Wop over x, kLinearWop to kSumAttention
+  bf16* Wop_parts_ = context_.allocate<bf16>(M * K, "spec.yaml:19:5 Wop_parts");
   bf16* U_ = context_.allocate<bf16>(kShardM * K, "spec.yaml:21:5 U");    // [1, kShardM, K]
   bf16* X1_ = context_.allocate<bf16>(kShardM * K, "spec.yaml:21:5 X1");  // [1, kShardM, K]
   // [1, D, kShardM, kShardN], kLinearZ to kGeluA
-  bf16* Z_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:22:5 Z");
-  bf16* W2p_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:24:5 W2p");  // [1, D, kShardM, K]
-  // [D, 1, kShardM, K], kLinearW2p to kSumMlp
-  bf16* W2p_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:25:5 W2p_parts");
+  bf16* Z_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:22:5 Z");
+  bf16* W2p_ = context_.allocate<bf16>(M * K, "spec.yaml:24:5 W2p");  // [1, D, kShardM, K]
+  // [D, 1, kShardM, K], filled by the reduce-scatter of W2p over x, kLinearW2p to kSumMlp
+  bf16* W2p_parts_ = context_.allocate<bf16>(M * K, "spec.yaml:25:5 W2p_parts");
   bf16* attention_ = W2p_parts_;  // [1, kShardM, K], kSumAttention to kAddRmsNormU
-  bf16* U_all_ = Wop_parts_;      // [D, kShardM, K], kReceiveU to kLinearZ
-  bf16* mlp_ = Wop_parts_;        // [1, kShardM, K], kSumMlp to kAddY
-  bf16* A_ = Z_;                  // [1, D, kShardM, kShardN], kGeluA to kLinearW2p
+  bf16* U_all_ = Wop_parts_;  // [D, kShardM, K], filled by the allgather of U over x, kReceiveU to kLinearZ
+  bf16* mlp_ = Wop_parts_;    // [1, kShardM, K], kSumMlp to kAddY
+  bf16* A_ = Z_;              // [1, D, kShardM, kShardN], kGeluA to kLinearW2p
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWop};
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_Wop_ready_ = context_.events("receive_Wop_ready", kReceiveWop, D);
   hirgen::Events receive_Wop_done_ = context_.events("receive_Wop_done", kReceiveWop, D);
@@ -191,8 +192,8 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < D; ++s) {
@@ -229,11 +230,11 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaStreamWaitEvent(caller, receive_Wop_done_[D - 1], 0), kWaitReceiveWop);
 
   // Views are {axes, {extents}, {strides}}.
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardM * K}, {0, 1}}, Wop_parts_,
-                        {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumAttention);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, attention_, {2, {1, kShardM * K}, {0, 1}},
+                        Wop_parts_, {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumAttention);
   add_rms_norm(U_, X1_, X + rank * kShardM * K, attention_, gamma, kShardM, caller, kAddRmsNormU);
 
-  // Allgather of U over x. All transfers are issued up front, on a stream of their own.
+  // Allgather of U over x. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_Z_[0], caller), kStartedZ);
   HG_CHECK(cudaStreamWaitEvent(copy, started_Z_[0], 0), kStartedZ);
   for (int64_t s = 1; s < D; ++s) {
@@ -243,6 +244,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.ready_at(to, s), U_ipc.sequence(), 0), kReadyU);
   }
 
+  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U_ipc.ready(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -255,8 +257,8 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_Z_[0], 0), kStartedZ);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_Z_[0], 0), kStartedZ);
   }
 
   for (int64_t s = 0; s < D; ++s) {
@@ -297,11 +299,11 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_W2p_done_[D - 1], 0), kWaitReceiveW2p);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardM * K}, {0, 1}}, W2p_parts_,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, mlp_, {2, {1, kShardM * K}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumMlp);
   add(Y + rank * kShardM * K, X1_, mlp_, kShardM * K, caller, kAddY);
 
-  // Allgather of Y over x. All transfers are issued up front, on a stream of their own.
+  // Allgather of Y over x. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_Y_[0], caller), kStartedY);
   HG_CHECK(cudaStreamWaitEvent(copy, started_Y_[0], 0), kStartedY);
   for (int64_t s = 1; s < D; ++s) {
@@ -311,6 +313,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(driver_.cuStreamWriteValue32(copy, Y_ipc.ready_at(to, s), Y_ipc.sequence(), 0), kReadyY);
   }
 
+  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, Y_ipc.ready(s), Y_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -385,9 +388,8 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "block_end", .spec = "spec.yaml",
-               .digest = "e1396ccbea1579f0e2ff9af81e72588e40b584ec43d9f19714424ad00c91dbee", .mesh_size = D,
-               .gemms =
-                   {{D * kShardM, K, kShardK, 1}, {D * kShardM, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
+               .digest = "98b4afd9461f0e67bdcdbd0c6c75cac4d348d76fd52b319c4b97477b2c2dbafc", .mesh_size = D,
+               .gemms = {{M, K, kShardK, 1}, {M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},

@@ -13,13 +13,13 @@ namespace fn = hirgen::fn;
 struct AddRmsNorm {
   bf16* U;
   bf16* X1;
-  const bf16* X_rows_all;
+  const bf16* X_rows_own;
   const bf16* attention;
   const bf16* gamma;
 
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto X1_row = row.load(X_rows_all) + row.load(attention);
+    const auto X1_row = row.load(X_rows_own) + row.load(attention);
     row.store(X1, X1_row);
     const auto U_square = X1_row * X1_row;
     const auto U_square2 = fn::sum(row, U_square);
@@ -56,10 +56,10 @@ struct Add {
 
 }  // namespace
 
-void add_rms_norm(bf16* U, bf16* X1, const bf16* X_rows_all, const bf16* attention, const bf16* gamma,
+void add_rms_norm(bf16* U, bf16* X1, const bf16* X_rows_own, const bf16* attention, const bf16* gamma,
                   int64_t rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<8192>(AddRmsNorm{U, X1, X_rows_all, attention, gamma}, {rows},
-                            hirgen::accesses(U, X1, X_rows_all, attention, gamma), stream, where);
+  hirgen::launch_rows<8192>(AddRmsNorm{U, X1, X_rows_own, attention, gamma}, {rows},
+                            hirgen::accesses(U, X1, X_rows_own, attention, gamma), stream, where);
 }
 
 void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const char* where) {

@@ -13,7 +13,7 @@ using bf16 = __nv_bfloat16;
 
 // Each enqueues its kernel on a stream. `where` is the place in the spec, for errors.
 
-void add_rms_norm(bf16* U, bf16* X1, const bf16* X_rows_all, const bf16* attention, const bf16* gamma,
+void add_rms_norm(bf16* U, bf16* X1, const bf16* X_rows_own, const bf16* attention, const bf16* gamma,
                   int64_t rows, cudaStream_t stream, const char* where);
 void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const char* where);
 void add(bf16* Y_rows, const bf16* X1, const bf16* mlp, int64_t elements, cudaStream_t stream,

@@ -37,13 +37,13 @@ constexpr const char* kReadyA = "spec.yaml:13:5 let peers read A";
 constexpr const char* kShareA = "spec.yaml:9:3 sharing A with the other ranks";
 constexpr const char* kReceiveA = "spec.yaml:13:5 receive A";
 constexpr const char* kWaitReadyA = "spec.yaml:13:5 wait for the ready flag of A";
-constexpr const char* kDoneA = "spec.yaml:13:5 tell the peer that A has been read";
+constexpr const char* kDoneA = "spec.yaml:13:5 set the done flag of A at the peer";
 constexpr const char* kWaitReceiveA = "spec.yaml:13:5 wait until A is received";
 constexpr const char* kMatmulC = "spec.yaml:13:5 matmul of C";
 constexpr const char* kJoined = "spec.yaml:13:5 wait for the compute streams";
 constexpr const char* kWaitReadA = "spec.yaml:13:5 wait until peers have read A";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
@@ -74,9 +74,11 @@ class GatherConsume final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();       // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:13:5 A_all");  // [D, kShardM, K]
+  // [D, kShardM, K], filled by the allgather of A over x
+  bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:13:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_A_done_ = context_.events("receive_A_done", kReceiveA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -91,7 +93,7 @@ void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& A_ipc = peers_.share_for_call(A, kAShared);
 
-  // Allgather of A over x. All transfers are issued up front, on a stream of their own.
+  // Allgather of A over x. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   for (int64_t s = 1; s < D; ++s) {
@@ -101,6 +103,7 @@ void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.ready_at(to, s), A_ipc.sequence(), 0), kReadyA);
   }
 
+  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, A_ipc.ready(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -113,8 +116,8 @@ void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   }
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < D; ++s) {
@@ -132,9 +135,9 @@ void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
   // End of the allgather of A over x.
@@ -168,8 +171,8 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "gather_consume", .spec = "spec.yaml",
-               .digest = "08186517d2ed3bb9b56134734b7b0427f7bd442c60ba94cae2db5fe0a912a388", .mesh_size = D,
-               .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
+               .digest = "ee4ee64ebf57805b9da09067260e13ecc9f4e3e22b6c159ca1a8327a1da5f099", .mesh_size = D,
+               .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

@@ -50,29 +50,29 @@ constexpr hirgen::MatmulShape kPSShape =
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:20:5 wait for the caller's stream";
-constexpr const char* kReadyG = "spec.yaml:20:5 let peers write G";
+constexpr const char* kReadyU = "spec.yaml:20:5 let peers write U";
 constexpr const char* kShareU = "spec.yaml:20:5 sharing U with the other ranks";
 constexpr const char* kSharePParts = "spec.yaml:24:5 sharing P_parts with the other ranks";
 constexpr const char* kSendG = "spec.yaml:20:5 send G";
-constexpr const char* kWaitReadyG = "spec.yaml:20:5 wait for the ready flag of G";
-constexpr const char* kDoneG = "spec.yaml:20:5 tell the peer that G has arrived";
-constexpr const char* kWaitReceiveG = "spec.yaml:20:5 wait until G is received";
+constexpr const char* kWaitReadyU = "spec.yaml:20:5 wait for the ready flag of U";
+constexpr const char* kDoneU = "spec.yaml:20:5 set the done flag of U at the peer";
+constexpr const char* kWaitReceiveU = "spec.yaml:20:5 wait until U is received";
 constexpr const char* kLinearA = "spec.yaml:21:5 linear of A, then gelu_tanh";
 constexpr const char* kLinearP = "spec.yaml:23:5 linear of P";
 constexpr const char* kSendP = "spec.yaml:24:5 send P";
-constexpr const char* kWaitReadyP = "spec.yaml:24:5 wait for the ready flag of P";
-constexpr const char* kDoneP = "spec.yaml:24:5 tell the peer that P has arrived";
+constexpr const char* kWaitReadyPParts = "spec.yaml:24:5 wait for the ready flag of P_parts";
+constexpr const char* kDonePParts = "spec.yaml:24:5 set the done flag of P_parts at the peer";
 constexpr const char* kJoined = "spec.yaml:24:5 wait for the compute streams";
-constexpr const char* kWaitReceiveP = "spec.yaml:24:5 wait until P is received";
+constexpr const char* kWaitReceivePParts = "spec.yaml:24:5 wait until P_parts is received";
 constexpr const char* kSumV = "spec.yaml:24:5 sum of V";
 constexpr const char* kAddY = "spec.yaml:25:5 add of Y";
 constexpr const char* kWaitSendP = "spec.yaml:24:5 wait until P is sent";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kUShared =
-    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D, .name = "U", .where = kShareU};
+    {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "U", .where = kShareU};
 constexpr hirgen::SharedShape kPPartsShared =
-    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
+    {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -105,22 +105,24 @@ class Gpt2Mlp final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it.
-  // [D, 1, kShardM, K], kReadyG to kLinearA
-  bf16* U_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:20:5 U");
-  bf16* A_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:21:5 A");  // [D, 1, kShardM, kShardN]
-  bf16* P_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:23:5 P");              // [D, 1, kShardM, K]
-  bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:24:5 P_parts");  // [1, D, kShardM, K]
+  // it, and begins at a multiple of 256 bytes.
+  // [D, 1, kShardM, K], filled by the allgather of G over x, kReadyU to kLinearA
+  bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:20:5 U");
+  bf16* A_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:21:5 A");  // [D, 1, kShardM, kShardN]
+  bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:23:5 P");        // [D, 1, kShardM, K]
+  // [1, D, kShardM, K], filled by the reduce-scatter of P over x
+  bf16* P_parts_ = context_.allocate<bf16>(M * K, "spec.yaml:24:5 P_parts");
   bf16* V_ = U_;  // [1, kShardM, K], kSumV to kAddY
   hirgen::MatmulPlan A_plan_{context_, kAShape, kLinearA};
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events wait_receive_G_ = context_.events("wait_receive_G", kWaitReceiveG, D);
+  hirgen::Events wait_receive_U_ = context_.events("wait_receive_U", kWaitReceiveU, D);
   hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, D);
   hirgen::Events send_P_done_ = context_.events("send_P_done", kSendP, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events wait_receive_P_ = context_.events("wait_receive_P", kWaitReceiveP, 1);
+  hirgen::Events wait_receive_P_parts_ = context_.events("wait_receive_P_parts", kWaitReceivePParts, 1);
 };
 
 void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -135,8 +137,8 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const hirgen::Shared& U_ipc = peers_.share_for_call(U_, kUShared);
   const hirgen::Shared& P_parts_ipc = peers_.share_for_call(P_parts_, kPPartsShared);
 
-  // Allgather of G over x; reduce-scatter of P over x, into V. All transfers are issued up front, on a stream
-  // of their own.
+  // Allgather of G over x; reduce-scatter of P over x, into V. Ready flags up front, on the copy stream, as
+  // peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
@@ -146,33 +148,33 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     ready_flags.add(U_ipc.ready_at(from, s), U_ipc.sequence_number());
     ready_flags.add(P_parts_ipc.ready_at(from2, s), P_parts_ipc.sequence_number());
   }
-  ready_flags.submit(copy, kReadyG);
+  ready_flags.submit(copy, kReadyU);
 
-  // Allgather of G over x.
+  // Allgather of G over x. All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U_ipc.ready(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kWaitReadyG);
+             kWaitReadyU);
     HG_CHECK(cudaMemcpyAsync(U_ipc.of<bf16>(to) + rank * kShardM * K, X, kShardM * K * sizeof(bf16),
                              cudaMemcpyDeviceToDevice, copy),
              kSendG);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.done_at(to, s), U_ipc.sequence(), 0), kDoneG);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.done_at(to, s), U_ipc.sequence(), 0), kDoneU);
   }
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t partner = (rank + s) % D;
     if (s != 0) {
-      // End of the allgather of G over x.
+      // Wait for one part of the allgather of G over x.
       HG_CHECK(
           driver_.cuStreamWaitValue32(compute, U_ipc.done(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-          kWaitReceiveG);
-      HG_CHECK(cudaEventRecord(wait_receive_G_[s], compute), kWaitReceiveG);  // for the watchdog only
+          kWaitReceiveU);
+      HG_CHECK(cudaEventRecord(wait_receive_U_[s], compute), kWaitReceiveU);  // for the watchdog only
     }
 
     // Step 0 is the local shard.
@@ -189,20 +191,20 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[s], 0), kSendP);
       HG_CHECK(driver_.cuStreamWaitValue32(copy, P_parts_ipc.ready(s), P_parts_ipc.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
-               kWaitReadyP);
+               kWaitReadyPParts);
       HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(partner) + rank * kShardM * K, P_ + partner * kShardM * K,
                                kShardM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kSendP);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(partner, s), P_parts_ipc.sequence(), 0),
-               kDoneP);
+               kDonePParts);
       HG_CHECK(cudaEventRecord(send_P_done_[s], copy), kSendP);
     }
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
   // End of the reduce-scatter of P over x, into V.
@@ -210,11 +212,11 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(P_parts_ipc.done(s), P_parts_ipc.sequence_number());
   }
-  done_flags.submit(caller, kWaitReceiveP);
-  HG_CHECK(cudaEventRecord(wait_receive_P_[0], caller), kWaitReceiveP);  // for the watchdog only
+  done_flags.submit(caller, kWaitReceivePParts);
+  HG_CHECK(cudaEventRecord(wait_receive_P_parts_[0], caller), kWaitReceivePParts);  // for the watchdog only
 
   // Views are {axes, {extents}, {strides}}.
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, V_, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, V_, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumV);
   add(Y, V_, b2, kShardM, caller, kAddY);
 
@@ -250,8 +252,8 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "gpt2_mlp", .spec = "spec.yaml",
-               .digest = "bd5edf1cb6506db4e652811aedba044d02ec233483389c7f07c95bbf49479299", .mesh_size = D,
-               .gemms = {{D * kShardM, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
+               .digest = "af6cbfe05bd838323adc1fdff639ab42eca8ad97793577169bb6609da97c6c79", .mesh_size = D,
+               .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},

@@ -67,8 +67,9 @@ class LinearAr final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:16:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* Y_parts_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:16:5 Y_parts");  // [S, 1, kSliceM, N]
-  bf16* Y_sum_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:16:5 Y_sum");      // [S, kSliceM, N]
+  bf16* Y_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 Y_parts");  // [S, 1, kSliceM, N]
+  // [S, kSliceM, N], filled by the allreduce of Y over x
+  bf16* Y_sum_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 Y_sum");
   hirgen::MatmulPlan Y_parts_plan_{context_, kYPartsShape, kLinearY};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
@@ -86,8 +87,8 @@ void LinearAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < S; ++s) {
@@ -113,9 +114,9 @@ void LinearAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
   context_.call_issued(caller);
 }
@@ -143,10 +144,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "linear_ar", .spec = "spec.yaml",
-               .digest = "80c91241254e30983d52837b37f2c6b3e5f46bc20c2ed4087ae91286bb9cc40e", .mesh_size = D,
-               .gemms = {{S * kSliceM, N, kShardK, 1}}, .communications = {"allreduce x"},
-               .bytes = S * kSliceM * N * sizeof(bf16), .largest = "allreduce", .team_size = D,
-               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+               .digest = "44b3e5ab5590310d16ba710256c63593e3fd87b733c6b2266b3a8d4dd794701b", .mesh_size = D,
+               .gemms = {{M, N, kShardK, 1}}, .communications = {"allreduce x"},
+               .bytes = M * N * sizeof(bf16), .largest = "allreduce", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

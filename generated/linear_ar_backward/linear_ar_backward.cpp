@@ -94,8 +94,8 @@ void LinearArBackward::run(cudaStream_t caller, const std::vector<void*>& tensor
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < S; ++s) {
@@ -107,16 +107,16 @@ void LinearArBackward::run(cudaStream_t caller, const std::vector<void*>& tensor
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
   // Views are {axes, {extents}, {strides}}.
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dW, {2, {1, N * kShardK}, {0, 1}}, P_,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, dW, {2, {1, N * kShardK}, {0, 1}}, P_,
                         {2, {S, N * kShardK}, {N * kShardK, 1}}, caller, kSumDW);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbias, {2, {1, N}, {0, 1}}, dY, {2, {M, N}, {N, 1}},
-                        caller, kSumDbias);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, dbias, {2, {1, N}, {0, 1}}, dY,
+                        {2, {M, N}, {N, 1}}, caller, kSumDbias);
   context_.call_issued(caller);
 }
 
@@ -148,9 +148,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "linear_ar_backward", .spec = "spec.yaml",
-               .digest = "b6a587e65c43e758b13f0718c5f1e008943dbd542a625f352d5a6a2e1334730f", .mesh_size = D,
-               .gemms = {{S * kSliceM, kShardK, N, 1}, {S * N, kShardK, kSliceM, 1}}, .bytes = 0,
-               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+               .digest = "50dd795abb5e19b177d133d65cc774a7ad009a4742b355e4c4c54f5255511e1c", .mesh_size = D,
+               .gemms = {{M, kShardK, N, 1}, {S * N, kShardK, kSliceM, 1}}, .bytes = 0, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

@@ -109,25 +109,25 @@ constexpr const char* kRopeRq = "spec.yaml:28:5 rope of Rq";
 constexpr const char* kRopeRk = "spec.yaml:29:5 rope of Rk";
 constexpr const char* kAttentionPV = "spec.yaml:35:5 attention of PV";
 constexpr const char* kStarted = "spec.yaml:38:5 wait for the caller's stream";
-constexpr const char* kReadyWop = "spec.yaml:39:5 let peers write Wop";
+constexpr const char* kReadyWopParts = "spec.yaml:39:5 let peers write Wop_parts";
 constexpr const char* kShareWopParts = "spec.yaml:39:5 sharing Wop_parts with the other ranks";
 constexpr const char* kLinearWop = "spec.yaml:38:5 linear of Wop";
 constexpr const char* kExchangeWop = "spec.yaml:39:5 exchange of Wop";
 constexpr const char* kReceiveWop = "spec.yaml:39:5 receive Wop";
 constexpr const char* kSendWop = "spec.yaml:39:5 send Wop";
 constexpr const char* kJoined = "spec.yaml:39:5 wait for the compute streams";
-constexpr const char* kWaitReceiveWop = "spec.yaml:39:5 wait until Wop is received";
+constexpr const char* kWaitReceiveWopParts = "spec.yaml:39:5 wait until Wop_parts is received";
 constexpr const char* kWaitExchangeWop = "spec.yaml:39:5 wait for the exchange of Wop";
 constexpr const char* kSumAttention = "spec.yaml:39:5 sum of attention";
 constexpr const char* kAddRmsNormU2 = "spec.yaml:43:5 add_rms_norm of U2";
 constexpr const char* kStartedGate = "spec.yaml:44:5 wait for the caller's stream";
-constexpr const char* kReadyU2 = "spec.yaml:44:5 let peers write U2";
+constexpr const char* kReadyU2All = "spec.yaml:44:5 let peers write U2_all";
 constexpr const char* kShareU2All = "spec.yaml:44:5 sharing U2_all with the other ranks";
 constexpr const char* kShareW2pParts = "spec.yaml:49:5 sharing W2p_parts with the other ranks";
 constexpr const char* kSendU2 = "spec.yaml:44:5 send U2";
 constexpr const char* kExchangeU2 = "spec.yaml:44:5 exchange of U2";
 constexpr const char* kReceiveU2 = "spec.yaml:44:5 receive U2";
-constexpr const char* kWaitReceiveU2 = "spec.yaml:44:5 wait until U2 is received";
+constexpr const char* kWaitReceiveU2All = "spec.yaml:44:5 wait until U2_all is received";
 constexpr const char* kWaitExchangeU2 = "spec.yaml:44:5 wait for the exchange of U2";
 constexpr const char* kLinearGate = "spec.yaml:44:5 linear of gate";
 constexpr const char* kLinearUp = "spec.yaml:45:5 linear of up";
@@ -137,7 +137,7 @@ constexpr const char* kExchangeW2p = "spec.yaml:49:5 exchange of W2p";
 constexpr const char* kReceiveW2p = "spec.yaml:49:5 receive W2p";
 constexpr const char* kSendW2p = "spec.yaml:49:5 send W2p";
 constexpr const char* kJoinedMlp = "spec.yaml:49:5 wait for the compute streams";
-constexpr const char* kWaitReceiveW2p = "spec.yaml:49:5 wait until W2p is received";
+constexpr const char* kWaitReceiveW2pParts = "spec.yaml:49:5 wait until W2p_parts is received";
 constexpr const char* kWaitExchangeW2p = "spec.yaml:49:5 wait for the exchange of W2p";
 constexpr const char* kSumMlp = "spec.yaml:49:5 sum of mlp";
 constexpr const char* kAddY = "spec.yaml:50:5 add of Y";
@@ -154,13 +154,13 @@ constexpr const char* kWaitReceiveY = "spec.yaml:50:5 wait until Y is received";
 constexpr const char* kWaitSendY = "spec.yaml:50:5 wait until Y is sent";
 constexpr const char* kWaitExchangeY = "spec.yaml:50:5 wait for the exchange of Y";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kWopPartsShared =
-    {.bytes = D * kShardBL * E * sizeof(bf16), .transfers = D, .name = "Wop_parts", .where = kShareWopParts};
+    {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Wop_parts", .where = kShareWopParts};
 constexpr hirgen::SharedShape kU2AllShared =
-    {.bytes = D * kShardBL * E * sizeof(bf16), .transfers = D, .name = "U2_all", .where = kShareU2All};
+    {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "U2_all", .where = kShareU2All};
 constexpr hirgen::SharedShape kW2pPartsShared =
-    {.bytes = D * kShardBL * E * sizeof(bf16), .transfers = D, .name = "W2p_parts", .where = kShareW2pParts};
+    {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "W2p_parts", .where = kShareW2pParts};
 constexpr hirgen::SharedShape kYShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
@@ -206,29 +206,28 @@ class LlamaBlockAcrossNodes final : public hirgen::Program {
   bf16* Rq_ = context_.allocate<bf16>(B * L * kShardH * C, "spec.yaml:28:5 Rq");  // [1, B, L, kShardH, C]
   bf16* Rk_ = context_.allocate<bf16>(B * L * kShardG * C, "spec.yaml:29:5 Rk");  // [1, B, L, kShardG, C]
   bf16* PV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:35:5 PV");  // [1, B, L, kShardH, C]
-  bf16* Wop_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:38:5 Wop");  // [1, D, kShardBL, E]
+  bf16* Wop_ = context_.allocate<bf16>(B * L * E, "spec.yaml:38:5 Wop");  // [1, D, kShardBL, E]
   bf16* attention_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:39:5 attention");  // [1, kShardBL, E]
-  // [D, 1, kShardBL, E]
-  bf16* Wop_parts_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:39:5 Wop_parts");
-  bf16* U2_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 U2");              // [1, kShardBL, E]
-  bf16* X1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 X1");              // [1, kShardBL, E]
-  bf16* U2_all_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:44:5 U2_all");  // [D, kShardBL, E]
-  // [1, D, kShardBL, kShardF]
-  bf16* gate_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:44:5 gate");
-  // [1, D, kShardBL, kShardF]
-  bf16* up_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:45:5 up");
-  // [1, D, kShardBL, kShardF]
-  bf16* A_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:47:5 A");
-  bf16* W2p_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:48:5 W2p");  // [1, D, kShardBL, E]
-  bf16* mlp_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:49:5 mlp");      // [1, kShardBL, E]
-  // [D, 1, kShardBL, E]
-  bf16* W2p_parts_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:49:5 W2p_parts");
+  // [D, 1, kShardBL, E], filled by the reduce-scatter of Wop over x
+  bf16* Wop_parts_ = context_.allocate<bf16>(B * L * E, "spec.yaml:39:5 Wop_parts");
+  bf16* U2_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 U2");  // [1, kShardBL, E]
+  bf16* X1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 X1");  // [1, kShardBL, E]
+  // [D, kShardBL, E], filled by the allgather of U2 over x
+  bf16* U2_all_ = context_.allocate<bf16>(B * L * E, "spec.yaml:44:5 U2_all");
+  bf16* gate_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:44:5 gate");  // [1, D, kShardBL, kShardF]
+  bf16* up_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:45:5 up");      // [1, D, kShardBL, kShardF]
+  bf16* A_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:47:5 A");        // [1, D, kShardBL, kShardF]
+  bf16* W2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:48:5 W2p");          // [1, D, kShardBL, E]
+  bf16* mlp_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:49:5 mlp");       // [1, kShardBL, E]
+  // [D, 1, kShardBL, E], filled by the reduce-scatter of W2p over x
+  bf16* W2p_parts_ = context_.allocate<bf16>(B * L * E, "spec.yaml:49:5 W2p_parts");
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events exchange_Wop_ready_ = context_.events("exchange_Wop_ready", kExchangeWop, D + 1);
   hirgen::Events exchange_Wop_done_ = context_.events("exchange_Wop_done", kExchangeWop, D + 1);
@@ -274,15 +273,15 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   const hirgen::Shared& W2p_parts_ipc = peers_.share_for_graph(W2p_parts_, kW2pPartsShared, caller);
   const hirgen::Shared& Y_ipc = peers_.share_for_graph(Y, kYShared, caller);
 
-  rms_norm2(U1_, X, gamma1, B * L, caller, kRmsNormU1);
+  rms_norm(U1_, X, gamma1, B * L, caller, kRmsNormU1);
   gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspaces_[0], caller, kLinearQKV);
 
-  // Strides are along [L, kShardH], then within a row; Rq_pairs counts within a row, Rq_at counts along L.
-  rope3({Rq_, {kShardH * C, C, 1}}, {Rq_ + kHalfC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
-        {QKV_ + kHalfC, {kShardH2G * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
+  // Strides are along [L, kShardH], then within a row; the last operands count within a row, along L.
+  rope({Rq_, {kShardH * C, C, 1}}, {Rq_ + kHalfC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
+       {QKV_ + kHalfC, {kShardH2G * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
 
-  // Strides are along [L], then within a row; Rk_pairs counts within a row, Rk_at counts along L.
-  rope4({Rk_, {kShardG * C, 1}}, {Rk_ + kHalfC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
+  // Strides are along [L], then within a row; the last operands count within a row, along L.
+  rope2({Rk_, {kShardG * C, 1}}, {Rk_ + kHalfC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
         {QKV_ + kShardH * C + kHalfC, {kShardH2G * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
                     workspaces_[0], caller, kAttentionPV);
@@ -298,11 +297,11 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
       ready_flags.add(Wop_parts_ipc.ready_at(from, s), Wop_parts_ipc.sequence_number());
     }
   }
-  ready_flags.submit(copy, kReadyWop);
+  ready_flags.submit(copy, kReadyWopParts);
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 1; s < D + 1; ++s) {
@@ -347,9 +346,9 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
   // End of the reduce-scatter of Wop over x, into attention.
@@ -360,18 +359,19 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
       done_flags.add(Wop_parts_ipc.done(s), Wop_parts_ipc.sequence_number());
     }
   }
-  done_flags.submit(caller, kWaitReceiveWop);
+  done_flags.submit(caller, kWaitReceiveWopParts);
 
-  // One stream recorded all of these events, so the last one implies the others.
+  // One stream recorded all of these events, so the last one implies the others; a graph has no nodes for
+  // records.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_Wop_done_[D - 1], 0), kWaitExchangeWop);
 
   // Views are {axes, {extents}, {strides}}.
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardBL * E}, {0, 1}}, Wop_parts_,
-                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumAttention);
-  add_rms_norm2(U2_, X1_, X + rank * kShardBL * E, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, attention_, {2, {1, kShardBL * E}, {0, 1}},
+                        Wop_parts_, {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumAttention);
+  add_rms_norm(U2_, X1_, X + rank * kShardBL * E, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
 
-  // Allgather of U2 over x; reduce-scatter of W2p over x, into mlp. All transfers are issued up front, on a
-  // stream of their own.
+  // Allgather of U2 over x; reduce-scatter of W2p over x, into mlp. Ready flags up front, on the copy stream,
+  // as peers wait for them.
   HG_CHECK(cudaEventRecord(started_gate_[0], caller), kStartedGate);
   HG_CHECK(cudaStreamWaitEvent(copy, started_gate_[0], 0), kStartedGate);
   hirgen::FlagKernel ready_flags2(hirgen::FlagUse::kWrite);
@@ -386,9 +386,9 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
       ready_flags2.add(W2p_parts_ipc.ready_at(from2, s), W2p_parts_ipc.sequence_number());
     }
   }
-  ready_flags2.submit(copy, kReadyU2);
+  ready_flags2.submit(copy, kReadyU2All);
 
-  // Allgather of U2 over x.
+  // Allgather of U2 over x. All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
@@ -402,7 +402,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, started_gate_[0], 0), kExchangeU2);
 
-  // All transfers are issued up front; below, each statement waits only for what it reads.
+  // All iterations are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
@@ -421,8 +421,8 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   }
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_gate_[0], 0), kStartedGate);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_gate_[0], 0), kStartedGate);
   }
 
   for (int64_t s = 1; s < D + 1; ++s) {
@@ -430,8 +430,9 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     const int64_t partner = (rank + s) % D;
     if (s != D) {
       if (peers_.is_ipc_peer(partner)) {
-        // End of the allgather of U2 over x.
-        hirgen::launch_flag_wait(U2_all_ipc.done(s), U2_all_ipc.sequence_number(), compute, kWaitReceiveU2);
+        // Wait for one part of the allgather of U2 over x.
+        hirgen::launch_flag_wait(U2_all_ipc.done(s), U2_all_ipc.sequence_number(), compute,
+                                 kWaitReceiveU2All);
       }
 
       HG_CHECK(cudaStreamWaitEvent(compute, exchange_U2_done_[s], 0), kWaitExchangeU2);
@@ -444,7 +445,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     bf16* up_s = up_ + partner * kShardBL * kShardF;  // [1, kShardBL, kShardF]
     gemm(context_, up_plan_, U2_s, Wu, up_s, workspaces_[s % kComputeStreams], compute, kLinearUp);
     bf16* A_s = A_ + partner * kShardBL * kShardF;  // [1, kShardBL, kShardF]
-    silu_mul2(A_s, gate_s, up_s, kShardBL * kShardF, compute, kSiluMulA);
+    silu_mul(A_s, gate_s, up_s, kShardBL * kShardF, compute, kSiluMulA);
     // [1, kShardBL, E]
     bf16* W2p_s = s == D ? W2p_parts_ + rank * kShardBL * E : W2p_ + partner * kShardBL * E;
     gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2p);
@@ -481,9 +482,9 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_mlp_[s], compute_[s]), kJoinedMlp);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_mlp_[s], 0), kJoinedMlp);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_mlp_[i], compute_[i]), kJoinedMlp);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_mlp_[i], 0), kJoinedMlp);
   }
 
   // End of the reduce-scatter of W2p over x, into mlp.
@@ -494,19 +495,20 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
       done_flags2.add(W2p_parts_ipc.done(s), W2p_parts_ipc.sequence_number());
     }
   }
-  done_flags2.submit(caller, kWaitReceiveW2p);
+  done_flags2.submit(caller, kWaitReceiveW2pParts);
 
-  // One stream recorded all of these events, so the last one implies the others.
+  // One stream recorded all of these events, so the last one implies the others; a graph has no nodes for
+  // records.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_W2p_done_[D - 1], 0), kWaitExchangeW2p);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardBL * E}, {0, 1}}, W2p_parts_,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, mlp_, {2, {1, kShardBL * E}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumMlp);
 
   // Computed in place: this rank's slice of the gathered tensor.
   bf16* Y_rows = Y + rank * kShardBL * E;  // [1, kShardBL, E]
 
-  add2(Y_rows, X1_, mlp_, kShardBL * E, caller, kAddY);
+  add(Y_rows, X1_, mlp_, kShardBL * E, caller, kAddY);
 
-  // Allgather of Y over x. All transfers are issued up front, on a stream of their own.
+  // Allgather of Y over x. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_Y_[0], caller), kStartedY);
   HG_CHECK(cudaStreamWaitEvent(copy, started_Y_[0], 0), kStartedY);
   hirgen::FlagKernel ready_flags3(hirgen::FlagUse::kWrite);
@@ -517,6 +519,8 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     }
   }
   ready_flags3.submit(copy, kReadyY);
+
+  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
@@ -530,7 +534,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, started_Y_[0], 0), kExchangeY);
 
-  // All transfers are issued up front; below, each statement waits only for what it reads.
+  // All iterations are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
@@ -585,7 +589,8 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     }
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
+  // One stream recorded all of these events, so the last one implies the others; a graph has no nodes for
+  // records.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_Y_done_[D - 1], 0), kWaitExchangeY);
 
   // A graph joins all of its streams.

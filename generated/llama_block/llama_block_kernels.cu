@@ -90,13 +90,13 @@ struct Rope2 {
 struct AddRmsNorm {
   bf16* U2;
   bf16* X1;
-  const bf16* X_rows_all;
+  const bf16* X_rows_own;
   const bf16* attention;
   const bf16* gamma2;
 
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto X1_row = row.load(X_rows_all) + row.load(attention);
+    const auto X1_row = row.load(X_rows_own) + row.load(attention);
     row.store(X1, X1_row);
     const auto U2_square = X1_row * X1_row;
     const auto U2_square2 = fn::sum(row, U2_square);
@@ -133,130 +133,6 @@ struct Add {
   }
 };
 
-// spec.yaml:22:5 rms_norm: U1 = rms_norm(X, gamma1)
-struct RmsNorm2 {
-  bf16* U1;
-  const bf16* X;
-  const bf16* gamma1;
-
-  template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto X_row = row.load(X);
-    const auto U1_square = X_row * X_row;
-    const auto U1_square2 = fn::sum(row, U1_square);
-    const auto U1_square_mean = U1_square2 * (1.0F / 4096);
-    const auto U1_shifted = U1_square_mean + 1e-05F;
-    const auto U1_rstd = fn::rsqrt(U1_shifted);
-    const auto U1_y = X_row * U1_rstd;
-    row.store(U1, U1_y * row.along(gamma1));
-  }
-};
-
-// spec.yaml:28:5 rope: Rq = rope(Hq, axis=2, base=500000)
-struct Rope3 {
-  hirgen::Scattered<bf16, 2> Rq_low;
-  hirgen::Scattered<bf16, 2> Rq_high;
-  hirgen::Scattered<const bf16, 2> Rq_first;
-  hirgen::Scattered<const bf16, 2> Rq_second;
-  hirgen::Counted<2> Rq_pairs;
-  hirgen::Counted<2> Rq_at;
-
-  template <typename Run>
-  HG_HOST_DEVICE void operator()(Run& run) const {
-    const auto Rq_exponents = run.along(Rq_pairs) * -0.20503692F /* -log(500000) / 64 */;
-    const auto Rq_frequencies = fn::exp(Rq_exponents);
-    const auto Rq_angles = run.keep(run.value(Rq_at) * Rq_frequencies);
-    const auto Rq_cos = run.keep(fn::cos(Rq_angles));
-    const auto Rq_sin = run.keep(fn::sin(Rq_angles));
-    run.each([&](const auto& row) {
-      const auto Rq_first_row = row.load(Rq_first);
-      const auto Rq_second_row = row.load(Rq_second);
-      const auto Rq_first_cos = Rq_first_row * Rq_cos;
-      const auto Rq_second_sin = Rq_second_row * Rq_sin;
-      row.store(Rq_low, Rq_first_cos - Rq_second_sin);
-      const auto Rq_second_cos = Rq_second_row * Rq_cos;
-      const auto Rq_first_sin = Rq_first_row * Rq_sin;
-      row.store(Rq_high, Rq_second_cos + Rq_first_sin);
-    });
-  }
-};
-
-// spec.yaml:29:5 rope: Rk = rope(Hk, axis=2, base=500000)
-struct Rope4 {
-  hirgen::Scattered<bf16, 1> Rk_low;
-  hirgen::Scattered<bf16, 1> Rk_high;
-  hirgen::Scattered<const bf16, 1> Rk_first;
-  hirgen::Scattered<const bf16, 1> Rk_second;
-  hirgen::Counted<1> Rk_pairs;
-  hirgen::Counted<1> Rk_at;
-
-  template <typename Run>
-  HG_HOST_DEVICE void operator()(Run& run) const {
-    const auto Rk_exponents = run.along(Rk_pairs) * -0.20503692F /* -log(500000) / 64 */;
-    const auto Rk_frequencies = run.keep(fn::exp(Rk_exponents));
-    run.each([&](const auto& row) {
-      const auto Rk_first_row = row.load(Rk_first);
-      const auto Rk_second_row = row.load(Rk_second);
-      const auto Rk_angles = row.value(Rk_at) * Rk_frequencies;
-      const auto Rk_cos = row.keep(fn::cos(Rk_angles));
-      const auto Rk_sin = row.keep(fn::sin(Rk_angles));
-      const auto Rk_first_cos = Rk_first_row * Rk_cos;
-      const auto Rk_second_sin = Rk_second_row * Rk_sin;
-      row.store(Rk_low, Rk_first_cos - Rk_second_sin);
-      const auto Rk_second_cos = Rk_second_row * Rk_cos;
-      const auto Rk_first_sin = Rk_first_row * Rk_sin;
-      row.store(Rk_high, Rk_second_cos + Rk_first_sin);
-    });
-  }
-};
-
-// spec.yaml:43:5 add_rms_norm: U2 = rms_norm(X1, gamma2)
-struct AddRmsNorm2 {
-  bf16* U2;
-  bf16* X1;
-  const bf16* X_rows_all;
-  const bf16* attention;
-  const bf16* gamma2;
-
-  template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto X1_row = row.load(X_rows_all) + row.load(attention);
-    row.store(X1, X1_row);
-    const auto U2_square = X1_row * X1_row;
-    const auto U2_square2 = fn::sum(row, U2_square);
-    const auto U2_square_mean = U2_square2 * (1.0F / 4096);
-    const auto U2_shifted = U2_square_mean + 1e-05F;
-    const auto U2_rstd = fn::rsqrt(U2_shifted);
-    const auto U2_y = X1_row * U2_rstd;
-    row.store(U2, U2_y * row.along(gamma2));
-  }
-};
-
-// spec.yaml:47:5 silu_mul
-struct SiluMul2 {
-  bf16* A;
-  const bf16* gate;
-  const bf16* up;
-
-  template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto A1 = fn::silu(row.load(gate));
-    row.store(A, A1 * row.load(up));
-  }
-};
-
-// spec.yaml:50:5 add
-struct Add2 {
-  bf16* Y_rows;
-  const bf16* X1;
-  const bf16* mlp;
-
-  template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    row.store(Y_rows, row.load(X1) + row.load(mlp));
-  }
-};
-
 }  // namespace
 
 void rms_norm(bf16* U1, const bf16* X, const bf16* gamma1, int64_t rows, cudaStream_t stream,
@@ -280,10 +156,10 @@ void rope2(hirgen::Scattered<bf16, 1> Rk_low, hirgen::Scattered<bf16, 1> Rk_high
                                 hirgen::accesses(Rk_low, Rk_high, Rk_first, Rk_second), stream, where);
 }
 
-void add_rms_norm(bf16* U2, bf16* X1, const bf16* X_rows_all, const bf16* attention, const bf16* gamma2,
+void add_rms_norm(bf16* U2, bf16* X1, const bf16* X_rows_own, const bf16* attention, const bf16* gamma2,
                   int64_t rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<4096>(AddRmsNorm{U2, X1, X_rows_all, attention, gamma2}, {rows},
-                            hirgen::accesses(U2, X1, X_rows_all, attention, gamma2), stream, where);
+  hirgen::launch_rows<4096>(AddRmsNorm{U2, X1, X_rows_own, attention, gamma2}, {rows},
+                            hirgen::accesses(U2, X1, X_rows_own, attention, gamma2), stream, where);
 }
 
 void silu_mul(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,
@@ -294,43 +170,6 @@ void silu_mul(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaS
 void add(bf16* Y_rows, const bf16* X1, const bf16* mlp, int64_t elements, cudaStream_t stream,
          const char* where) {
   hirgen::launch_elements(Add{Y_rows, X1, mlp}, elements, hirgen::accesses(Y_rows, X1, mlp), stream, where);
-}
-
-void rms_norm2(bf16* U1, const bf16* X, const bf16* gamma1, int64_t rows, cudaStream_t stream,
-               const char* where) {
-  hirgen::launch_rows<4096>(RmsNorm2{U1, X, gamma1}, {rows}, hirgen::accesses(U1, X, gamma1), stream, where);
-}
-
-void rope3(hirgen::Scattered<bf16, 2> Rq_low, hirgen::Scattered<bf16, 2> Rq_high,
-           hirgen::Scattered<const bf16, 2> Rq_first, hirgen::Scattered<const bf16, 2> Rq_second,
-           hirgen::Counted<2> Rq_pairs, hirgen::Counted<2> Rq_at, std::initializer_list<int64_t> rows,
-           cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<64, 2, 1>(Rope3{Rq_low, Rq_high, Rq_first, Rq_second, Rq_pairs, Rq_at}, rows,
-                                hirgen::accesses(Rq_low, Rq_high, Rq_first, Rq_second), stream, where);
-}
-
-void rope4(hirgen::Scattered<bf16, 1> Rk_low, hirgen::Scattered<bf16, 1> Rk_high,
-           hirgen::Scattered<const bf16, 1> Rk_first, hirgen::Scattered<const bf16, 1> Rk_second,
-           hirgen::Counted<1> Rk_pairs, hirgen::Counted<1> Rk_at, std::initializer_list<int64_t> rows,
-           cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<64, 1, 0>(Rope4{Rk_low, Rk_high, Rk_first, Rk_second, Rk_pairs, Rk_at}, rows,
-                                hirgen::accesses(Rk_low, Rk_high, Rk_first, Rk_second), stream, where);
-}
-
-void add_rms_norm2(bf16* U2, bf16* X1, const bf16* X_rows_all, const bf16* attention, const bf16* gamma2,
-                   int64_t rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<4096>(AddRmsNorm2{U2, X1, X_rows_all, attention, gamma2}, {rows},
-                            hirgen::accesses(U2, X1, X_rows_all, attention, gamma2), stream, where);
-}
-
-void silu_mul2(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,
-               const char* where) {
-  hirgen::launch_elements(SiluMul2{A, gate, up}, elements, hirgen::accesses(A, gate, up), stream, where);
-}
-
-void add2(bf16* Y_rows, const bf16* X1, const bf16* mlp, int64_t elements, cudaStream_t stream,
-          const char* where) {
-  hirgen::launch_elements(Add2{Y_rows, X1, mlp}, elements, hirgen::accesses(Y_rows, X1, mlp), stream, where);
 }
 
 }  // namespace hirgen_llama_block

@@ -26,27 +26,11 @@ void rope2(hirgen::Scattered<bf16, 1> Rk_low, hirgen::Scattered<bf16, 1> Rk_high
            hirgen::Scattered<const bf16, 1> Rk_first, hirgen::Scattered<const bf16, 1> Rk_second,
            hirgen::Counted<1> Rk_pairs, hirgen::Counted<1> Rk_at, std::initializer_list<int64_t> rows,
            cudaStream_t stream, const char* where);
-void add_rms_norm(bf16* U2, bf16* X1, const bf16* X_rows_all, const bf16* attention, const bf16* gamma2,
+void add_rms_norm(bf16* U2, bf16* X1, const bf16* X_rows_own, const bf16* attention, const bf16* gamma2,
                   int64_t rows, cudaStream_t stream, const char* where);
 void silu_mul(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,
               const char* where);
 void add(bf16* Y_rows, const bf16* X1, const bf16* mlp, int64_t elements, cudaStream_t stream,
          const char* where);
-void rms_norm2(bf16* U1, const bf16* X, const bf16* gamma1, int64_t rows, cudaStream_t stream,
-               const char* where);
-void rope3(hirgen::Scattered<bf16, 2> Rq_low, hirgen::Scattered<bf16, 2> Rq_high,
-           hirgen::Scattered<const bf16, 2> Rq_first, hirgen::Scattered<const bf16, 2> Rq_second,
-           hirgen::Counted<2> Rq_pairs, hirgen::Counted<2> Rq_at, std::initializer_list<int64_t> rows,
-           cudaStream_t stream, const char* where);
-void rope4(hirgen::Scattered<bf16, 1> Rk_low, hirgen::Scattered<bf16, 1> Rk_high,
-           hirgen::Scattered<const bf16, 1> Rk_first, hirgen::Scattered<const bf16, 1> Rk_second,
-           hirgen::Counted<1> Rk_pairs, hirgen::Counted<1> Rk_at, std::initializer_list<int64_t> rows,
-           cudaStream_t stream, const char* where);
-void add_rms_norm2(bf16* U2, bf16* X1, const bf16* X_rows_all, const bf16* attention, const bf16* gamma2,
-                   int64_t rows, cudaStream_t stream, const char* where);
-void silu_mul2(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,
-               const char* where);
-void add2(bf16* Y_rows, const bf16* X1, const bf16* mlp, int64_t elements, cudaStream_t stream,
-          const char* where);
 
 }  // namespace hirgen_llama_block

@@ -96,7 +96,7 @@ constexpr const char* kReadyU1 = "spec.yaml:23:5 let peers read U1";
 constexpr const char* kShareU1 = "spec.yaml:23:5 sharing U1 with the other ranks";
 constexpr const char* kReceiveU1 = "spec.yaml:23:5 receive U1";
 constexpr const char* kWaitReadyU1 = "spec.yaml:23:5 wait for the ready flag of U1";
-constexpr const char* kDoneU1 = "spec.yaml:23:5 tell the peer that U1 has been read";
+constexpr const char* kDoneU1 = "spec.yaml:23:5 set the done flag of U1 at the peer";
 constexpr const char* kWaitReceiveU1 = "spec.yaml:23:5 wait until U1 is received";
 constexpr const char* kLinearQKV = "spec.yaml:23:5 linear of QKV";
 constexpr const char* kJoined = "spec.yaml:23:5 wait for the compute streams";
@@ -109,7 +109,7 @@ constexpr const char* kReadyWop = "spec.yaml:39:5 let peers read Wop";
 constexpr const char* kShareWop = "spec.yaml:39:5 sharing Wop with the other ranks";
 constexpr const char* kReceiveWop = "spec.yaml:39:5 receive Wop";
 constexpr const char* kWaitReadyWop = "spec.yaml:39:5 wait for the ready flag of Wop";
-constexpr const char* kDoneWop = "spec.yaml:39:5 tell the peer that Wop has been read";
+constexpr const char* kDoneWop = "spec.yaml:39:5 set the done flag of Wop at the peer";
 constexpr const char* kWaitReceiveWop = "spec.yaml:39:5 wait until Wop is received";
 constexpr const char* kSumAttention = "spec.yaml:39:5 sum of attention";
 constexpr const char* kAddRmsNormU2 = "spec.yaml:43:5 add_rms_norm of U2";
@@ -118,7 +118,7 @@ constexpr const char* kReadyU2 = "spec.yaml:44:5 let peers read U2";
 constexpr const char* kShareU2 = "spec.yaml:44:5 sharing U2 with the other ranks";
 constexpr const char* kReceiveU2 = "spec.yaml:44:5 receive U2";
 constexpr const char* kWaitReadyU2 = "spec.yaml:44:5 wait for the ready flag of U2";
-constexpr const char* kDoneU2 = "spec.yaml:44:5 tell the peer that U2 has been read";
+constexpr const char* kDoneU2 = "spec.yaml:44:5 set the done flag of U2 at the peer";
 constexpr const char* kWaitReceiveU2 = "spec.yaml:44:5 wait until U2 is received";
 constexpr const char* kLinearGate = "spec.yaml:44:5 linear of gate";
 constexpr const char* kLinearUp = "spec.yaml:45:5 linear of up";
@@ -128,7 +128,7 @@ constexpr const char* kReadyW2p = "spec.yaml:49:5 let peers read W2p";
 constexpr const char* kShareW2p = "spec.yaml:49:5 sharing W2p with the other ranks";
 constexpr const char* kReceiveW2p = "spec.yaml:49:5 receive W2p";
 constexpr const char* kWaitReadyW2p = "spec.yaml:49:5 wait for the ready flag of W2p";
-constexpr const char* kDoneW2p = "spec.yaml:49:5 tell the peer that W2p has been read";
+constexpr const char* kDoneW2p = "spec.yaml:49:5 set the done flag of W2p at the peer";
 constexpr const char* kWaitReceiveW2p = "spec.yaml:49:5 wait until W2p is received";
 constexpr const char* kSumMlp = "spec.yaml:49:5 sum of mlp";
 constexpr const char* kAddY = "spec.yaml:50:5 add of Y";
@@ -137,15 +137,15 @@ constexpr const char* kWaitReadWop = "spec.yaml:39:5 wait until peers have read 
 constexpr const char* kWaitReadU2 = "spec.yaml:44:5 wait until peers have read U2";
 constexpr const char* kWaitReadW2p = "spec.yaml:49:5 wait until peers have read W2p";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kU1Shared =
     {.bytes = kShardBL * E * sizeof(bf16), .transfers = D, .name = "U1", .where = kShareU1};
 constexpr hirgen::SharedShape kWopShared =
-    {.bytes = D * kShardBL * E * sizeof(bf16), .transfers = D, .name = "Wop", .where = kShareWop};
+    {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Wop", .where = kShareWop};
 constexpr hirgen::SharedShape kU2Shared =
     {.bytes = kShardBL * E * sizeof(bf16), .transfers = D, .name = "U2", .where = kShareU2};
 constexpr hirgen::SharedShape kW2pShared =
-    {.bytes = D * kShardBL * E * sizeof(bf16), .transfers = D, .name = "W2p", .where = kShareW2p};
+    {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "W2p", .where = kShareW2p};
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -182,25 +182,25 @@ class LlamaBlockSp final : public hirgen::Program {
   // one per compute stream: their GEMMs and attentions run at the same time
   void* workspaces_[kComputeStreams];
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it.
+  // it, and begins at a multiple of 256 bytes.
   bf16* U1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:22:5 U1");  // [1, kShardBL, E]
-  // [D, kShardBL, E], kReceiveU1 to kLinearQKV
-  bf16* U1_all_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:23:5 U1_all");
+  // [D, kShardBL, E], filled by the allgather of U1 over x, kReceiveU1 to kLinearQKV
+  bf16* U1_all_ = context_.allocate<bf16>(B * L * E, "spec.yaml:23:5 U1_all");
   // [1, D, kShardBL, E], kLinearWop to kWaitReadWop
-  bf16* Wop_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:38:5 Wop");
+  bf16* Wop_ = context_.allocate<bf16>(B * L * E, "spec.yaml:38:5 Wop");
   bf16* U2_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 U2");  // [1, kShardBL, E]
   bf16* X1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 X1");  // [1, kShardBL, E]
   // [1, D, kShardBL, kShardF], kLinearGate to kSiluMulA
-  bf16* gate_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:44:5 gate");
-  // [1, D, kShardBL, kShardF]
-  bf16* up_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:45:5 up");
-  bf16* W2p_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:48:5 W2p");  // [1, D, kShardBL, E]
-  // [D, 1, kShardBL, E], kLinearW2p to kSumMlp
-  bf16* W2p_parts_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:49:5 W2p_parts");
-  bf16* QKV_ = Wop_;                // [1, D, kShardBL, kShardH2G * C], kLinearQKV to kAttentionPV
-  bf16* Rq_ = U1_all_;              // [1, B, L, kShardH, C], kRopeRq to kAttentionPV
-  bf16* Wop_parts_ = U1_all_;       // [D, 1, kShardBL, E], kLinearWop to kSumAttention
-  bf16* U2_all_ = U1_all_;          // [D, kShardBL, E], kReceiveU2 to kLinearUp
+  bf16* gate_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:44:5 gate");
+  bf16* up_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:45:5 up");  // [1, D, kShardBL, kShardF]
+  bf16* W2p_ = context_.allocate<bf16>(B * L * E, "spec.yaml:48:5 W2p");      // [1, D, kShardBL, E]
+  // [D, 1, kShardBL, E], filled by the reduce-scatter of W2p over x, kLinearW2p to kSumMlp
+  bf16* W2p_parts_ = context_.allocate<bf16>(B * L * E, "spec.yaml:49:5 W2p_parts");
+  bf16* QKV_ = Wop_;    // [1, D, kShardBL, kShardH2G * C], kLinearQKV to kAttentionPV
+  bf16* Rq_ = U1_all_;  // [1, B, L, kShardH, C], kRopeRq to kAttentionPV
+  // [D, 1, kShardBL, E], filled by the reduce-scatter of Wop over x, kLinearWop to kSumAttention
+  bf16* Wop_parts_ = U1_all_;
+  bf16* U2_all_ = U1_all_;  // [D, kShardBL, E], filled by the allgather of U2 over x, kReceiveU2 to kLinearUp
   bf16* mlp_ = U1_all_;             // [1, kShardBL, E], kSumMlp to kAddY
   bf16* Rk_ = mlp_ + kShardBL * E;  // [1, B, L, kShardG, C], kRopeRk to kAttentionPV
   bf16* PV_ = W2p_parts_;           // [1, B, L, kShardH, C], kAttentionPV to kLinearWop
@@ -213,6 +213,7 @@ class LlamaBlockSp final : public hirgen::Program {
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_U1_done_ = context_.events("receive_U1_done", kReceiveU1, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -248,7 +249,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   rms_norm(U1_, X, gamma1, kShardBL, caller, kRmsNormU1);
 
-  // Allgather of U1 over x. All transfers are issued up front, on a stream of their own.
+  // Allgather of U1 over x. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   for (int64_t s = 1; s < D; ++s) {
@@ -258,6 +259,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(driver_.cuStreamWriteValue32(copy, U1_ipc.ready_at(to, s), U1_ipc.sequence(), 0), kReadyU1);
   }
 
+  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U1_ipc.ready(s), U1_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -270,8 +272,8 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < D; ++s) {
@@ -289,16 +291,16 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // Strides are along [L, kShardH], then within a row; Rq_pairs counts within a row, Rq_at counts along L.
+  // Strides are along [L, kShardH], then within a row; the last operands count within a row, along L.
   rope({Rq_, {kShardH * C, C, 1}}, {Rq_ + kHalfC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
        {QKV_ + kHalfC, {kShardH2G * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
 
-  // Strides are along [L], then within a row; Rk_pairs counts within a row, Rk_at counts along L.
+  // Strides are along [L], then within a row; the last operands count within a row, along L.
   rope2({Rk_, {kShardG * C, 1}}, {Rk_ + kHalfC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
         {QKV_ + kShardH * C + kHalfC, {kShardH2G * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
@@ -306,8 +308,8 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_Wop_[0], caller), kStartedWop);
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_Wop_[0], 0), kStartedWop);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_Wop_[0], 0), kStartedWop);
   }
 
   for (int64_t s = 0; s < D; ++s) {
@@ -344,11 +346,11 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaStreamWaitEvent(caller, receive_Wop_done_[D - 1], 0), kWaitReceiveWop);
 
   // Views are {axes, {extents}, {strides}}.
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardBL * E}, {0, 1}}, Wop_parts_,
-                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumAttention);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, attention_, {2, {1, kShardBL * E}, {0, 1}},
+                        Wop_parts_, {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumAttention);
   add_rms_norm(U2_, X1_, X, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
 
-  // Allgather of U2 over x. All transfers are issued up front, on a stream of their own.
+  // Allgather of U2 over x. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_gate_[0], caller), kStartedGate);
   HG_CHECK(cudaStreamWaitEvent(copy, started_gate_[0], 0), kStartedGate);
   for (int64_t s = 1; s < D; ++s) {
@@ -358,6 +360,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(driver_.cuStreamWriteValue32(copy, U2_ipc.ready_at(to, s), U2_ipc.sequence(), 0), kReadyU2);
   }
 
+  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U2_ipc.ready(s), U2_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -370,8 +373,8 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_gate_[0], 0), kStartedGate);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_gate_[0], 0), kStartedGate);
   }
 
   for (int64_t s = 0; s < D; ++s) {
@@ -415,7 +418,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_W2p_done_[D - 1], 0), kWaitReceiveW2p);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardBL * E}, {0, 1}}, W2p_parts_,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, mlp_, {2, {1, kShardBL * E}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumMlp);
   add(Y, X1_, mlp_, kShardBL * E, caller, kAddY);
 
@@ -483,10 +486,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "cfef9738cf069d3b15934e56f04af01e50882986e0d62e3a74ab17e8ca4b545d", .mesh_size = D,
-               .gemms = {{D * kShardBL, kShardH2G * C, E, 1}, {D * kShardBL, E, kShardE, 1},
-                         {D * kShardBL, kShardF, E, 1}, {D * kShardBL, kShardF, E, 1},
-                         {D * kShardBL, E, kShardF, 1}},
+               .digest = "707f39eeccec646207855dddaccb4eca3c95341c913da31e4252c1e9129d89ed", .mesh_size = D,
+               .gemms = {{B * L, kShardH2G * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
+                         {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardBL * E * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters =

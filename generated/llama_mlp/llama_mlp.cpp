@@ -71,9 +71,9 @@ constexpr const char* kReceiveY = "spec.yaml:23:5 receive Y";
 constexpr const char* kWaitReadP = "spec.yaml:22:5 wait until peers have read P";
 constexpr const char* kWaitReceiveY = "spec.yaml:23:5 wait until Y is received";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kPShared =
-    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
+    {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kYShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
@@ -102,21 +102,22 @@ class LlamaMlp final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml llama_mlp"};  // memory that ranks share
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_mlp");
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it.
+  // it, and begins at a multiple of 256 bytes.
   bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:16:5 U");  // [M, K], kRmsNormU to kLinearUp
   // [1, M, kShardN], kLinearGate to kSiluMulA
   bf16* gate_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:17:5 gate");
   // [1, D, kShardM, K], kLinearP to kWaitReadP
-  bf16* P_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:21:5 P");
+  bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:21:5 P");
   bf16* up_ = P_;       // [1, M, kShardN], kLinearUp to kSiluMulA
   bf16* mlp_ = gate_;   // [1, kShardM, K], kSumMlp to kAddY
   bf16* A_ = gate_;     // [1, M, kShardN], kSiluMulA to kLinearP
-  bf16* P_parts_ = U_;  // [D, 1, kShardM, K], kLinearP to kSumMlp
+  bf16* P_parts_ = U_;  // [D, 1, kShardM, K], filled by the reduce-scatter of P over x, kLinearP to kSumMlp
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(gate_plan_, up_plan_, P_s_plan_), "spec.yaml:17:5 workspace");
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events receive_P_ready_ = context_.events("receive_P_ready", kReceiveP, D);
   hirgen::Events receive_P_done_ = context_.events("receive_P_done", kReceiveP, D);
   hirgen::Events started_ = context_.events("started", kStarted, 1);
@@ -167,15 +168,16 @@ void LlamaMlp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
+  // One stream recorded all of these events, so the last one implies the others; a graph has no nodes for
+  // records.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_P_done_[D - 1], 0), kWaitReceiveP);
 
   // Views are {axes, {extents}, {strides}}.
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, mlp_, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumMlp);
   add(Y + rank * kShardM * K, X + rank * kShardM * K, mlp_, kShardM * K, caller, kAddY);
 
-  // Allgather of Y over x. All transfers are issued up front, on a stream of their own.
+  // Allgather of Y over x. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
@@ -187,6 +189,7 @@ void LlamaMlp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   ready_flags.submit(copy, kReadyY);
   hirgen::TransferKernel copies;
+  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     copies.add(Y + from * kShardM * K, Y_ipc.of<bf16>(from) + from * kShardM * K, kShardM * K * sizeof(bf16),
@@ -234,8 +237,8 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_mlp", .spec = "spec.yaml",
-               .digest = "dc68c067686fd335a45f11c9386c7dc8bd5b67d6126689b28496b88ad6b524c5", .mesh_size = D,
-               .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
+               .digest = "5d18058a52ecfa27b1e9c46c29551486ffb9d31f670505ac2f37371f041ae0d1", .mesh_size = D,
+               .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-get", .graph = true,
                .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},

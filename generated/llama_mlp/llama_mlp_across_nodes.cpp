@@ -81,9 +81,9 @@ constexpr const char* kWaitReadP = "spec.yaml:22:5 wait until peers have read P"
 constexpr const char* kWaitReceiveY = "spec.yaml:23:5 wait until Y is received";
 constexpr const char* kWaitExchangeY = "spec.yaml:23:5 wait for the exchange of Y";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kPShared =
-    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
+    {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kYShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
@@ -112,18 +112,20 @@ class LlamaMlpAcrossNodes final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml llama_mlp"};  // memory that ranks share
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_mlp");
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:22:5 mesh world");
-  bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:16:5 U");                        // [M, K]
-  bf16* gate_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:17:5 gate");            // [1, M, kShardN]
-  bf16* up_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:18:5 up");                // [1, M, kShardN]
-  bf16* A_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:20:5 A");                  // [1, M, kShardN]
-  bf16* P_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:21:5 P");              // [1, D, kShardM, K]
-  bf16* mlp_ = context_.allocate<bf16>(kShardM * K, "spec.yaml:22:5 mlp");              // [1, kShardM, K]
-  bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:22:5 P_parts");  // [D, 1, kShardM, K]
+  bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:16:5 U");              // [M, K]
+  bf16* gate_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:17:5 gate");  // [1, M, kShardN]
+  bf16* up_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:18:5 up");      // [1, M, kShardN]
+  bf16* A_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:20:5 A");        // [1, M, kShardN]
+  bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:21:5 P");              // [1, D, kShardM, K]
+  bf16* mlp_ = context_.allocate<bf16>(kShardM * K, "spec.yaml:22:5 mlp");    // [1, kShardM, K]
+  // [D, 1, kShardM, K], filled by the reduce-scatter of P over x
+  bf16* P_parts_ = context_.allocate<bf16>(M * K, "spec.yaml:22:5 P_parts");
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(gate_plan_, up_plan_, P_s_plan_), "spec.yaml:17:5 workspace");
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events exchange_P_ready_ = context_.events("exchange_P_ready", kExchangeP, D);
   hirgen::Events exchange_P_done_ = context_.events("exchange_P_done", kExchangeP, D);
   hirgen::Events receive_P_ready_ = context_.events("receive_P_ready", kReceiveP, D);
@@ -154,10 +156,10 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
   const hirgen::Shared& P_ipc = peers_.share_for_graph(P_, kPShared, caller);
   const hirgen::Shared& Y_ipc = peers_.share_for_graph(Y, kYShared, caller);
 
-  rms_norm2(U_, X, gamma, M, caller, kRmsNormU);
+  rms_norm(U_, X, gamma, M, caller, kRmsNormU);
   gemm(context_, gate_plan_, U_, Wg, gate_, workspace_, caller, kLinearGate);
   gemm(context_, up_plan_, U_, Wu, up_, workspace_, caller, kLinearUp);
-  silu_mul2(A_, gate_, up_, M * kShardN, caller, kSiluMulA);
+  silu_mul(A_, gate_, up_, M * kShardN, caller, kSiluMulA);
   for (int64_t s = 0; s < D; ++s) {
     const int64_t to = (rank + s) % D;
 
@@ -199,7 +201,8 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
     }
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
+  // One stream recorded all of these events, so the last one implies the others; a graph has no nodes for
+  // records.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_P_done_[D - 1], 0), kWaitExchangeP);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
@@ -209,15 +212,15 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
   }
 
   // Views are {axes, {extents}, {strides}}.
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, mlp_, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumMlp);
 
   // Computed in place: this rank's slice of the gathered tensor.
   bf16* Y_rows = Y + rank * kShardM * K;  // [1, kShardM, K]
 
-  add2(Y_rows, X + rank * kShardM * K, mlp_, kShardM * K, caller, kAddY);
+  add(Y_rows, X + rank * kShardM * K, mlp_, kShardM * K, caller, kAddY);
 
-  // Allgather of Y over x. All transfers are issued up front, on a stream of their own.
+  // Allgather of Y over x. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
@@ -231,6 +234,7 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
   }
   ready_flags.submit(copy, kReadyY);
   hirgen::TransferKernel copies;
+  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     if (peers_.is_ipc_peer(from)) {
@@ -242,7 +246,7 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
   HG_CHECK(cudaEventRecord(receive_Y_done_[0], copy), kReceiveY);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, started_[0], 0), kExchangeY);
 
-  // All transfers are issued up front; below, each statement waits only for what it reads.
+  // All iterations are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
@@ -283,7 +287,8 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
     }
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
+  // One stream recorded all of these events, so the last one implies the others; a graph has no nodes for
+  // records.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_Y_done_[D - 1], 0), kWaitExchangeY);
 
   // A graph joins all of its streams.

@@ -44,56 +44,12 @@ struct SiluMul {
 // spec.yaml:23:5 add
 struct Add {
   bf16* Y_rows;
-  const bf16* X_rows_all;
+  const bf16* X_rows_own;
   const bf16* mlp;
 
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
-    row.store(Y_rows, row.load(X_rows_all) + row.load(mlp));
-  }
-};
-
-// spec.yaml:16:5 rms_norm: U = rms_norm(X, gamma)
-struct RmsNorm2 {
-  bf16* U;
-  const bf16* X;
-  const bf16* gamma;
-
-  template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto X_row = row.load(X);
-    const auto U_square = X_row * X_row;
-    const auto U_square2 = fn::sum(row, U_square);
-    const auto U_square_mean = U_square2 * (1.0F / 4096);
-    const auto U_shifted = U_square_mean + 1e-05F;
-    const auto U_rstd = fn::rsqrt(U_shifted);
-    const auto U_y = X_row * U_rstd;
-    row.store(U, U_y * row.along(gamma));
-  }
-};
-
-// spec.yaml:20:5 silu_mul
-struct SiluMul2 {
-  bf16* A;
-  const bf16* gate;
-  const bf16* up;
-
-  template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto G = fn::silu(row.load(gate));
-    row.store(A, G * row.load(up));
-  }
-};
-
-// spec.yaml:23:5 add
-struct Add2 {
-  bf16* Y_rows;
-  const bf16* X_rows_all;
-  const bf16* mlp;
-
-  template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    row.store(Y_rows, row.load(X_rows_all) + row.load(mlp));
+    row.store(Y_rows, row.load(X_rows_own) + row.load(mlp));
   }
 };
 
@@ -109,25 +65,9 @@ void silu_mul(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaS
   hirgen::launch_elements(SiluMul{A, gate, up}, elements, hirgen::accesses(A, gate, up), stream, where);
 }
 
-void add(bf16* Y_rows, const bf16* X_rows_all, const bf16* mlp, int64_t elements, cudaStream_t stream,
+void add(bf16* Y_rows, const bf16* X_rows_own, const bf16* mlp, int64_t elements, cudaStream_t stream,
          const char* where) {
-  hirgen::launch_elements(Add{Y_rows, X_rows_all, mlp}, elements, hirgen::accesses(Y_rows, X_rows_all, mlp),
-                          stream, where);
-}
-
-void rms_norm2(bf16* U, const bf16* X, const bf16* gamma, int64_t rows, cudaStream_t stream,
-               const char* where) {
-  hirgen::launch_rows<4096>(RmsNorm2{U, X, gamma}, {rows}, hirgen::accesses(U, X, gamma), stream, where);
-}
-
-void silu_mul2(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,
-               const char* where) {
-  hirgen::launch_elements(SiluMul2{A, gate, up}, elements, hirgen::accesses(A, gate, up), stream, where);
-}
-
-void add2(bf16* Y_rows, const bf16* X_rows_all, const bf16* mlp, int64_t elements, cudaStream_t stream,
-          const char* where) {
-  hirgen::launch_elements(Add2{Y_rows, X_rows_all, mlp}, elements, hirgen::accesses(Y_rows, X_rows_all, mlp),
+  hirgen::launch_elements(Add{Y_rows, X_rows_own, mlp}, elements, hirgen::accesses(Y_rows, X_rows_own, mlp),
                           stream, where);
 }
 

@@ -17,13 +17,7 @@ void rms_norm(bf16* U, const bf16* X, const bf16* gamma, int64_t rows, cudaStrea
               const char* where);
 void silu_mul(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,
               const char* where);
-void add(bf16* Y_rows, const bf16* X_rows_all, const bf16* mlp, int64_t elements, cudaStream_t stream,
+void add(bf16* Y_rows, const bf16* X_rows_own, const bf16* mlp, int64_t elements, cudaStream_t stream,
          const char* where);
-void rms_norm2(bf16* U, const bf16* X, const bf16* gamma, int64_t rows, cudaStream_t stream,
-               const char* where);
-void silu_mul2(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,
-               const char* where);
-void add2(bf16* Y_rows, const bf16* X_rows_all, const bf16* mlp, int64_t elements, cudaStream_t stream,
-          const char* where);
 
 }  // namespace hirgen_llama_mlp

@@ -61,7 +61,7 @@ class MatmulAr final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* P_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:13:5 P");  // [S, 1, kSliceM, N]
+  bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:13:5 P");  // [S, 1, kSliceM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
@@ -77,8 +77,8 @@ void MatmulAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < S; ++s) {
@@ -123,10 +123,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar", .spec = "spec.yaml",
-               .digest = "65acf63d0359b508461adbe44e8f83eaeccc983b3c3d0fe1189643cf35d0343e", .mesh_size = D,
-               .gemms = {{S * kSliceM, N, kShardK, 1}}, .communications = {"allreduce x"},
-               .bytes = S * kSliceM * N * sizeof(bf16), .largest = "allreduce", .team_size = D,
-               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+               .digest = "eb750bf6b8aa55045e9c79064f08b7311289cbf2c70084a8da82c7db251d33cc", .mesh_size = D,
+               .gemms = {{M, N, kShardK, 1}}, .communications = {"allreduce x"},
+               .bytes = M * N * sizeof(bf16), .largest = "allreduce", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

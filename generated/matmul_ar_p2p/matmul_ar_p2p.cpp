@@ -44,25 +44,25 @@ constexpr const char* kReadyP = "spec.yaml:17:5 let peers read P";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
 constexpr const char* kReceiveP = "spec.yaml:17:5 receive P";
 constexpr const char* kWaitReadyP = "spec.yaml:17:5 wait for the ready flag of P";
-constexpr const char* kDoneP = "spec.yaml:17:5 tell the peer that P has been read";
+constexpr const char* kDoneP = "spec.yaml:17:5 set the done flag of P at the peer";
 constexpr const char* kJoined = "spec.yaml:17:5 wait for the compute streams";
 constexpr const char* kWaitReceiveP = "spec.yaml:17:5 wait until P is received";
 constexpr const char* kSumR = "spec.yaml:17:5 sum of R";
 constexpr const char* kStartedC = "spec.yaml:18:5 wait for the caller's stream";
-constexpr const char* kReadyR = "spec.yaml:18:5 let peers read R";
+constexpr const char* kReadyC = "spec.yaml:18:5 let peers read C";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
 constexpr const char* kReceiveR = "spec.yaml:18:5 receive R";
-constexpr const char* kWaitReadyR = "spec.yaml:18:5 wait for the ready flag of R";
-constexpr const char* kDoneR = "spec.yaml:18:5 tell the peer that R has been read";
+constexpr const char* kWaitReadyC = "spec.yaml:18:5 wait for the ready flag of C";
+constexpr const char* kDoneC = "spec.yaml:18:5 set the done flag of C at the peer";
 constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P";
-constexpr const char* kWaitReadR = "spec.yaml:18:5 wait until peers have read R";
+constexpr const char* kWaitReadC = "spec.yaml:18:5 wait until peers have read C";
 constexpr const char* kWaitReceiveR = "spec.yaml:18:5 wait until R is received";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kPShared =
-    {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
+    {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kCShared =
-    {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
+    {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -92,10 +92,12 @@ class MatmulArP2p final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();      // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");              // [1, D, kShardM, N]
-  bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:17:5 P_parts");  // [D, 1, kShardM, N]
+  bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P");  // [1, D, kShardM, N]
+  // [D, 1, kShardM, N], filled by the reduce-scatter of P over x
+  bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:17:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_P_ready_ = context_.events("receive_P_ready", kReceiveP, D);
   hirgen::Events receive_P_done_ = context_.events("receive_P_done", kReceiveP, D);
@@ -103,7 +105,7 @@ class MatmulArP2p final : public hirgen::Program {
   hirgen::Events started_C_ = context_.events("started_C", kStartedC, 1);
   hirgen::Events receive_R_done_ = context_.events("receive_R_done", kReceiveR, D);
   hirgen::Events wait_read_P_ = context_.events("wait_read_P", kWaitReadP, D);
-  hirgen::Events wait_read_R_ = context_.events("wait_read_R", kWaitReadR, D);
+  hirgen::Events wait_read_C_ = context_.events("wait_read_C", kWaitReadC, D);
 };
 
 void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -118,8 +120,8 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < D; ++s) {
@@ -151,34 +153,36 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
   // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_P_done_[D - 1], 0), kWaitReceiveP);
 
   // Views are {axes, {extents}, {strides}}.
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C + rank * kShardM * N, {2, {1, kShardM * N}, {0, 1}},
-                        P_parts_, {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kSumR);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, C + rank * kShardM * N,
+                        {2, {1, kShardM * N}, {0, 1}}, P_parts_, {2, {D, kShardM * N}, {kShardM * N, 1}},
+                        caller, kSumR);
 
-  // Allgather of R over x. All transfers are issued up front, on a stream of their own.
+  // Allgather of R over x. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_C_[0], caller), kStartedC);
   HG_CHECK(cudaStreamWaitEvent(copy, started_C_[0], 0), kStartedC);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.ready_at(to, s), C_ipc.sequence(), 0), kReadyR);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.ready_at(to, s), C_ipc.sequence(), 0), kReadyC);
   }
 
+  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, C_ipc.ready(s), C_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kWaitReadyR);
+             kWaitReadyC);
     HG_CHECK(cudaMemcpyAsync(C + from * kShardM * N, C_ipc.of<bf16>(from) + from * kShardM * N,
                              kShardM * N * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
              kReceiveR);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(from, s), C_ipc.sequence(), 0), kDoneR);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(from, s), C_ipc.sequence(), 0), kDoneC);
     HG_CHECK(cudaEventRecord(receive_R_done_[s], copy), kReceiveR);
   }
 
@@ -192,8 +196,8 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // End of the allgather of R over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, C_ipc.done(s), C_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kWaitReadR);
-    HG_CHECK(cudaEventRecord(wait_read_R_[s], caller), kWaitReadR);  // for the watchdog only
+             kWaitReadC);
+    HG_CHECK(cudaEventRecord(wait_read_C_[s], caller), kWaitReadC);  // for the watchdog only
   }
 
   // One stream recorded all of these events, so the last one implies the others.
@@ -223,8 +227,8 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_p2p", .spec = "spec.yaml",
-               .digest = "30259da483337ecb68b30e5c26f591b8c79e7d34042b2135000b4a3a0939cb91", .mesh_size = D,
-               .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
+               .digest = "82bdb89e8908b04a658fcc1bf8f58cb15f92666b09951c90f96cfc6fa83f25d9", .mesh_size = D,
+               .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

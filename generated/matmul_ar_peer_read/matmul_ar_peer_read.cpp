@@ -35,25 +35,24 @@ constexpr int64_t D = 4, M = 1024, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
-constexpr hirgen::MatmulShape kPShape =
-    {.m = D * kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kPShape = {.m = M, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:18:5 wait for the caller's stream";
-constexpr const char* kReadyR = "spec.yaml:18:5 let peers write R";
+constexpr const char* kReadyC = "spec.yaml:18:5 let peers write C";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
 constexpr const char* kMatmulP = "spec.yaml:16:5 matmul of P";
 constexpr const char* kStartedR = "spec.yaml:17:5 wait for the caller's stream";
 constexpr const char* kReadyP = "spec.yaml:17:5 let peers read P";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
 constexpr const char* kSumR = "spec.yaml:17:5 sum of R";
-constexpr const char* kWaitReceiveR = "spec.yaml:18:5 wait until R is received";
+constexpr const char* kWaitReceiveC = "spec.yaml:18:5 wait until C is received";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kCShared =
-    {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
+    {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 constexpr hirgen::SharedShape kPShared =
-    {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
+    {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -77,14 +76,15 @@ class MatmulArPeerRead final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml matmul_ar_peer_read"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
-  bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");  // [1, D, kShardM, N]
+  bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P");  // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:16:5 workspace");
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events started_R_ = context_.events("started_R", kStartedR, 1);
   hirgen::Events sum_R_ = context_.events("sum_R", kSumR, 1);
-  hirgen::Events wait_receive_R_ = context_.events("wait_receive_R", kWaitReceiveR, 1);
+  hirgen::Events wait_receive_C_ = context_.events("wait_receive_C", kWaitReceiveC, 1);
 };
 
 void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -100,12 +100,12 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
-  // Issued ahead, so that the Matmul of P hides it.
+  // Issued ahead, so that the computation of P hides it.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     ready_flags.add(C_ipc.ready_at(from, s), C_ipc.sequence_number());
   }
-  ready_flags.submit(copy, kReadyR);
+  ready_flags.submit(copy, kReadyC);
   gemm(context_, P_plan_, A, B, P_, workspace_, caller, kMatmulP);
 
   // Reduce-scatter of P over x, into R. Ready flags up front, on the copy stream, as peers wait for them.
@@ -142,8 +142,8 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(P_ipc.done(s), P_ipc.sequence_number());
   }
-  done_flags.submit(caller, kWaitReceiveR);
-  HG_CHECK(cudaEventRecord(wait_receive_R_[0], caller), kWaitReceiveR);  // for the watchdog only
+  done_flags.submit(caller, kWaitReceiveC);
+  HG_CHECK(cudaEventRecord(wait_receive_C_[0], caller), kWaitReceiveC);  // for the watchdog only
   context_.call_issued(caller);
 }
 
@@ -169,8 +169,8 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_peer_read", .spec = "spec.yaml",
-               .digest = "141b1013a4184f9ed4d3c416c8337ef3ce17fab1ef84a270d4b605e5072867ab", .mesh_size = D,
-               .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
+               .digest = "001f365a96ee493297ac6733297a2fe99bf5a9e4f5fb1f413ffc5ca54e974a5e", .mesh_size = D,
+               .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv",
                .transport = "ipc-get, ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

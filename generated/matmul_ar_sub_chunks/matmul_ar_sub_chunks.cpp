@@ -40,27 +40,27 @@ constexpr hirgen::MatmulShape kPSCShape = {.m = kHalfM, .n = N, .k = kShardK, .d
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:16:5 wait for the caller's stream";
-constexpr const char* kReadyP = "spec.yaml:17:5 let peers write P";
+constexpr const char* kReadyPParts = "spec.yaml:17:5 let peers write P_parts";
 constexpr const char* kSharePParts = "spec.yaml:17:5 sharing P_parts with the other ranks";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
 constexpr const char* kMatmulP = "spec.yaml:16:5 matmul of P";
 constexpr const char* kSendP = "spec.yaml:17:5 send P";
-constexpr const char* kWaitReadyP = "spec.yaml:17:5 wait for the ready flag of P";
-constexpr const char* kDoneP = "spec.yaml:17:5 tell the peer that P has arrived";
+constexpr const char* kWaitReadyPParts = "spec.yaml:17:5 wait for the ready flag of P_parts";
+constexpr const char* kDonePParts = "spec.yaml:17:5 set the done flag of P_parts at the peer";
 constexpr const char* kStartedR = "spec.yaml:17:5 wait for the caller's stream";
-constexpr const char* kWaitReceiveP = "spec.yaml:17:5 wait until P is received";
+constexpr const char* kWaitReceivePParts = "spec.yaml:17:5 wait until P_parts is received";
 constexpr const char* kSumR = "spec.yaml:17:5 sum of R";
 constexpr const char* kSendR = "spec.yaml:18:5 send R";
-constexpr const char* kWaitReadyR = "spec.yaml:18:5 wait for the ready flag of R";
-constexpr const char* kDoneR = "spec.yaml:18:5 tell the peer that R has arrived";
-constexpr const char* kWaitReceiveR = "spec.yaml:18:5 wait until R is received";
+constexpr const char* kWaitReadyC = "spec.yaml:18:5 wait for the ready flag of C";
+constexpr const char* kDoneC = "spec.yaml:18:5 set the done flag of C at the peer";
+constexpr const char* kWaitReceiveC = "spec.yaml:18:5 wait until C is received";
 constexpr const char* kWaitSendR = "spec.yaml:18:5 wait until R is sent";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kPPartsShared =
-    {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D * 2, .name = "P_parts", .where = kSharePParts};
+    {.bytes = M * N * sizeof(bf16), .transfers = D * 2, .name = "P_parts", .where = kSharePParts};
 constexpr hirgen::SharedShape kCShared =
-    {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D * 2, .name = "C", .where = kShareC};
+    {.bytes = M * N * sizeof(bf16), .transfers = D * 2, .name = "C", .where = kShareC};
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -88,18 +88,20 @@ class MatmulArSubChunks final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml matmul_ar_sub_chunks"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
-  bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");              // [1, D, kShardM, N]
-  bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:17:5 P_parts");  // [D, 1, kShardM, N]
+  bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P");  // [1, D, kShardM, N]
+  // [D, 1, kShardM, N], filled by the reduce-scatter of P over x
+  bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:17:5 P_parts");
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_s_c_plan_), "spec.yaml:16:5 workspace");
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, (D + 1) * 2);
   hirgen::Events started_R_ = context_.events("started_R", kStartedR, 1);
-  hirgen::Events wait_receive_P_ = context_.events("wait_receive_P", kWaitReceiveP, 2);
+  hirgen::Events wait_receive_P_parts_ = context_.events("wait_receive_P_parts", kWaitReceivePParts, 2);
   hirgen::Events send_R_ready_ = context_.events("send_R_ready", kSendR, 1);
   hirgen::Events send_R_done_ = context_.events("send_R_done", kSendR, D * 2);
-  hirgen::Events wait_receive_R_ = context_.events("wait_receive_R", kWaitReceiveR, 1);
+  hirgen::Events wait_receive_C_ = context_.events("wait_receive_C", kWaitReceiveC, 1);
 };
 
 void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -128,7 +130,7 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
       ready_flags.add(C_ipc.ready_at(from, c * D + s), C_ipc.sequence_number());
     }
   }
-  ready_flags.submit(copy, kReadyP);
+  ready_flags.submit(copy, kReadyPParts);
 
   // Sub-chunk by sub-chunk, so that one travels while the next one is computed.
   for (int64_t c = 0; c < 2; ++c) {
@@ -147,14 +149,14 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
         HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[c * (D + 1) + s], 0), kSendP);
         HG_CHECK(driver_.cuStreamWaitValue32(copy, P_parts_ipc.ready(c * D + s), P_parts_ipc.sequence(),
                                              CU_STREAM_WAIT_VALUE_GEQ),
-                 kWaitReadyP);
+                 kWaitReadyPParts);
         HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(to) + rank * kShardM * N + c * kHalfM * N,
                                  P_ + to * kShardM * N + c * kHalfM * N, kHalfM * N * sizeof(bf16),
                                  cudaMemcpyDeviceToDevice, copy),
                  kSendP);
         HG_CHECK(
             driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(to, c * D + s), P_parts_ipc.sequence(), 0),
-            kDoneP);
+            kDonePParts);
       }
     }
 
@@ -166,11 +168,12 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
     for (int64_t s = 1; s < D; ++s) {
       done_flags.add(P_parts_ipc.done(c * D + s), P_parts_ipc.sequence_number());
     }
-    done_flags.submit(compute_[0], kWaitReceiveP);
-    HG_CHECK(cudaEventRecord(wait_receive_P_[c], compute_[0]), kWaitReceiveP);  // for the watchdog only
+    done_flags.submit(compute_[0], kWaitReceivePParts);
+    // for the watchdog only
+    HG_CHECK(cudaEventRecord(wait_receive_P_parts_[c], compute_[0]), kWaitReceivePParts);
 
     // Views are {axes, {extents}, {strides}}.
-    hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C + rank * kShardM * N + c * kHalfM * N,
+    hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, C + rank * kShardM * N + c * kHalfM * N,
                           {2, {1, kHalfM * N}, {0, 1}}, P_parts_ + c * kHalfM * N,
                           {2, {D, kHalfM * N}, {kShardM * N, 1}}, compute_[0], kSumR);
 
@@ -181,12 +184,12 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
       const int64_t to = (D + rank - s) % D;
       HG_CHECK(driver_.cuStreamWaitValue32(copy, C_ipc.ready(c * D + s), C_ipc.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
-               kWaitReadyR);
+               kWaitReadyC);
       HG_CHECK(cudaMemcpyAsync(C_ipc.of<bf16>(to) + rank * kShardM * N + c * kHalfM * N,
                                C + rank * kShardM * N + c * kHalfM * N, kHalfM * N * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, copy),
                kSendR);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, c * D + s), C_ipc.sequence(), 0), kDoneR);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, c * D + s), C_ipc.sequence(), 0), kDoneC);
       HG_CHECK(cudaEventRecord(send_R_done_[c * D + s], copy), kSendR);
     }
   }
@@ -198,8 +201,8 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
       done_flags2.add(C_ipc.done(c * D + s), C_ipc.sequence_number());
     }
   }
-  done_flags2.submit(caller, kWaitReceiveR);
-  HG_CHECK(cudaEventRecord(wait_receive_R_[0], caller), kWaitReceiveR);  // for the watchdog only
+  done_flags2.submit(caller, kWaitReceiveC);
+  HG_CHECK(cudaEventRecord(wait_receive_C_[0], caller), kWaitReceiveC);  // for the watchdog only
 
   // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, send_R_done_[D + (D - 1)], 0), kWaitSendR);
@@ -228,7 +231,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_sub_chunks", .spec = "spec.yaml",
-               .digest = "fbfd7ec655d0febe2b228f9fab5c333d63a8b7ab4ea1c757fd7417d113b25ad1", .mesh_size = D,
+               .digest = "d0012e46853a98fc08f31b2e497747fee02bf12b0eac8d7fac374f74026db57c", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kHalfM * N * sizeof(bf16) * 2, .largest = "sendrecv",
                .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -62,7 +62,7 @@ class MatmulRs final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* P_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:13:5 P");  // [S, 1, kSliceM, N]
+  bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:13:5 P");  // [S, 1, kSliceM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
@@ -78,8 +78,8 @@ void MatmulRs::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < S; ++s) {
@@ -124,10 +124,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs", .spec = "spec.yaml",
-               .digest = "c46d468699d8b5de21f0972875168067b8ea43bdd79bc0f0059a800cff30923c", .mesh_size = D,
-               .gemms = {{S * kSliceM, N, kShardK, 1}}, .communications = {"reducescatter x"},
-               .bytes = S * D * kShardM * N * sizeof(bf16), .largest = "reducescatter", .team_size = D,
-               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+               .digest = "746c11533fb0fb37b68a7e1b18ae3ba469234793f5ab5c518b670fb0b868b427", .mesh_size = D,
+               .gemms = {{M, N, kShardK, 1}}, .communications = {"reducescatter x"},
+               .bytes = M * N * sizeof(bf16), .largest = "reducescatter", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

@@ -63,7 +63,7 @@ class MatmulRsBcast final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:16:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* P_ = context_.allocate<bf16>(S * D * kShardM * N, "spec.yaml:15:5 P");  // [S, 1, D, kShardM, N]
+  bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 P");  // [S, 1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
@@ -79,8 +79,8 @@ void MatmulRsBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < S; ++s) {
@@ -126,10 +126,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_bcast", .spec = "spec.yaml",
-               .digest = "bb828ae2afdcac18fa15225e0e614302bd2993c94701f85b8b536cffcddf8d21", .mesh_size = D,
-               .gemms = {{S * D * kShardM, N, kShardK, 1}}, .communications = {"reducescatter x"},
-               .bytes = S * D * kShardM * N * sizeof(bf16), .largest = "reducescatter", .team_size = D,
-               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+               .digest = "c2d0ba68f5b49f4c828e24ac065ff48f40db87a53e255ba7bcdb087039d47e23", .mesh_size = D,
+               .gemms = {{M, N, kShardK, 1}}, .communications = {"reducescatter x"},
+               .bytes = M * N * sizeof(bf16), .largest = "reducescatter", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

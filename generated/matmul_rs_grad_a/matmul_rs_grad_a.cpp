@@ -63,8 +63,8 @@ class MatmulRsGradA final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:13:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  // [S, D, kShardM, N]
-  bf16* dC_all_ = context_.allocate<bf16>(S * D * kShardM * N, "spec.yaml:13:5 dC_all");
+  // [S, D, kShardM, N], filled by the allgather of dC over x
+  bf16* dC_all_ = context_.allocate<bf16>(M * N, "spec.yaml:13:5 dC_all");
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events allgather_dC_ready_ = context_.events("allgather_dC_ready", kAllgatherDC, 1);
@@ -81,9 +81,9 @@ void MatmulRsGradA::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaEventRecord(allgather_dC_ready_[0], caller), kAllgatherDC);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_dC_ready_[0], 0), kAllgatherDC);
 
-  // All transfers are issued up front; below, each statement waits only for what it reads.
+  // All iterations are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < S; ++s) {
-    HG_CHECK(ncclAllGather(dC + s * kShardM * N, dC_all_ + s * D * kShardM * N, kShardM * N, ncclBfloat16,
+    HG_CHECK(ncclAllGather(dC + s * kShardM * N, dC_all_ + s * kSliceM * N, kShardM * N, ncclBfloat16,
                            x_.comm, x_.stream),
              kAllgatherDC);
     HG_CHECK(cudaEventRecord(allgather_dC_done_[s], x_.stream), kAllgatherDC);
@@ -92,14 +92,14 @@ void MatmulRsGradA::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     HG_CHECK(cudaStreamWaitEvent(compute, allgather_dC_done_[s], 0), kWaitAllgatherDC);
-    gemm(context_, dA_plan_, dC_all_ + s * D * kShardM * N, B, dA + s * kSliceM * kShardK,
+    gemm(context_, dA_plan_, dC_all_ + s * kSliceM * N, B, dA + s * kSliceM * kShardK,
          workspaces_[s % kComputeStreams], compute, kMatmulDA);
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
   context_.call_issued(caller);
 }
@@ -126,10 +126,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_a", .spec = "spec.yaml",
-               .digest = "d83d2dd1522096df0966a3e6e09e29f8516c99e8ba7e46a2951b700de2dfa48b", .mesh_size = D,
-               .gemms = {{S * kSliceM, kShardK, N, 1}}, .communications = {"allgather x"},
-               .bytes = S * D * kShardM * N * sizeof(bf16), .largest = "allgather", .team_size = D,
-               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+               .digest = "5813963874faa0aa33181089f65db3bcb7fafb7e72159660a8f607f43835977f", .mesh_size = D,
+               .gemms = {{M, kShardK, N, 1}}, .communications = {"allgather x"},
+               .bytes = M * N * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

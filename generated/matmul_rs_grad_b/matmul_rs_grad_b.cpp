@@ -66,8 +66,8 @@ class MatmulRsGradB final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  // [S, D, kShardM, N]
-  bf16* dC_all_ = context_.allocate<bf16>(S * D * kShardM * N, "spec.yaml:15:5 dC_all");
+  // [S, D, kShardM, N], filled by the allgather of dC over x
+  bf16* dC_all_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 dC_all");
   bf16* P_ = context_.allocate<bf16>(S * kShardK * N, "spec.yaml:16:5 P");  // [S, 1, kShardK, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
@@ -85,9 +85,9 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaEventRecord(allgather_dC_ready_[0], caller), kAllgatherDC);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_dC_ready_[0], 0), kAllgatherDC);
 
-  // All transfers are issued up front; below, each statement waits only for what it reads.
+  // All iterations are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < S; ++s) {
-    HG_CHECK(ncclAllGather(dC + s * kShardM * N, dC_all_ + s * D * kShardM * N, kShardM * N, ncclBfloat16,
+    HG_CHECK(ncclAllGather(dC + s * kShardM * N, dC_all_ + s * kSliceM * N, kShardM * N, ncclBfloat16,
                            x_.comm, x_.stream),
              kAllgatherDC);
     HG_CHECK(cudaEventRecord(allgather_dC_done_[s], x_.stream), kAllgatherDC);
@@ -96,18 +96,18 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     HG_CHECK(cudaStreamWaitEvent(compute, allgather_dC_done_[s], 0), kWaitAllgatherDC);
-    gemm(context_, P_plan_, A + s * kSliceM * kShardK, dC_all_ + s * D * kShardM * N, P_ + s * kShardK * N,
+    gemm(context_, P_plan_, A + s * kSliceM * kShardK, dC_all_ + s * kSliceM * N, P_ + s * kShardK * N,
          workspaces_[s % kComputeStreams], compute, kMatmulP);
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
   // Views are {axes, {extents}, {strides}}.
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dB, {2, {1, kShardK * N}, {0, 1}}, P_,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, dB, {2, {1, kShardK * N}, {0, 1}}, P_,
                         {2, {S, kShardK * N}, {kShardK * N, 1}}, caller, kSumDB);
   context_.call_issued(caller);
 }
@@ -134,10 +134,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_b", .spec = "spec.yaml",
-               .digest = "4e2ea1dd9f1fbd72d00dcf6176213118436884c96190c89be99c91cdc8d4b338", .mesh_size = D,
+               .digest = "b3a0dd9481eaf97012d052293bda02d49a36f25ddcc5d4eb275bd984c8287c7f", .mesh_size = D,
                .gemms = {{S * kShardK, N, kSliceM, 1}}, .communications = {"allgather x"},
-               .bytes = S * D * kShardM * N * sizeof(bf16), .largest = "allgather", .team_size = D,
-               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+               .bytes = M * N * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

@@ -36,20 +36,20 @@ constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .d
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:15:5 wait for the caller's stream";
-constexpr const char* kReadyP = "spec.yaml:16:5 let peers write P";
+constexpr const char* kReadyPParts = "spec.yaml:16:5 let peers write P_parts";
 constexpr const char* kSharePParts = "spec.yaml:16:5 sharing P_parts with the other ranks";
 constexpr const char* kMatmulP = "spec.yaml:15:5 matmul of P";
 constexpr const char* kSendP = "spec.yaml:16:5 send P";
-constexpr const char* kWaitReadyP = "spec.yaml:16:5 wait for the ready flag of P";
-constexpr const char* kDoneP = "spec.yaml:16:5 tell the peer that P has arrived";
+constexpr const char* kWaitReadyPParts = "spec.yaml:16:5 wait for the ready flag of P_parts";
+constexpr const char* kDonePParts = "spec.yaml:16:5 set the done flag of P_parts at the peer";
 constexpr const char* kJoined = "spec.yaml:16:5 wait for the compute streams";
-constexpr const char* kWaitReceiveP = "spec.yaml:16:5 wait until P is received";
+constexpr const char* kWaitReceivePParts = "spec.yaml:16:5 wait until P_parts is received";
 constexpr const char* kSumC = "spec.yaml:16:5 sum of C";
 constexpr const char* kWaitSendP = "spec.yaml:16:5 wait until P is sent";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kPPartsShared =
-    {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
+    {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -79,15 +79,17 @@ class MatmulRsP2p final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();      // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");              // [1, D, kShardM, N]
-  bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P_parts");  // [D, 1, kShardM, N]
+  bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
+  // [D, 1, kShardM, N], filled by the reduce-scatter of P over x
+  bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, D);
   hirgen::Events send_P_done_ = context_.events("send_P_done", kSendP, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events wait_receive_P_ = context_.events("wait_receive_P", kWaitReceiveP, D);
+  hirgen::Events wait_receive_P_parts_ = context_.events("wait_receive_P_parts", kWaitReceivePParts, D);
 };
 
 void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -104,12 +106,12 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
     HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.ready_at(from, s), P_parts_ipc.sequence(), 0),
-             kReadyP);
+             kReadyPParts);
   }
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < D; ++s) {
@@ -128,32 +130,32 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[s], 0), kSendP);
       HG_CHECK(driver_.cuStreamWaitValue32(copy, P_parts_ipc.ready(s), P_parts_ipc.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
-               kWaitReadyP);
+               kWaitReadyPParts);
       HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(to) + rank * kShardM * N, P_ + to * kShardM * N,
                                kShardM * N * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kSendP);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(to, s), P_parts_ipc.sequence(), 0),
-               kDoneP);
+               kDonePParts);
       HG_CHECK(cudaEventRecord(send_P_done_[s], copy), kSendP);
     }
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
   // End of the reduce-scatter of P over x, into C.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, P_parts_ipc.done(s), P_parts_ipc.sequence(),
                                          CU_STREAM_WAIT_VALUE_GEQ),
-             kWaitReceiveP);
-    HG_CHECK(cudaEventRecord(wait_receive_P_[s], caller), kWaitReceiveP);  // for the watchdog only
+             kWaitReceivePParts);
+    HG_CHECK(cudaEventRecord(wait_receive_P_parts_[s], caller), kWaitReceivePParts);  // for the watchdog only
   }
 
   // Views are {axes, {extents}, {strides}}.
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kSumC);
 
   // One stream recorded all of these events, so the last one implies the others.
@@ -183,8 +185,8 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_p2p", .spec = "spec.yaml",
-               .digest = "27788c53d9b615da2f52cad916f271d89e12aa609821e611812b237d6caad0c7", .mesh_size = D,
-               .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
+               .digest = "6f4bfaf654a9b3d6e732d785d0295f7ff8356cffb54a9dd8d65f38d02983cc06", .mesh_size = D,
+               .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

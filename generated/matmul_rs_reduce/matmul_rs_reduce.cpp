@@ -62,7 +62,7 @@ class MatmulRsReduce final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:16:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
+  bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
@@ -78,8 +78,8 @@ void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors)
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < D; ++s) {
@@ -124,10 +124,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_reduce", .spec = "spec.yaml",
-               .digest = "3a8e8bd5abbad73a5053821a913d4b7dff2fa8b33a98ad04632d866337c8d60e", .mesh_size = D,
-               .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"reduce x"},
-               .bytes = D * kShardM * N * sizeof(bf16), .largest = "reduce", .team_size = D,
-               .transport = "nccl", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+               .digest = "4eea3b68c1273af5e7ed974cec2672a569367bb31ea9d929c8a08ec4cb64b643", .mesh_size = D,
+               .gemms = {{M, N, kShardK, 1}}, .communications = {"reduce x"}, .bytes = M * N * sizeof(bf16),
+               .largest = "reduce", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

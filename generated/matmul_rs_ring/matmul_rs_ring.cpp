@@ -35,19 +35,19 @@ constexpr hirgen::MatmulShape kPSCShape = {.m = kHalfM, .n = N, .k = kShardK, .d
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:15:5 wait for the caller's stream";
-constexpr const char* kReadyP = "spec.yaml:16:5 let peers write P";
+constexpr const char* kReadyPSums = "spec.yaml:16:5 let peers write P_sums";
 constexpr const char* kSharePSums = "spec.yaml:16:5 sharing P_sums with the other ranks";
 constexpr const char* kSendP = "spec.yaml:16:5 send P";
-constexpr const char* kWaitReadyP = "spec.yaml:16:5 wait for the ready flag of P";
-constexpr const char* kDoneP = "spec.yaml:16:5 tell the peer that P has arrived";
+constexpr const char* kWaitReadyPSums = "spec.yaml:16:5 wait for the ready flag of P_sums";
+constexpr const char* kDonePSums = "spec.yaml:16:5 set the done flag of P_sums at the peer";
 constexpr const char* kMatmulP = "spec.yaml:15:5 matmul of P";
-constexpr const char* kWaitReceiveP = "spec.yaml:16:5 wait until P is received";
+constexpr const char* kWaitReceivePSums = "spec.yaml:16:5 wait until P_sums is received";
 constexpr const char* kAddP = "spec.yaml:16:5 add of P";
 constexpr const char* kWaitSendP = "spec.yaml:16:5 wait until P is sent";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kPSumsShared =
-    {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D * 2, .name = "P_sums", .where = kSharePSums};
+    {.bytes = M * N * sizeof(bf16), .transfers = D * 2, .name = "P_sums", .where = kSharePSums};
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -71,15 +71,17 @@ class MatmulRsRing final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml matmul_rs_ring"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
-  bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");            // [1, D, kShardM, N]
-  bf16* P_sums_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P_sums");  // [1, D, kShardM, N]
+  bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
+  // [1, D, kShardM, N], filled by the reduce-scatter of P over x
+  bf16* P_sums_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P_sums");
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_s_c_plan_), "spec.yaml:15:5 workspace");
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, D * 2);
   hirgen::Events send_P_done_ = context_.events("send_P_done", kSendP, D * 2);
-  hirgen::Events wait_receive_P_ = context_.events("wait_receive_P", kWaitReceiveP, D * 2);
+  hirgen::Events wait_receive_P_sums_ = context_.events("wait_receive_P_sums", kWaitReceivePSums, D * 2);
 };
 
 void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -99,7 +101,7 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     for (int64_t c = 0; c < 2; ++c) {
       HG_CHECK(
           driver_.cuStreamWriteValue32(copy, P_sums_ipc.ready_at(from, s * 2 + c), P_sums_ipc.sequence(), 0),
-          kReadyP);
+          kReadyPSums);
     }
   }
 
@@ -113,14 +115,14 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[s * 2 + c], 0), kSendP);
         HG_CHECK(driver_.cuStreamWaitValue32(copy, P_sums_ipc.ready(s * 2 + c), P_sums_ipc.sequence(),
                                              CU_STREAM_WAIT_VALUE_GEQ),
-                 kWaitReadyP);
+                 kWaitReadyPSums);
         HG_CHECK(cudaMemcpyAsync(P_sums_ipc.of<bf16>(to) + (D + rank - s) % D * kShardM * N + c * kHalfM * N,
                                  P_ + (D + rank - s) % D * kShardM * N + c * kHalfM * N,
                                  kHalfM * N * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                  kSendP);
         HG_CHECK(
             driver_.cuStreamWriteValue32(copy, P_sums_ipc.done_at(to, s * 2 + c), P_sums_ipc.sequence(), 0),
-            kDoneP);
+            kDonePSums);
         HG_CHECK(cudaEventRecord(send_P_done_[s * 2 + c], copy), kSendP);
       }
 
@@ -133,12 +135,12 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
       // What the ranks before have summed.
       if (s != 0) {
-        // End of the reduce-scatter of P over x, into C.
+        // Wait for one part of the reduce-scatter of P over x, into C.
         HG_CHECK(driver_.cuStreamWaitValue32(caller, P_sums_ipc.done(s * 2 + c), P_sums_ipc.sequence(),
                                              CU_STREAM_WAIT_VALUE_GEQ),
-                 kWaitReceiveP);
+                 kWaitReceivePSums);
         // for the watchdog only
-        HG_CHECK(cudaEventRecord(wait_receive_P_[s * 2 + c], caller), kWaitReceiveP);
+        HG_CHECK(cudaEventRecord(wait_receive_P_sums_[s * 2 + c], caller), kWaitReceivePSums);
         hirgen::launch_binary(hirgen::BinaryFn::kAdd, P_s_c, P_s_c,
                               P_sums_ + slice * kShardM * N + c * kHalfM * N, kHalfM * N, caller, kAddP);
       }
@@ -172,7 +174,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_ring", .spec = "spec.yaml",
-               .digest = "78ed11687d1758f7408d2d9cea7d4b198be2a23016d5067d59769d27d08be91d", .mesh_size = D,
+               .digest = "4036eed93fda3ac612624340b098fcd07a90f4d0d7824295fecb95a3bda53f47", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kHalfM * N * sizeof(bf16) * 2, .largest = "sendrecv",
                .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -71,12 +71,12 @@ class MlpSp final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:18:5 mesh world axis x");
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it.
-  // [D, kShardM, K], kAllgatherU to kLinearZ
-  bf16* U_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 U_all");
+  // it, and begins at a multiple of 256 bytes.
+  // [D, kShardM, K], filled by the allgather of U over x, kAllgatherU to kLinearZ
+  bf16* U_all_ = context_.allocate<bf16>(M * K, "spec.yaml:18:5 U_all");
   bf16* Z_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:19:5 Z");  // [1, M, kShardN], kLinearZ to kGeluA
   bf16* U_ = Z_;      // [1, kShardM, K], kLayerNormU to kAllgatherU
-  bf16* V_ = Z_;      // [1, kShardM, K], kReduceScatterR to kAddY
+  bf16* V_ = Z_;      // [1, kShardM, K], filled by the reduce-scatter of R over x, kReduceScatterR to kAddY
   bf16* A_ = Z_;      // [1, M, kShardN], kGeluA to kLinearP
   bf16* P_ = U_all_;  // [1, M, K], kLinearP to kReduceScatterR
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
@@ -135,9 +135,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_sp", .spec = "spec.yaml",
-               .digest = "78759089a1eef5f6fdf6c2fc8e982e0b2daa143d74a1b12973fca383f2c36e9f", .mesh_size = D,
+               .digest = "bf6b9994d97a198a4331b0437f01019fbb932ce49eccc50c96655b21736574f8", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
-               .communications = {"allgather x", "reducescatter x"}, .bytes = D * kShardM * K * sizeof(bf16),
+               .communications = {"allgather x", "reducescatter x"}, .bytes = M * K * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};

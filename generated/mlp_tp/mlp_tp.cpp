@@ -75,11 +75,12 @@ class MlpTp final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it.
-  bf16* X_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:14:5 X_all");  // [S, D, kShardM, K]
+  // it, and begins at a multiple of 256 bytes.
+  // [S, D, kShardM, K], filled by the allgather of X over x
+  bf16* X_all_ = context_.allocate<bf16>(M * K, "spec.yaml:14:5 X_all");
   // [S, 1, kSliceM, kShardN], kLinearZ to kGeluA
-  bf16* Z_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:15:5 Z");
-  bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:17:5 P");  // [S, 1, kSliceM, K]
+  bf16* Z_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:15:5 Z");
+  bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:17:5 P");  // [S, 1, kSliceM, K]
   bf16* A_ = Z_;  // [S, 1, kSliceM, kShardN], kGeluA to kLinearP
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
@@ -100,10 +101,10 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(allgather_X_ready_[0], caller), kAllgatherX);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_X_ready_[0], 0), kAllgatherX);
 
-  // All transfers are issued up front; below, each statement waits only for what it reads.
+  // All iterations are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < S; ++s) {
-    HG_CHECK(ncclAllGather(X + s * kShardM * K, X_all_ + s * D * kShardM * K, kShardM * K, ncclBfloat16,
-                           x_.comm, x_.stream),
+    HG_CHECK(ncclAllGather(X + s * kShardM * K, X_all_ + s * kSliceM * K, kShardM * K, ncclBfloat16, x_.comm,
+                           x_.stream),
              kAllgatherX);
     HG_CHECK(cudaEventRecord(allgather_X_done_[s], x_.stream), kAllgatherX);
   }
@@ -112,7 +113,7 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     HG_CHECK(cudaStreamWaitEvent(compute, allgather_X_done_[s], 0), kWaitAllgatherX);
     bf16* Z_s = Z_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
-    gemm(context_, Z_plan_, X_all_ + s * D * kShardM * K, W1, Z_s, workspaces_[s % kComputeStreams], compute,
+    gemm(context_, Z_plan_, X_all_ + s * kSliceM * K, W1, Z_s, workspaces_[s % kComputeStreams], compute,
          kLinearZ);
     bf16* A_s = A_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
     gelu(A_s, Z_s, kSliceM * kShardN, compute, kGeluA);
@@ -156,11 +157,11 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp", .spec = "spec.yaml",
-               .digest = "c36b15376ab3eb1d151d7c71f0006df16b01abea0dbaf39f415b33c34046d45d", .mesh_size = D,
-               .gemms = {{S * kSliceM, kShardN, K, 1}, {S * kSliceM, K, kShardN, 1}},
-               .communications = {"allgather x", "reducescatter x"},
-               .bytes = S * D * kShardM * K * sizeof(bf16), .largest = "allgather", .team_size = D,
-               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"K", K}, {"N", N}}},
+               .digest = "fecd2948abf4f455b21137b1850a95b5b500f5cb7e2e68b1a7d31e24c854390f", .mesh_size = D,
+               .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
+               .communications = {"allgather x", "reducescatter x"}, .bytes = M * K * sizeof(bf16),
+               .largest = "allgather", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

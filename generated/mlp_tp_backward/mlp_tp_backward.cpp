@@ -84,10 +84,12 @@ class MlpTpBackward final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:17:5 mesh world axis x");
-  bf16* dY_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:17:5 dY_all");  // [D, kShardM, K]
-  bf16* X_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 X_all");    // [D, kShardM, K]
-  bf16* dZ_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:22:5 dZ");              // [1, M, kShardN]
-  bf16* dP_ = context_.allocate<bf16>(M * K, "spec.yaml:27:5 dP");                    // [1, M, K]
+  // [D, kShardM, K], filled by the allgather of dY over x
+  bf16* dY_all_ = context_.allocate<bf16>(M * K, "spec.yaml:17:5 dY_all");
+  // [D, kShardM, K], filled by the allgather of X over x
+  bf16* X_all_ = context_.allocate<bf16>(M * K, "spec.yaml:18:5 X_all");
+  bf16* dZ_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:22:5 dZ");  // [1, M, kShardN]
+  bf16* dP_ = context_.allocate<bf16>(M * K, "spec.yaml:27:5 dP");        // [1, M, K]
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dP_plan_{context_, kDPShape, kMatmulDP};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
@@ -111,8 +113,11 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   bf16* dX = static_cast<bf16*>(tensors[5]);              // [1, kShardM, K]
   bf16* dW1 = static_cast<bf16*>(tensors[6]);             // [1, kShardN, K]
   bf16* dW2 = static_cast<bf16*>(tensors[7]);             // [1, K, kShardN]
-  bf16* dA = dW1;                                         // until dW1 is written: [1, M, kShardN]
-  bf16* A = dW1;                                          // until dW1 is written: [1, M, kShardN]
+
+  // Buffers in outputs that are written later, with the labels of the first and the last statement that uses
+  // each. Each begins at a multiple of 256 bytes.
+  bf16* dA = dW1;  // [1, M, kShardN], kMatmulDA to kGeluGradMulGeluA
+  bf16* A = dW1;   // [1, M, kShardN], kGeluGradMulGeluA to kMatmulDW2
 
   // Allgather of dY over x. Gathered: reshape of G reads the parts of all ranks.
   HG_CHECK(cudaEventRecord(allgather_dY_ready_[0], caller), kAllgatherDY);
@@ -128,7 +133,7 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   gelu_grad_mul_gelu(A, dZ_, Z, dA, M * kShardN, caller, kGeluGradMulGeluA);
   gemm(context_, dP_plan_, dZ_, W1, dP_, workspace_, caller, kMatmulDP);
 
-  // Reduce-scatter of dR over x, into dX. Issued ahead, so that the Matmul of dW2 hides it.
+  // Reduce-scatter of dR over x, into dX. Issued ahead, so that the computation of dW2 hides it.
   HG_CHECK(cudaEventRecord(reduce_scatter_dR_ready_[0], caller), kReduceScatterDR);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_dR_ready_[0], 0), kReduceScatterDR);
   HG_CHECK(ncclReduceScatter(dP_, dX, kShardM * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
@@ -173,11 +178,11 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp_backward", .spec = "spec.yaml",
-               .digest = "062bb4c87095c4844e9577265292458570e6b77cedc3c05ae412d4e04aa7d376", .mesh_size = D,
+               .digest = "c7eee4f21afbd0087a8220e3794ed3ff2ef646ec17920cb92c69663344d5a2b3", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}, {K, kShardN, M, 1}, {kShardN, K, M, 1}},
                .communications = {"allgather x", "allgather x", "reducescatter x"},
-               .bytes = D * kShardM * K * sizeof(bf16), .largest = "allgather", .team_size = D,
-               .transport = "nccl", .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},
+               .bytes = M * K * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

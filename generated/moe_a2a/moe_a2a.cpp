@@ -71,8 +71,9 @@ class MoeA2a final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it.
-  bf16* T_ = context_.allocate<bf16>(S * D * C * K, "spec.yaml:15:5 T");  // [S, D, 1, C, K]
+  // it, and begins at a multiple of 256 bytes.
+  // [S, D, 1, C, K], filled by the all-to-all of X over x
+  bf16* T_ = context_.allocate<bf16>(S * D * C * K, "spec.yaml:15:5 T");
   // [S, D, 1, C, N], kMatmulZ to kGeluA
   bf16* Z_ = context_.allocate<bf16>(S * D * C * N, "spec.yaml:16:5 Z");
   bf16* P_ = context_.allocate<bf16>(S * D * C * K, "spec.yaml:18:5 P");  // [S, D, 1, C, K]
@@ -96,7 +97,7 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(all_to_all_X_ready_[0], caller), kAllToAllX);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, all_to_all_X_ready_[0], 0), kAllToAllX);
 
-  // All transfers are issued up front; below, each statement waits only for what it reads.
+  // All iterations are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclGroupStart(), kAllToAllX);
     for (int peer = 0; peer < x_.size; ++peer) {
@@ -166,7 +167,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "moe_a2a", .spec = "spec.yaml",
-               .digest = "2cffec458a3ae9f5065e860e6e30bed5792359bce5d407435ec8aee276988ff5", .mesh_size = D,
+               .digest = "ba3eda9c9d727f2f6841e620369ffeca7585a6f636495d29ee24feb0631057e3", .mesh_size = D,
                .gemms = {{S * D * C, N, K, 1}, {S * D * C, K, N, 1}},
                .communications = {"alltoall x", "alltoall x"}, .bytes = S * D * C * K * sizeof(bf16),
                .largest = "alltoall", .team_size = D, .transport = "nccl",

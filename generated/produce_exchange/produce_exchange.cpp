@@ -42,15 +42,15 @@ constexpr const char* kReadyP = "spec.yaml:17:5 let peers read P";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
 constexpr const char* kReceiveP = "spec.yaml:17:5 receive P";
 constexpr const char* kWaitReadyP = "spec.yaml:17:5 wait for the ready flag of P";
-constexpr const char* kDoneP = "spec.yaml:17:5 tell the peer that P has been read";
+constexpr const char* kDoneP = "spec.yaml:17:5 set the done flag of P at the peer";
 constexpr const char* kJoined = "spec.yaml:17:5 wait for the compute streams";
 constexpr const char* kWaitReceiveP = "spec.yaml:17:5 wait until P is received";
 constexpr const char* kSumC = "spec.yaml:17:5 sum of C";
 constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kPShared =
-    {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D + 1, .name = "P", .where = kShareP};
+    {.bytes = M * N * sizeof(bf16), .transfers = D + 1, .name = "P", .where = kShareP};
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -80,10 +80,12 @@ class ProduceExchange final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();         // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");              // [1, D, kShardM, N]
-  bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:17:5 P_parts");  // [D, 1, kShardM, N]
+  bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P");  // [1, D, kShardM, N]
+  // [D, 1, kShardM, N], filled by the reduce-scatter of P over x
+  bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:17:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_P_ready_ = context_.events("receive_P_ready", kReceiveP, D + 1);
   hirgen::Events receive_P_done_ = context_.events("receive_P_done", kReceiveP, D + 1);
@@ -102,8 +104,8 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 1; s < D + 1; ++s) {
@@ -140,16 +142,16 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
   // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_P_done_[D - 1], 0), kWaitReceiveP);
 
   // Views are {axes, {extents}, {strides}}.
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kSumC);
 
   // End of the reduce-scatter of P over x, into C.
@@ -183,8 +185,8 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "produce_exchange", .spec = "spec.yaml",
-               .digest = "cf45ec1e3fe8e01fe30f618be25ea9d5fd4666c6ff4debd2f27e060c36d554ca", .mesh_size = D,
-               .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
+               .digest = "4013236168da94a153c499f5ac352e208c2eaa0d7e71fc6c57ce51a2c55b9ba7", .mesh_size = D,
+               .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

@@ -76,10 +76,12 @@ class RsNormAg final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:19:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:17:5 P");              // [S, 1, kSliceM, K]
-  bf16* V_ = context_.allocate<bf16>(S * kShardM * K, "spec.yaml:19:5 V");              // [S, 1, kShardM, K]
-  bf16* U_ = context_.allocate<bf16>(S * kShardM * K, "spec.yaml:20:5 U");              // [S, 1, kShardM, K]
-  bf16* U_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:21:5 U_all");  // [S, D, kShardM, K]
+  bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:17:5 P");  // [S, 1, kSliceM, K]
+  // [S, 1, kShardM, K], filled by the reduce-scatter of R over x
+  bf16* V_ = context_.allocate<bf16>(S * kShardM * K, "spec.yaml:19:5 V");
+  bf16* U_ = context_.allocate<bf16>(S * kShardM * K, "spec.yaml:20:5 U");  // [S, 1, kShardM, K]
+  // [S, D, kShardM, K], filled by the allgather of U over x
+  bf16* U_all_ = context_.allocate<bf16>(M * K, "spec.yaml:21:5 U_all");
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kMatmulZ};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
@@ -102,8 +104,8 @@ void RsNormAg::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < S; ++s) {
@@ -128,18 +130,18 @@ void RsNormAg::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     // iterations.
     HG_CHECK(cudaEventRecord(allgather_U_ready_[s], compute), kAllgatherU);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_U_ready_[s], 0), kAllgatherU);
-    HG_CHECK(ncclAllGather(U_s, U_all_ + s * D * kShardM * K, kShardM * K, ncclBfloat16, x_.comm, x_.stream),
+    HG_CHECK(ncclAllGather(U_s, U_all_ + s * kSliceM * K, kShardM * K, ncclBfloat16, x_.comm, x_.stream),
              kAllgatherU);
     HG_CHECK(cudaEventRecord(allgather_U_done_[s], x_.stream), kAllgatherU);
     HG_CHECK(cudaStreamWaitEvent(compute, allgather_U_done_[s], 0), kWaitAllgatherU);
-    gemm(context_, Z_plan_, U_all_ + s * D * kShardM * K, W2, Z + s * kSliceM * kShardN,
+    gemm(context_, Z_plan_, U_all_ + s * kSliceM * K, W2, Z + s * kSliceM * kShardN,
          workspaces_[s % kComputeStreams], compute, kMatmulZ);
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
   context_.call_issued(caller);
 }
@@ -170,11 +172,11 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "rs_norm_ag", .spec = "spec.yaml",
-               .digest = "b69c31109783b4609d33650b0da9dccfecd5bc61ac52d33dcb92b9456b78ac33", .mesh_size = D,
-               .gemms = {{S * kSliceM, K, kShardN, 1}, {S * kSliceM, kShardN, K, 1}},
-               .communications = {"reducescatter x", "allgather x"},
-               .bytes = S * D * kShardM * K * sizeof(bf16), .largest = "reducescatter", .team_size = D,
-               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"K", K}, {"N", N}}},
+               .digest = "4ae4b5898ad0a91bb54c0ed44992fd5f38fd1e84bbfaa09eac234e32f30ba6b1", .mesh_size = D,
+               .gemms = {{M, K, kShardN, 1}, {M, kShardN, K, 1}},
+               .communications = {"reducescatter x", "allgather x"}, .bytes = M * K * sizeof(bf16),
+               .largest = "reducescatter", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

@@ -45,7 +45,7 @@ constexpr const char* kMatmulP = "spec.yaml:16:5 matmul of P";
 constexpr const char* kSharePParts = "spec.yaml:17:5 sharing P_parts with the other ranks";
 constexpr const char* kSumAddRmsNormY = "spec.yaml:19:5 sum_add_rms_norm of Y";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kPPartsShared = {.bytes = 2 * (D * M * N) * sizeof(bf16), .transfers = D,
                                                .name = "P_parts", .where = kSharePParts, .rows = M};
 
@@ -73,9 +73,11 @@ class SumNorm final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml sum_norm"};  // memory that ranks share
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml sum_norm");
-  bf16* P_parts_ = context_.allocate<bf16>(2 * (D * M * N), "spec.yaml:17:5 P_parts");  // [2, D, M, N]
+  // [2, D, M, N], filled by the allreduce of P over x
+  bf16* P_parts_ = context_.allocate<bf16>(2 * (D * M * N), "spec.yaml:17:5 P_parts");
   hirgen::MatmulPlan P_parts_plan_{context_, kPPartsShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_parts_plan_), "spec.yaml:16:5 workspace");
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
 };
 
 // Launches a CUDA graph of issue(), captured once for each set of pointers. In the first call with new
@@ -146,7 +148,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sum_norm", .spec = "spec.yaml",
-               .digest = "e4388730314665ddf6c7442684c4c3cc2cf7f2e740816588420b27256119dcc0", .mesh_size = D,
+               .digest = "c50feeaed205ae70c0b59969877198bda39f14575b47b8d5595c0530f69e6a85", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * M * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-put",
                .graph = true, .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},

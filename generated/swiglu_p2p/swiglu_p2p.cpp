@@ -47,30 +47,30 @@ constexpr hirgen::MatmulShape kPSCShape = {.m = kHalfM, .n = K, .k = kShardN, .d
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:19:5 wait for the caller's stream";
-constexpr const char* kReadyG = "spec.yaml:19:5 let peers write G";
+constexpr const char* kReadyU = "spec.yaml:19:5 let peers write U";
 constexpr const char* kShareU = "spec.yaml:19:5 sharing U with the other ranks";
 constexpr const char* kSharePParts = "spec.yaml:25:5 sharing P_parts with the other ranks";
 constexpr const char* kSendG = "spec.yaml:19:5 send G";
-constexpr const char* kWaitReadyG = "spec.yaml:19:5 wait for the ready flag of G";
-constexpr const char* kDoneG = "spec.yaml:19:5 tell the peer that G has arrived";
-constexpr const char* kWaitReceiveG = "spec.yaml:19:5 wait until G is received";
+constexpr const char* kWaitReadyU = "spec.yaml:19:5 wait for the ready flag of U";
+constexpr const char* kDoneU = "spec.yaml:19:5 set the done flag of U at the peer";
+constexpr const char* kWaitReceiveU = "spec.yaml:19:5 wait until U is received";
 constexpr const char* kMatmulZg = "spec.yaml:20:5 matmul of Zg";
 constexpr const char* kMatmulZu = "spec.yaml:21:5 matmul of Zu";
 constexpr const char* kSiluMulA = "spec.yaml:23:5 silu_mul of A";
 constexpr const char* kMatmulP = "spec.yaml:24:5 matmul of P";
 constexpr const char* kSendP = "spec.yaml:25:5 send P";
-constexpr const char* kWaitReadyP = "spec.yaml:25:5 wait for the ready flag of P";
-constexpr const char* kDoneP = "spec.yaml:25:5 tell the peer that P has arrived";
+constexpr const char* kWaitReadyPParts = "spec.yaml:25:5 wait for the ready flag of P_parts";
+constexpr const char* kDonePParts = "spec.yaml:25:5 set the done flag of P_parts at the peer";
 constexpr const char* kJoined = "spec.yaml:25:5 wait for the compute streams";
-constexpr const char* kWaitReceiveP = "spec.yaml:25:5 wait until P is received";
+constexpr const char* kWaitReceivePParts = "spec.yaml:25:5 wait until P_parts is received";
 constexpr const char* kSumY = "spec.yaml:25:5 sum of Y";
 constexpr const char* kWaitSendP = "spec.yaml:25:5 wait until P is sent";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kUShared =
-    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D * 2, .name = "U", .where = kShareU};
+    {.bytes = M * K * sizeof(bf16), .transfers = D * 2, .name = "U", .where = kShareU};
 constexpr hirgen::SharedShape kPPartsShared =
-    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D * 2, .name = "P_parts", .where = kSharePParts};
+    {.bytes = M * K * sizeof(bf16), .transfers = D * 2, .name = "P_parts", .where = kSharePParts};
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -103,25 +103,27 @@ class SwigluP2p final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it.
-  bf16* U_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:19:5 U");  // [D, 1, kShardM, K]
+  // it, and begins at a multiple of 256 bytes.
+  // [D, 1, kShardM, K], filled by the allgather of G over x
+  bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:19:5 U");
   // [D, 1, kShardM, kShardN], kMatmulZg to kSiluMulA
-  bf16* Zg_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:20:5 Zg");
-  // [D, 1, kShardM, kShardN]
-  bf16* Zu_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:21:5 Zu");
-  bf16* P_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:24:5 P");              // [D, 1, kShardM, K]
-  bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:25:5 P_parts");  // [1, D, kShardM, K]
+  bf16* Zg_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:20:5 Zg");
+  bf16* Zu_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:21:5 Zu");  // [D, 1, kShardM, kShardN]
+  bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:24:5 P");          // [D, 1, kShardM, K]
+  // [1, D, kShardM, K], filled by the reduce-scatter of P over x
+  bf16* P_parts_ = context_.allocate<bf16>(M * K, "spec.yaml:25:5 P_parts");
   bf16* A_ = Zg_;  // [D, 1, kShardM, kShardN], kSiluMulA to kMatmulP
   hirgen::MatmulPlan Zg_plan_{context_, kZgShape, kMatmulZg};
   hirgen::MatmulPlan Zu_plan_{context_, kZgShape, kMatmulZu};
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events wait_receive_G_ = context_.events("wait_receive_G", kWaitReceiveG, 2 * D + 1);
+  hirgen::Events wait_receive_U_ = context_.events("wait_receive_U", kWaitReceiveU, 2 * D + 1);
   hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, 2 * D + 1);
   hirgen::Events send_P_done_ = context_.events("send_P_done", kSendP, 2 * D + 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events wait_receive_P_ = context_.events("wait_receive_P", kWaitReceiveP, 1);
+  hirgen::Events wait_receive_P_parts_ = context_.events("wait_receive_P_parts", kWaitReceivePParts, 1);
 };
 
 void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -135,8 +137,8 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const hirgen::Shared& U_ipc = peers_.share_for_call(U_, kUShared);
   const hirgen::Shared& P_parts_ipc = peers_.share_for_call(P_parts_, kPPartsShared);
 
-  // Allgather of G over x; reduce-scatter of P over x, into Y. All transfers are issued up front, on a stream
-  // of their own.
+  // Allgather of G over x; reduce-scatter of P over x, into Y. Ready flags up front, on the copy stream, as
+  // peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
@@ -146,34 +148,34 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     ready_flags.add(U_ipc.ready_at(from, s), U_ipc.sequence_number());
     ready_flags.add(P_parts_ipc.ready_at(from2, s), P_parts_ipc.sequence_number());
   }
-  ready_flags.submit(copy, kReadyG);
+  ready_flags.submit(copy, kReadyU);
 
-  // Allgather of G over x.
+  // Allgather of G over x. All iterations are issued up front, on the copy stream.
   for (int64_t s = 2; s < 2 * D; ++s) {
     const int64_t to = (D + rank - s / 2) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U_ipc.ready(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kWaitReadyG);
+             kWaitReadyU);
     HG_CHECK(
         cudaMemcpyAsync(U_ipc.of<bf16>(to) + (to + s / 2) % D * kShardM * K + s % 2 * kHalfM * K,
                         X + s % 2 * kHalfM * K, kHalfM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
         kSendG);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.done_at(to, s), U_ipc.sequence(), 0), kDoneG);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.done_at(to, s), U_ipc.sequence(), 0), kDoneU);
   }
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 1; s < 2 * D + 1; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t partner = (rank + s / 2) % D;
     if (s / 2 % D != 0) {
-      // End of the allgather of G over x.
+      // Wait for one part of the allgather of G over x.
       HG_CHECK(
           driver_.cuStreamWaitValue32(compute, U_ipc.done(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-          kWaitReceiveG);
-      HG_CHECK(cudaEventRecord(wait_receive_G_[s], compute), kWaitReceiveG);  // for the watchdog only
+          kWaitReceiveU);
+      HG_CHECK(cudaEventRecord(wait_receive_U_[s], compute), kWaitReceiveU);  // for the watchdog only
     }
 
     // Step 0 is the local shard.
@@ -195,22 +197,22 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[s], 0), kSendP);
       HG_CHECK(driver_.cuStreamWaitValue32(copy, P_parts_ipc.ready(s), P_parts_ipc.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
-               kWaitReadyP);
+               kWaitReadyPParts);
       HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(
                                    partner) + (D + partner - s / 2) % D * kShardM * K + s % 2 * kHalfM * K,
                                P_ + partner * kShardM * K + s % 2 * kHalfM * K, kHalfM * K * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, copy),
                kSendP);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(partner, s), P_parts_ipc.sequence(), 0),
-               kDoneP);
+               kDonePParts);
       HG_CHECK(cudaEventRecord(send_P_done_[s], copy), kSendP);
     }
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
   // End of the reduce-scatter of P over x, into Y.
@@ -218,11 +220,11 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 2; s < 2 * D; ++s) {
     done_flags.add(P_parts_ipc.done(s), P_parts_ipc.sequence_number());
   }
-  done_flags.submit(caller, kWaitReceiveP);
-  HG_CHECK(cudaEventRecord(wait_receive_P_[0], caller), kWaitReceiveP);  // for the watchdog only
+  done_flags.submit(caller, kWaitReceivePParts);
+  HG_CHECK(cudaEventRecord(wait_receive_P_parts_[0], caller), kWaitReceivePParts);  // for the watchdog only
 
   // Views are {axes, {extents}, {strides}}.
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, Y, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, Y, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumY);
 
   // One stream recorded all of these events, so the last one implies the others.
@@ -256,7 +258,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_p2p", .spec = "spec.yaml",
-               .digest = "7c11a656f99b5e700a6d25d37170b62303b34ff213342b400844df6979203f0d", .mesh_size = D,
+               .digest = "8f8693171c2229e5db40e9ba34d50d9eb3b83eac97b4501035e537585fb5f664", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, kShardN, K, 1}, {D * kHalfM * 2, kShardN, K, 1},
                          {D * kHalfM * 2, K, kShardN, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (2 * D - 2) * kHalfM * K * sizeof(bf16), .largest = "sendrecv",

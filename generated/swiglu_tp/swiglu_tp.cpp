@@ -78,13 +78,13 @@ class SwigluTp final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it.
-  bf16* X_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:15:5 X_all");  // [S, D, kShardM, K]
+  // it, and begins at a multiple of 256 bytes.
+  // [S, D, kShardM, K], filled by the allgather of X over x
+  bf16* X_all_ = context_.allocate<bf16>(M * K, "spec.yaml:15:5 X_all");
   // [S, 1, kSliceM, kShardN], kMatmulZg to kSiluMulA
-  bf16* Zg_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:16:5 Zg");
-  // [S, 1, kSliceM, kShardN]
-  bf16* Zu_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:17:5 Zu");
-  bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:20:5 P");  // [S, 1, kSliceM, K]
+  bf16* Zg_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:16:5 Zg");
+  bf16* Zu_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:17:5 Zu");  // [S, 1, kSliceM, kShardN]
+  bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:20:5 P");          // [S, 1, kSliceM, K]
   bf16* A_ = Zg_;  // [S, 1, kSliceM, kShardN], kSiluMulA to kMatmulP
   hirgen::MatmulPlan Zg_plan_{context_, kZgShape, kMatmulZg};
   hirgen::MatmulPlan Zu_plan_{context_, kZgShape, kMatmulZu};
@@ -107,10 +107,10 @@ void SwigluTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(allgather_X_ready_[0], caller), kAllgatherX);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_X_ready_[0], 0), kAllgatherX);
 
-  // All transfers are issued up front; below, each statement waits only for what it reads.
+  // All iterations are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < S; ++s) {
-    HG_CHECK(ncclAllGather(X + s * kShardM * K, X_all_ + s * D * kShardM * K, kShardM * K, ncclBfloat16,
-                           x_.comm, x_.stream),
+    HG_CHECK(ncclAllGather(X + s * kShardM * K, X_all_ + s * kSliceM * K, kShardM * K, ncclBfloat16, x_.comm,
+                           x_.stream),
              kAllgatherX);
     HG_CHECK(cudaEventRecord(allgather_X_done_[s], x_.stream), kAllgatherX);
   }
@@ -118,7 +118,7 @@ void SwigluTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     HG_CHECK(cudaStreamWaitEvent(compute, allgather_X_done_[s], 0), kWaitAllgatherX);
-    bf16* U_s = X_all_ + s * D * kShardM * K;  // [1, kSliceM, K]
+    bf16* U_s = X_all_ + s * kSliceM * K;      // [1, kSliceM, K]
     bf16* Zg_s = Zg_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
     gemm(context_, Zg_plan_, U_s, Wg, Zg_s, workspaces_[s % kComputeStreams], compute, kMatmulZg);
     bf16* Zu_s = Zu_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
@@ -169,12 +169,11 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_tp", .spec = "spec.yaml",
-               .digest = "905b841ff0b70b48666cee2132a12f97b6a5144092c5e4fee8b970d49ee6c4ff", .mesh_size = D,
-               .gemms =
-                   {{S * kSliceM, kShardN, K, 1}, {S * kSliceM, kShardN, K, 1}, {S * kSliceM, K, kShardN, 1}},
-               .communications = {"allgather x", "reducescatter x"},
-               .bytes = S * D * kShardM * K * sizeof(bf16), .largest = "allgather", .team_size = D,
-               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"K", K}, {"N", N}}},
+               .digest = "c04879b3251aef89e0a0f7639a3e14aad56b2965d9d37685eb4f8323c4182d9d", .mesh_size = D,
+               .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {M, K, kShardN, 1}},
+               .communications = {"allgather x", "reducescatter x"}, .bytes = M * K * sizeof(bf16),
+               .largest = "allgather", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

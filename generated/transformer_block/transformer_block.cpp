@@ -114,14 +114,14 @@ class TransformerBlock final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:40:5 mesh world axis x");
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it.
+  // it, and begins at a multiple of 256 bytes.
   // [B * L, E], kLayerNormU1 to kLinearUv
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");
-  // [B * L, E], kAllreduceWop to kAddLayerNormU2
+  // [B * L, E], filled by the allreduce of Wop over x, kAllreduceWop to kAddLayerNormU2
   bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:40:5 attention");
-  bf16* Uq_ = attention_;             // [1, B * L, kShardE], kLinearUq to kAttentionPV
-  bf16* Z_ = attention_;              // [1, B * L, kShardF], kLinearZ to kGeluA
-  bf16* mlp_ = attention_;            // [B * L, E], kAllreduceW2p to kAddY
+  bf16* Uq_ = attention_;  // [1, B * L, kShardE], kLinearUq to kAttentionPV
+  bf16* Z_ = attention_;   // [1, B * L, kShardF], kLinearZ to kGeluA
+  bf16* mlp_ = attention_;  // [B * L, E], filled by the allreduce of W2p over x, kAllreduceW2p to kAddY
   bf16* A_ = attention_;              // [1, B * L, kShardF], kGeluA to kLinearW2p
   bf16* Uk_ = Uq_ + B * L * kShardE;  // [1, B * L, kShardE], kLinearUk to kAttentionPV
   bf16* Uv_ = Uk_ + B * L * kShardE;  // [1, B * L, kShardE], kLinearUv to kAttentionPV
@@ -156,8 +156,11 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   const bf16* W1 = static_cast<const bf16*>(tensors[9]);      // [1, kShardF, E]
   const bf16* W2 = static_cast<const bf16*>(tensors[10]);     // [1, E, kShardF]
   bf16* Y = static_cast<bf16*>(tensors[11]);                  // [B * L, E]
-  bf16* U2 = Y;                                               // until Y is written: [B * L, E]
-  bf16* W2p = Y;                                              // until Y is written: [1, B * L, E]
+
+  // Buffers in outputs that are written later, with the labels of the first and the last statement that uses
+  // each. Each begins at a multiple of 256 bytes.
+  bf16* U2 = Y;   // [B * L, E], kAddLayerNormU2 to kLinearZ
+  bf16* W2p = Y;  // [1, B * L, E], kLinearW2p to kAllreduceW2p
 
   layer_norm(U1_, X, gamma1, beta1, B * L, caller, kLayerNormU1);
   gemm(context_, Uq_plan_, U1_, Wq, Uq_, workspace_, caller, kLinearUq);
@@ -217,7 +220,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block", .spec = "spec.yaml",
-               .digest = "214f1d19ae09d63b3ba68b817e7ac091d0b88f955f06fa6863c10707e297f5bb", .mesh_size = D,
+               .digest = "1fec8129898855154373c69c6ac1d492d4c7d1cfac0b2fe501938aea673a75b4", .mesh_size = D,
                .gemms = {{B * L, kShardE, E, 1}, {B * L, kShardE, E, 1}, {B * L, kShardE, E, 1},
                          {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * sizeof(bf16),

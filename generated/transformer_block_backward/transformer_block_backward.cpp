@@ -201,19 +201,21 @@ class TransformerBlockBackward final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:53:5 mesh world axis x");
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it.
+  // it, and begins at a multiple of 256 bytes.
   // [1, B * L, kShardF], kMatmulDA to kGeluGradMulDZ
   bf16* dA_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:47:5 dA");
-  bf16* dU2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:53:5 dU2");  // [B * L, E]
-  bf16* N2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:41:5 N2");    // [B * L, E]
-  bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:80:5 N1");    // [B * L, E]
-  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:82:5 U1");    // [B * L, E]
+  // [B * L, E], filled by the allreduce of dU2p over x
+  bf16* dU2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:53:5 dU2");
+  bf16* N2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:41:5 N2");  // [B * L, E]
+  bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:80:5 N1");  // [B * L, E]
+  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:82:5 U1");  // [B * L, E]
   // [B * L, E], kMulNormalizeGradAddDX1 to kMulNormalizeGradAddDX
   bf16* dX1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:59:5 dX1");
   bf16* dV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dV");  // [1, B, L, kShardH, C]
   // [1, B * L, E], kMatmulDU1q to kMatmulDU1qk
   bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:89:5 dU1q");
-  bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:94:5 dU1");  // [B * L, E]
+  // [B * L, E], filled by the allreduce of dU1p over x
+  bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:94:5 dU1");
   bf16* A_ = dX1_;              // [1, B * L, kShardF], kGeluA to kMatmulDW2
   bf16* dU1qk_ = dU1q_;         // [1, B * L, E], kMatmulDU1qk to kMatmulDU1p
   bf16* dU1p_ = dU1q_;          // [1, B * L, E], kMatmulDU1p to kAllreduceDU1p
@@ -277,16 +279,19 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   bf16* dbeta2 = static_cast<bf16*>(tensors[27]);              // [E]
   bf16* dW1 = static_cast<bf16*>(tensors[28]);                 // [1, kShardF, E]
   bf16* dW2 = static_cast<bf16*>(tensors[29]);                 // [1, E, kShardF]
-  bf16* dU2p = dW1;                                            // until dW1 is written: [1, B * L, E]
-  bf16* U2 = dX;                                               // until dX is written: [B * L, E]
-  bf16* dQ = dWk;                                              // until dWk is written: [1, B, L, kShardH, C]
-  bf16* dK = dWv;                                              // until dWv is written: [1, B, L, kShardH, C]
+
+  // Buffers in outputs that are written later, with the labels of the first and the last statement that uses
+  // each. Each begins at a multiple of 256 bytes.
+  bf16* dU2p = dW1;  // [1, B * L, E], kMatmulDU2p to kAllreduceDU2p
+  bf16* U2 = dX;     // [B * L, E], kMulAddU2 to kMatmulDW1
+  bf16* dQ = dWk;    // [1, B, L, kShardH, C], kAttentionDQ to kMatmulDWq
+  bf16* dK = dWv;    // [1, B, L, kShardH, C], kAttentionDQ to kMatmulDWk
 
   gemm(context_, dA_plan_, dY, W2, dA_, workspace_, caller, kMatmulDA);
   gelu_grad_mul(dZ_, Z, dA_, B * L * kShardF, caller, kGeluGradMulDZ);
   gemm(context_, dU2p_plan_, dZ_, W1, dU2p, workspace_, caller, kMatmulDU2p);
 
-  // Allreduce of dU2p over x, into dU2. Issued ahead, so that the Matmul of dW2 hides it.
+  // Allreduce of dU2p over x, into dU2. Issued ahead, so that the computation of dW2 hides it.
   HG_CHECK(cudaEventRecord(allreduce_dU2p_ready_[0], caller), kAllreduceDU2p);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_dU2p_ready_[0], 0), kAllreduceDU2p);
   HG_CHECK(ncclAllReduce(dU2p, dU2_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream), kAllreduceDU2p);
@@ -307,7 +312,7 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   gemm_add(context_, dU1qk_sum_plan_, dK, Wk, dU1q_, dU1qk_, workspace_, caller, kMatmulDU1qk);
   gemm_add(context_, dU1p_sum_plan_, dV_, Wv, dU1qk_, dU1p_, workspace_, caller, kMatmulDU1p);
 
-  // Allreduce of dU1p over x, into dU1. Issued ahead, so that the Matmul of dW1 hides it.
+  // Allreduce of dU1p over x, into dU1. Issued ahead, so that the computation of dW1 hides it.
   HG_CHECK(cudaEventRecord(allreduce_dU1p_ready_[0], caller), kAllreduceDU1p);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_dU1p_ready_[0], 0), kAllreduceDU1p);
   HG_CHECK(ncclAllReduce(dU1p_, dU1_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream), kAllreduceDU1p);
@@ -323,10 +328,10 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   mul_sum(dgamma1, dU1_, N1_, B * L, caller, kMulSumDgamma1);
 
   // Views are {axes, {extents}, {strides}}.
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbeta2, {2, {1, E}, {0, 1}}, dU2_, {2, {B * L, E}, {E, 1}},
-                        caller, kSumDbeta2);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbeta1, {2, {1, E}, {0, 1}}, dU1_, {2, {B * L, E}, {E, 1}},
-                        caller, kSumDbeta1);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, dbeta2, {2, {1, E}, {0, 1}}, dU2_,
+                        {2, {B * L, E}, {E, 1}}, caller, kSumDbeta2);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, dbeta1, {2, {1, E}, {0, 1}}, dU1_,
+                        {2, {B * L, E}, {E, 1}}, caller, kSumDbeta1);
   context_.call_issued(caller);
 }
 
@@ -400,7 +405,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "7e96a2ade3d13f2a4c832840a46348a6db26a62b26b1094e0759eda5b25ffa93", .mesh_size = D,
+               .digest = "7cbe81d6779ddc7ade8141273ffe79121b4804842c657771ccc6c8d3cb7b3ee8", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},

@@ -34,6 +34,7 @@ func (b *builder) account(s *hostir.Communication, in, out *buffer) {
 		over = "mesh " + s.Mesh.Name
 	}
 	words := cmp.Or(b.partOf(s, s.In), collectiveWords(s.Type)+" of "+in.root.Name+" over "+over)
+	b.fills(out, words)
 	b.accountFor(words, s.Type.Kind(), whole, b.ranksOf(s))
 }
 
@@ -46,9 +47,19 @@ func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
 			what = "partial sums of peers read for"
 		}
 		if part := b.partOf(s, b.sent(s)); part != "" {
+			b.fills(buf, part)
 			what = part + ": " + what
 		}
 		b.accountFor(fmt.Sprintf("%s %s from rank to rank by %s", what, buf.root.Name, by), collective.SendRecv.Kind(), buf, extents.Number(1))
+	}
+}
+
+// fills notes which communication writes to a buffer.
+func (b *builder) fills(buf *buffer, words string) {
+	for _, d := range b.out.Buffers {
+		if d.Name == buf.base {
+			d.From, _, _ = strings.Cut(words, ",")
+		}
 	}
 }
 

@@ -144,7 +144,7 @@ func (b *builder) pointToPoint(s *hostir.P2PCommunication) ([]calls.Stmt, error)
 	}
 	buf := buffers[0]
 	b.accountTransfer(s, buf)
-	does, waits := b.transferWording(s)
+	does, waits := b.transferWording(s, buf.root)
 	b.waits[s.Handle] = waits
 	call := &calls.NcclCall{
 		Info: b.says(s, does), Kind: "recv", Team: b.world(s.Pos),

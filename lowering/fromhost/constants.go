@@ -16,8 +16,7 @@ func (b *builder) keepConstants() {
 			continue
 		}
 		by := map[string]expr.Expr{c.Name: c.Value}
-		rewriteExpressions(l.Program, &calls.Rewriter{Expression: func(e expr.Expr) expr.Expr { return expr.Substitute(e, by) }})
-		spellOut(&l.About, by)
+		b.rewrite(func(e expr.Expr) expr.Expr { return expr.Substitute(e, by) })
 		for key, named := range p.Named {
 			if named == c {
 				delete(p.Named, key)
@@ -50,13 +49,15 @@ func rewriteExpressions(p *calls.Program, r *calls.Rewriter) {
 	}
 }
 
-// spellOut replaces names by expressions in the sizes of GEMMs, and in the size and team of the largest communication.
-func spellOut(r *calls.About, by map[string]expr.Expr) {
+// rewrite rewrites the expressions of the program, and the sizes in its metadata.
+func (b *builder) rewrite(by func(expr.Expr) expr.Expr) {
+	rewriteExpressions(b.out.Program, &calls.Rewriter{Expression: by})
+	r := &b.out.About
 	for i := range r.Gemms {
 		m := &r.Gemms[i]
-		m.M, m.N, m.K, m.Batch = expr.Substitute(m.M, by), expr.Substitute(m.N, by), expr.Substitute(m.K, by), expr.Substitute(m.Batch, by)
+		m.M, m.N, m.K, m.Batch = by(m.M), by(m.N), by(m.K), by(m.Batch)
 	}
 	if r.Bytes != nil {
-		r.Bytes, r.Team = expr.Substitute(r.Bytes, by), expr.Substitute(r.Team, by)
+		r.Bytes, r.Team = by(r.Bytes), by(r.Team)
 	}
 }

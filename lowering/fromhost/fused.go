@@ -232,3 +232,19 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, res
 
 // kernelNames are the names that the template of a kernel uses.
 var kernelNames = []string{"row", "Row", "run", "Run", "fn", "rows", "elements", "stream", "where"}
+
+// shareKernels lets a variant launch the kernels of another variant if its own kernels compute the same.
+func shareKernels(p, variant *calls.Program) {
+	for _, k := range variant.Kernels {
+		at := slices.IndexFunc(p.Kernels, k.Alike)
+		if at < 0 {
+			continue
+		}
+		for l := range calls.Each[*calls.Launch](variant.Body) {
+			if l.Kernel == k.Name {
+				l.Kernel = p.Kernels[at].Name
+			}
+		}
+		*k = *p.Kernels[at]
+	}
+}

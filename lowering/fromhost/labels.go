@@ -86,23 +86,27 @@ func (b *builder) sent(s *hostir.P2PCommunication) *hostir.Tensor {
 	return s.Buffer
 }
 
-// transferWording returns the wordings of one side of a transfer and of a wait for its end. They name the tensor that sent returns.
-// The owner of shared memory only tells its peers that they may read it, or write it.
-func (b *builder) transferWording(s *hostir.P2PCommunication) (does, waits wording) {
+// transferWording returns the wordings of one side of a transfer and of a wait for its end. They name the tensor that sent
+// returns. The owner of shared memory only tells its peers that they may read it, or write it: its wordings name that memory.
+func (b *builder) transferWording(s *hostir.P2PCommunication, memory *hostir.Tensor) (does, waits wording) {
 	name, part := b.spec.Name(s, b.sent(s)), b.partOf(s, b.sent(s))
 	verb, done := "receive", " is received"
 	if s.Send {
 		verb, done = "send", " is sent"
 	}
+	owns := s.Backend.IPC() && s.Owns()
+	if owns {
+		name = memory.Name
+	}
 	does = wording{verb + "_" + name, verb + " " + name, part}
 	waits = wording{"wait_" + does.constant, "wait until " + name + done, part}
-	switch {
-	case !s.Backend.IPC() || !s.Owns():
-	case s.Send:
-		does.constant, does.words = "ready_"+name, "let peers read "+name
+	if !owns {
+		return does, waits
+	}
+	does = wording{"ready_" + name, "let peers write " + name, part}
+	if s.Send {
+		does.words = "let peers read " + name
 		waits.constant, waits.words = "wait_read_"+name, "wait until peers have read "+name
-	default:
-		does.constant, does.words = "ready_"+name, "let peers write "+name
 	}
 	return does, waits
 }

@@ -44,7 +44,9 @@ func (t *Translation) Describe() *calls.Described {
 		b := t.variants[i]
 		b.keepConstants()
 		b.describe()
-		b.out.Fallback = fallback
+		if b.out.Fallback = fallback; fallback != nil {
+			shareKernels(b.out.Program, fallback.Program)
+		}
 		fallback = b.out
 	}
 	return fallback
@@ -79,6 +81,7 @@ func translate(p *hostir.Program, reserved []string) (b *builder, err error) {
 	for _, s := range b.sizes {
 		b.out.Gemms = append(b.out.Gemms, s.Size)
 	}
+	b.rewrite(b.scope.Parts.Wholes())
 	return b, nil
 }
 

@@ -49,7 +49,7 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]calls.Stmt, erro
 		return nil, internalError(s, "which memory %s is in depends on the path taken", s.Buffer.Name)
 	}
 	b.accountTransfer(s, buf)
-	does, waits := b.transferWording(s)
+	does, waits := b.transferWording(s, buf.root)
 	b.waits[s.Handle] = waits
 	if s.Owns() {
 		return b.ready(s, b.says(s, does), buf, pair), nil

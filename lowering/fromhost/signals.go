@@ -64,12 +64,9 @@ func (b *builder) copyNow(info calls.Info, s *hostir.P2PCommunication, e *exchan
 		}
 		return append(list, bySM, b.end(info, t, s.Handle))
 	}
-	kernel, name, done := isGraph(b.program), b.spec.Name(s, b.sent(s)), " has been read"
-	if s.Send {
-		done = " has arrived"
-	}
+	kernel, name := isGraph(b.program), e.share.Tensor
 	wait := b.says(s, wording{"wait_ready_" + name, "wait for the ready flag of " + name, info.Part})
-	tell := b.says(s, wording{"done_" + name, "tell the peer that " + name + done, info.Part})
+	tell := b.says(s, wording{"done_" + name, "set the done flag of " + name + " at the peer", info.Part})
 	return append(list,
 		&calls.FlagWait{Info: because(wait, whyReady), Flag: calls.Flag{Share: share, Transfer: transfer}, On: t.on, Kernel: kernel},
 		&calls.Memcpy{Info: info, Out: out, In: in, Elements: elements, Type: e.typ, On: t.on},

@@ -86,9 +86,9 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 	others := o.part(loop, func(t *Task) bool { return early[t] && t.Exchange == nil })
 	var list []hostir.Stmt
 	if ready != nil || copies != nil {
-		queue, note := hostir.StreamRef{Copies: true}, what+" issued up front, on a stream of their own"
-		if copies == nil {
-			note = "ready flags up front, on the copy stream, as peers wait for them"
+		queue, note := hostir.StreamRef{Copies: true}, "ready flags up front, on the copy stream, as peers wait for them"
+		if copies != nil {
+			copies.Note = what + " issued up front, on the copy stream"
 		}
 		list = append(list, follows(queue, on, hostir.InfoFrom(loop, note), o.whyCopies(early)))
 		for _, l := range []*hostir.For{ready, copies} {

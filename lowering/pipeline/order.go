@@ -97,7 +97,7 @@ func explain(issued []*element) {
 		}
 		if e.onlyMoves() && behind != nil && !behind.longest().IsTransfer() {
 			work := behind.longest().Stmt
-			e.stmt.Meta().Note = issuedAhead + " the " + hostir.Operation(work) + " of " + hostir.Result(work).Name + " hides it"
+			e.stmt.Meta().Note = issuedAhead + " the computation of " + hostir.Result(work).Name + " hides it"
 		}
 	}
 }

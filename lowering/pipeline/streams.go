@@ -81,7 +81,7 @@ func (o *overlap) inOrder(body []hostir.Stmt, on hostir.StreamRef) []hostir.Stmt
 			continue
 		}
 		early := o.early(loop)
-		out = append(out, o.issue(loop, early, on, "all transfers are")...)
+		out = append(out, o.issue(loop, early, on, "all iterations are")...)
 		if rest := o.part(loop, func(t *Task) bool { return !early[t] }); rest != nil {
 			hostir.RunOn(on, rest)
 			out = append(out, rest)

@@ -21,7 +21,7 @@ func (c *copier) before(s hostir.Stmt, k int, layout []int) []hostir.Stmt {
 	in := operands[k]
 	t := c.like(in, "_packed", layout)
 	t.Axes = alongside(s, k)
-	pack := &hostir.Set{Info: hostir.InfoFrom(s, "in the order in which "+hostir.Op(s)+" reads it"), Out: t, In: in}
+	pack := &hostir.Set{Info: hostir.InfoFrom(s, "copied into the order that "+hostir.Result(s).Name+" needs"), Out: t, In: in}
 	for other := range operands { // other uses of the tensor that need the same axes read the copy, too
 		if other == k || operands[other] == in && slices.Equal(alongside(s, other), t.Axes) {
 			operands[other] = t

@@ -133,7 +133,11 @@ func (r *resharder) before(s hostir.Stmt, apart []operand) []hostir.Stmt {
 		i := slices.IndexFunc(r.moved[key], func(t *hostir.Tensor) bool { return SameMesh(t, out) && serves(t.Axes, axes) })
 		if i < 0 {
 			i = len(r.moved[key])
-			t := r.tensor(o.tensor, "_all", axes, out.Mesh)
+			suffix := "_all"
+			if !IsSplit(o.tensor) && IsSplit(&hostir.Tensor{Axes: axes}) {
+				suffix = "_own" // this rank's part of a tensor that each rank has whole
+			}
+			t := r.tensor(o.tensor, suffix, axes, out.Mesh)
 			r.moved[key] = append(r.moved[key], t)
 			list = append(list, r.move(s, t, o.tensor))
 		}

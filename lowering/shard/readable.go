@@ -26,7 +26,7 @@ func (c *contiguity) readably(list []hostir.Stmt) []hostir.Stmt {
 }
 
 // inRows copies the operand of the reshape that ends a list if the operand is not row-major. In a
-// pipeline, each slice must be row-major, otherwise the whole tensor.
+// pipeline, each slice must be row-major, otherwise the whole tensor. The result is a view of a copy that is row-major as a whole.
 func (c *contiguity) inRows(list []hostir.Stmt, r *hostir.Reshape) []hostir.Stmt {
 	along := SlicedAlong(r)
 	rows := inFront(logicalOrder(r.In), func(a int) int {
@@ -38,7 +38,11 @@ func (c *contiguity) inRows(list []hostir.Stmt, r *hostir.Reshape) []hostir.Stmt
 	if inOrder(r.In, rows) {
 		return list
 	}
-	return append(list[:len(list)-1], c.before(r, 0, rows)...)
+	list = append(list[:len(list)-1], c.before(r, 0, rows)...)
+	if r.Out.Role == hostir.Temp && hostir.StreamAxis(r.Out) < 0 && slices.IsSorted(hostir.Layout(r.Out)) {
+		r.Out.Role = hostir.View
+	}
+	return list
 }
 
 // SlicedAlong returns the axis of its operand along which a reshape runs as a pipeline. It is NoAxis if

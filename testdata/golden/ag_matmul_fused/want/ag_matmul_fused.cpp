@@ -61,7 +61,8 @@ class AgMatmulFused final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* A_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:11:5 A_all");  // [S, D, kShardM, K]
+  // [S, D, kShardM, K], filled by the allgather of A over x
+  bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:11:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
@@ -95,9 +96,9 @@ void AgMatmulFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
   context_.call_issued(caller);
 }
@@ -124,10 +125,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_fused", .spec = "spec.yaml",
-               .digest = "4a83ecae8145c63a22c7ab696e813a0cbca0b84cf93098ab2c7e785cb5b6ad54", .mesh_size = D,
-               .gemms = {{S * D * kShardM, N, K, 1}}, .communications = {"allgather x"},
-               .bytes = S * D * kShardM * K * sizeof(bf16), .largest = "allgather", .team_size = D,
-               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+               .digest = "a8734e7e1c17da9602b261d938922cef3f09f16a4d2fe768912d932dbdc01fed", .mesh_size = D,
+               .gemms = {{M, N, K, 1}}, .communications = {"allgather x"}, .bytes = M * K * sizeof(bf16),
+               .largest = "allgather", .team_size = D, .transport = "nccl",
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

@@ -64,10 +64,11 @@ class Collectives final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "collectives.hir:3:5 mesh world axis x");
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it.
-  // [X, X, N], kGatherParts to kBroadcastAtRoot
+  // it, and begins at a multiple of 256 bytes.
+  // [X, X, N], filled by the gather of parts over x, kGatherParts to kBroadcastAtRoot
   fp32* at_root_ = context_.allocate<fp32>(X * X * N, "collectives.hir:11:5 at_root");
-  fp32* sum_at_root_ = at_root_;  // [X, N], kReduceToRootParts to kScatterSumAtRoot
+  // [X, N], filled by the reduce-to-root of parts over x, kReduceToRootParts to kScatterSumAtRoot
+  fp32* sum_at_root_ = at_root_;
   // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events allgather_parts_done_ = context_.events("allgather_parts_done", kAllgatherParts, 1);
   hirgen::Events allreduce_parts_done_ = context_.events("allreduce_parts_done", kAllreduceParts, 1);
@@ -179,7 +180,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "collectives", .spec = "collectives.hir",
-               .digest = "ab62ccf2cc29faea85bccf7be85e88c80a398ce9d671853034229370735a87d7",
+               .digest = "e40c89c9f2d8a9575a827806fb07a97bcea6da6b3f96d17778ca15b29407c391",
                .mesh_size = X * Y, .gemms = {},
                .communications = {"allgather x", "allreduce x", "reducescatter x", "alltoall x",
                                   "broadcast x", "gather x", "broadcast x", "reduce x", "scatter x"},

@@ -91,8 +91,8 @@ void Exchange::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
   // All compute streams wait for the caller.
-  for (int64_t t = 0; t < kComputeStreams; ++t) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[t], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   // Step s exchanges at distance s.
@@ -121,9 +121,9 @@ void Exchange::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   // The caller waits for all compute streams.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 }
 
@@ -149,7 +149,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange", .spec = "exchange.hir",
-               .digest = "54269fc6e8d1fcb0371cee7a5741e1c404db064f5b2a92207ec139c20a9e5442", .mesh_size = D,
+               .digest = "76d24b04e93b6361d2d9cff4244038cd798f817f6436dcd3cf69544751b1ebe2", .mesh_size = D,
                .gemms = {{D * M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * M * K * sizeof(bf16), .largest = "sendrecv", .transport = "nccl",
                .graph = true, .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

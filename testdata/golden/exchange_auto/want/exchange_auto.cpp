@@ -37,18 +37,18 @@ constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .d
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:15:5 wait for the caller's stream";
-constexpr const char* kReadyP = "spec.yaml:16:5 let peers write P";
+constexpr const char* kReadyPParts = "spec.yaml:16:5 let peers write P_parts";
 constexpr const char* kSharePParts = "spec.yaml:16:5 sharing P_parts with the other ranks";
 constexpr const char* kMatmulP = "spec.yaml:15:5 matmul of P";
 constexpr const char* kSendP = "spec.yaml:16:5 send P";
 constexpr const char* kJoined = "spec.yaml:16:5 wait for the compute streams";
-constexpr const char* kWaitReceiveP = "spec.yaml:16:5 wait until P is received";
+constexpr const char* kWaitReceivePParts = "spec.yaml:16:5 wait until P_parts is received";
 constexpr const char* kSumC = "spec.yaml:16:5 sum of C";
 constexpr const char* kWaitSendP = "spec.yaml:16:5 wait until P is sent";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kPPartsShared =
-    {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
+    {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -77,15 +77,17 @@ class ExchangeAuto final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml exchange_auto"};  // memory that ranks share
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* P_ = context_.allocate<bf16>(kShardM * N, "spec.yaml:15:5 P");                  // [1, 1, kShardM, N]
-  bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P_parts");  // [D, 1, kShardM, N]
+  bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
+  // [D, 1, kShardM, N], filled by the reduce-scatter of P over x
+  bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, D);
   hirgen::Events send_P_done_ = context_.events("send_P_done", kSendP, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events wait_receive_P_ = context_.events("wait_receive_P", kWaitReceiveP, 1);
+  hirgen::Events wait_receive_P_parts_ = context_.events("wait_receive_P_parts", kWaitReceivePParts, 1);
 };
 
 void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -104,11 +106,11 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const int64_t from = (D + rank - s) % D;
     ready_flags.add(P_parts_ipc.ready_at(from, s), P_parts_ipc.sequence_number());
   }
-  ready_flags.submit(copy, kReadyP);
+  ready_flags.submit(copy, kReadyPParts);
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < D; ++s) {
@@ -116,7 +118,7 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const int64_t to = (rank + s) % D;
 
     // Step 0 is the local shard.
-    bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * N : P_;  // [1, kShardM, N]
+    bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * N : P_ + to * kShardM * N;  // [1, kShardM, N]
 
     gemm(context_, P_s_plan_, A + to * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
          kMatmulP);
@@ -125,16 +127,16 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       // iterations.
       HG_CHECK(cudaEventRecord(send_P_ready_[s], compute), kSendP);
       HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[s], 0), kSendP);
-      hirgen::launch_transfer(P_parts_ipc.of<bf16>(to) + rank * kShardM * N, P_, kShardM * N * sizeof(bf16),
-                              P_parts_ipc.flags(to, s), copy, kSendP);
+      hirgen::launch_transfer(P_parts_ipc.of<bf16>(to) + rank * kShardM * N, P_ + to * kShardM * N,
+                              kShardM * N * sizeof(bf16), P_parts_ipc.flags(to, s), copy, kSendP);
       HG_CHECK(cudaEventRecord(send_P_done_[s], copy), kSendP);
     }
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
   // End of the reduce-scatter of P over x, into C.
@@ -142,11 +144,11 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(P_parts_ipc.done(s), P_parts_ipc.sequence_number());
   }
-  done_flags.submit(caller, kWaitReceiveP);
-  HG_CHECK(cudaEventRecord(wait_receive_P_[0], caller), kWaitReceiveP);  // for the watchdog only
+  done_flags.submit(caller, kWaitReceivePParts);
+  HG_CHECK(cudaEventRecord(wait_receive_P_parts_[0], caller), kWaitReceivePParts);  // for the watchdog only
 
   // Views are {axes, {extents}, {strides}}.
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kSumC);
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(cudaStreamWaitEvent(caller, send_P_done_[s], 0), kWaitSendP);
@@ -176,8 +178,8 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_auto", .spec = "spec.yaml",
-               .digest = "ebdf467c6780f5a8ad24f3e312a9bd9039fd2c62b5c6458fc691cc344f29cfc6", .mesh_size = D,
-               .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
+               .digest = "b59240a42780597a2136e71d3734618c98ede99c0d26245bd101b899803e885e", .mesh_size = D,
+               .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference,

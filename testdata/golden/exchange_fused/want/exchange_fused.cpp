@@ -41,7 +41,7 @@ constexpr const char* kMatmulC = "spec.yaml:12:5 matmul of C";
 constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
 constexpr const char* kWaitReadA = "spec.yaml:12:5 wait until peers have read A";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
@@ -71,9 +71,11 @@ class ExchangeFused final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml exchange_fused"};  // memory that ranks share
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:12:5 A_all");  // [D, kShardM, K]
+  // [D, kShardM, K], filled by the allgather of A over x
+  bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:12:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_A_done_ = context_.events("receive_A_done", kReceiveA, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -88,7 +90,7 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& A_ipc = peers_.share_for_call(A, kAShared);
 
-  // Allgather of A over x. All transfers are issued up front, on a stream of their own.
+  // Allgather of A over x. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
@@ -100,6 +102,7 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   }
   ready_flags.submit(copy, kReadyA);
   hirgen::TransferKernel copies;
+  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     copies.add(A_all_ + from * kShardM * K, A_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
@@ -109,8 +112,8 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaEventRecord(receive_A_done_[0], copy), kReceiveA);
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < D; ++s) {
@@ -128,9 +131,9 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
   // End of the allgather of A over x.
@@ -165,8 +168,8 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_fused", .spec = "spec.yaml",
-               .digest = "881518cccff2e886c12449ef68070c0685a7158a3103a4335ab6a7e67fe322f9", .mesh_size = D,
-               .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
+               .digest = "900a6b1a4127cd90984254412f52b7278b4f3b8d2fbdd5f7377d1541ddc2a29e", .mesh_size = D,
+               .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

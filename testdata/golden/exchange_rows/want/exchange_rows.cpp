@@ -40,7 +40,7 @@ constexpr const char* kReadyA = "spec.yaml:16:5 let peers read A";
 constexpr const char* kShareA = "spec.yaml:11:3 sharing A with the other ranks along x";
 constexpr const char* kReceiveA = "spec.yaml:16:5 receive A";
 constexpr const char* kWaitReadyA = "spec.yaml:16:5 wait for the ready flag of A";
-constexpr const char* kDoneA = "spec.yaml:16:5 tell the peer that A has been read";
+constexpr const char* kDoneA = "spec.yaml:16:5 set the done flag of A at the peer";
 constexpr const char* kWaitReceiveA = "spec.yaml:16:5 wait until A is received";
 constexpr const char* kMatmulC = "spec.yaml:16:5 matmul of C";
 constexpr const char* kJoined = "spec.yaml:16:5 wait for the compute streams";
@@ -50,7 +50,7 @@ constexpr const char* kSendC = "spec.yaml:17:5 send C";
 constexpr const char* kWaitReadA = "spec.yaml:16:5 wait until peers have read A";
 constexpr const char* kWaitExchangeC = "spec.yaml:17:5 wait for the exchange of C";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kAShared = {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A",
                                           .where = kShareA, .mesh = &mesh_grid, .axis = 1};
 
@@ -83,10 +83,11 @@ class ExchangeRows final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:17:5 mesh world");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  // [1, 1, kShardM, K]
-  bf16* A_all_ = context_.allocate<bf16>(on_grid_ ? kShardM * K : 0, "spec.yaml:16:5 A_all");
+  // [1, D, kShardM, K], filled by the allgather of A over x
+  bf16* A_all_ = context_.allocate<bf16>(on_grid_ ? M * K : 0, "spec.yaml:16:5 A_all");
   hirgen::MatmulPlan E_plan_{context_, kEShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_A_done_ = context_.events("receive_A_done", kReceiveA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -104,7 +105,7 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const int64_t y = mesh_grid.coordinate(context_.rank(), 0);
   const hirgen::Shared& A_ipc = peers_.share_for_call(A, kAShared);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   if (on_grid_) {
@@ -119,14 +120,15 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     ready_flags.submit(copy, kReadyA);
   }
 
+  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     if (on_grid_) {
       const int64_t from_x = (x + s) % D;
       const int64_t from = mesh_grid.rank_along(context_.rank(), 1, from_x);
       HG_CHECK(driver_.cuStreamWaitValue32(copy, A_ipc.ready(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                kWaitReadyA);
-      HG_CHECK(cudaMemcpyAsync(A_all_, A_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
-                               cudaMemcpyDeviceToDevice, copy),
+      HG_CHECK(cudaMemcpyAsync(A_all_ + from_x * kShardM * K, A_ipc.of<bf16>(from),
+                               kShardM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kReceiveA);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.done_at(from, s), A_ipc.sequence(), 0), kDoneA);
       HG_CHECK(cudaEventRecord(receive_A_done_[s], copy), kReceiveA);
@@ -134,12 +136,13 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   // All compute streams wait for the caller.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
+    const int64_t slice = (x + s) % D;
     if (s != 0) {
       if (on_grid_) {
         HG_CHECK(cudaStreamWaitEvent(compute, receive_A_done_[s], 0), kWaitReceiveA);
@@ -147,22 +150,21 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
 
     // Step 0 is the local shard.
-    const bf16* A_s = on_grid_ ? (s == 0 ? A : A_all_) : nullptr;  // [1, kShardM, K]
+    const bf16* A_s = on_grid_ ? (s == 0 ? A : A_all_ + slice * kShardM * K) : nullptr;  // [1, kShardM, K]
 
     if (on_grid_) {
-      const int64_t slice = (x + s) % D;
-      gemm(context_, E_plan_, A_s, B, E + y * D * kShardM * N + slice * kShardM * N,
-           workspaces_[s % kComputeStreams], compute, kMatmulC);
+      gemm(context_, E_plan_, A_s, B, E + y * M * N + slice * kShardM * N, workspaces_[s % kComputeStreams],
+           compute, kMatmulC);
     }
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // Allgather of C over y; allgather of E over y. All transfers are issued up front; below, each statement
+  // Allgather of C over y; allgather of E over y. All iterations are issued up front; below, each statement
   // waits only for what it reads.
   for (int64_t s = 1; s < R; ++s) {
     if (on_grid_) {
@@ -172,11 +174,9 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaEventRecord(exchange_C_ready_[s], caller), kExchangeC);
       HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_C_ready_[s], 0), kExchangeC);
       HG_CHECK(ncclGroupStart(), kExchangeC);
-      HG_CHECK(ncclRecv(E + from_y * D * kShardM * N, D * kShardM * N, ncclBfloat16, static_cast<int>(from),
-                        x_.comm, x_.stream),
+      HG_CHECK(ncclRecv(E + from_y * M * N, M * N, ncclBfloat16, static_cast<int>(from), x_.comm, x_.stream),
                kReceiveE);
-      HG_CHECK(ncclSend(E + y * D * kShardM * N, D * kShardM * N, ncclBfloat16, static_cast<int>(to), x_.comm,
-                        x_.stream),
+      HG_CHECK(ncclSend(E + y * M * N, M * N, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
                kSendC);
       HG_CHECK(ncclGroupEnd(), kExchangeC);
       HG_CHECK(cudaEventRecord(exchange_C_done_[s], x_.stream), kExchangeC);
@@ -224,11 +224,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_rows", .spec = "spec.yaml",
-               .digest = "30d82281768f95a55a5aa1d2c1b5f7bfd986bbbe9e43f3091bd602bce056cb5d", .mesh_size = 6,
-               .gemms = {{D * kShardM, N, K, 1}},
-               .communications = {"sendrecv x of grid", "sendrecv y of grid"},
-               .bytes = (R - 1) * D * kShardM * N * sizeof(bf16), .largest = "sendrecv",
-               .transport = "ipc-get", .parameters = {{"D", D}, {"R", R}, {"M", M}, {"K", K}, {"N", N}}},
+               .digest = "01dd06b8ab861f6b32d1b68025c0449556ea416b1c6fb86d10f7423c1a842812", .mesh_size = 6,
+               .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x of grid", "sendrecv y of grid"},
+               .bytes = (R - 1) * M * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
+               .parameters = {{"D", D}, {"R", R}, {"M", M}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

@@ -121,8 +121,11 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   fp32* out_reshape = static_cast<fp32*>(tensors[12]);       // [M * N]
   fp32* out_broadcast = static_cast<fp32*>(tensors[13]);     // [M, 1, N]
   bf16* out_batched = static_cast<bf16*>(tensors[14]);       // [B, M, N]
-  fp32* rows = out_reshape;                                  // until out_reshape is written: [M, N]
-  fp32* product = out_reshape;                               // until out_reshape is written: [M, N]
+
+  // Buffers in outputs that are written later, with the labels of the first and the last statement that uses
+  // each. Each begins at a multiple of 256 bytes.
+  fp32* rows = out_reshape;     // [M, N], kCopyRows to kMulProduct
+  fp32* product = out_reshape;  // [M, N], kMulProduct to kAddOutSum
   const int64_t rank = context_.rank();
 
   HG_CHECK(ncclGroupStart(), kSendRecvShard);
@@ -150,23 +153,23 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   // A buffer that is made in a loop has one part for each iteration.
-  for (int64_t i = 0; i < M; ++i) {
-    const cudaStream_t compute = compute_[i % kComputeStreams];
+  for (int64_t i2 = 0; i2 < M; ++i2) {
+    const cudaStream_t compute = compute_[i2 % kComputeStreams];
     HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
     HG_CHECK(cudaStreamWaitEvent(compute, started_[0], 0), kStarted);
     hirgen::launch_delay(20, compute, kDelay);
-    HG_CHECK(cudaMemcpyAsync(rows + i * N, X + i * N, N * sizeof(fp32), cudaMemcpyDeviceToDevice, compute),
+    HG_CHECK(cudaMemcpyAsync(rows + i2 * N, X + i2 * N, N * sizeof(fp32), cudaMemcpyDeviceToDevice, compute),
              kCopyRows);
-    hirgen::launch_binary(hirgen::BinaryFn::kMul, product + i * N, rows + i * N, Y + i * N, N, compute,
+    hirgen::launch_binary(hirgen::BinaryFn::kMul, product + i2 * N, rows + i2 * N, Y + i2 * N, N, compute,
                           kMulProduct);
-    HG_CHECK(cudaEventRecord(joined_[i % kComputeStreams], compute), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i % kComputeStreams], 0), kJoined);
+    HG_CHECK(cudaEventRecord(joined_[i2 % kComputeStreams], compute), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i2 % kComputeStreams], 0), kJoined);
   }
 
   hirgen::launch_binary(hirgen::BinaryFn::kAdd, out_sum, {2, {M, N}, {N, 1}}, product, {2, {M, N}, {N, 1}}, V,
                         {2, {M, N}, {0, 1}}, caller, kAddOutSum);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, out_reduce, {2, {M, 1}, {1, 0}}, X, {2, {M, N}, {N, 1}},
-                        caller, kSumOutReduce);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/1, out_reduce, {2, {M, 1}, {1, 0}}, X,
+                        {2, {M, N}, {N, 1}}, caller, kSumOutReduce);
   HG_CHECK(cudaMemcpyAsync(out_reshape, X, M * N * sizeof(fp32), cudaMemcpyDeviceToDevice, caller),
            kCopyOutReshape);
   HG_CHECK(cudaMemcpyAsync(out_broadcast, X, M * N * sizeof(fp32), cudaMemcpyDeviceToDevice, caller),
@@ -219,7 +222,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "statements", .spec = "statements.hir",
-               .digest = "d3553188bcfbe081f38f4f663189b4ab247e6ae0bdc063f35e8aae02eeb8283a", .mesh_size = D,
+               .digest = "6316c14648a153a6ccfa590193274377422376f9b7f5e2e6280d457cbf6620e4", .mesh_size = D,
                .gemms = {{M, N, K, B}}, .communications = {"sendrecv from world to turned"},
                .bytes = N * sizeof(fp32), .largest = "sendrecv", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"B", B}, {"M", M}, {"N", N}, {"K", K}}},

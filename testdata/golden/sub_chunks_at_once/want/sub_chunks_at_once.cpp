@@ -48,24 +48,24 @@ constexpr const char* kReadyP = "spec.yaml:17:5 let peers read P";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
 constexpr const char* kReceiveP = "spec.yaml:17:5 receive P";
 constexpr const char* kWaitReadyP = "spec.yaml:17:5 wait for the ready flag of P";
-constexpr const char* kDoneP = "spec.yaml:17:5 tell the peer that P has been read";
+constexpr const char* kDoneP = "spec.yaml:17:5 set the done flag of P at the peer";
 constexpr const char* kCopyP = "spec.yaml:17:5 copy of P";
 constexpr const char* kWaitReceiveP = "spec.yaml:17:5 wait until P is received";
 constexpr const char* kSumR = "spec.yaml:17:5 sum of R";
 constexpr const char* kJoinedC = "spec.yaml:18:5 wait for the compute streams";
-constexpr const char* kReadyR = "spec.yaml:18:5 let peers read R";
+constexpr const char* kReadyC = "spec.yaml:18:5 let peers read C";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
 constexpr const char* kReceiveR = "spec.yaml:18:5 receive R";
-constexpr const char* kWaitReadyR = "spec.yaml:18:5 wait for the ready flag of R";
-constexpr const char* kDoneR = "spec.yaml:18:5 tell the peer that R has been read";
+constexpr const char* kWaitReadyC = "spec.yaml:18:5 wait for the ready flag of C";
+constexpr const char* kDoneC = "spec.yaml:18:5 set the done flag of C at the peer";
 constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P";
 constexpr const char* kWaitReceiveR = "spec.yaml:18:5 wait until R is received";
 
-// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
+// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
 constexpr hirgen::SharedShape kPShared =
-    {.bytes = D * kShardM * N * sizeof(fp16), .transfers = D * 4, .name = "P", .where = kShareP};
+    {.bytes = M * N * sizeof(fp16), .transfers = D * 4, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kCShared =
-    {.bytes = D * kShardM * N * sizeof(fp16), .transfers = D * 4, .name = "C", .where = kShareC};
+    {.bytes = M * N * sizeof(fp16), .transfers = D * 4, .name = "C", .where = kShareC};
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -93,11 +93,13 @@ class SubChunksAtOnce final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml sub_chunks_at_once"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
-  fp16* P_ = context_.allocate<fp16>(D * kShardM * N, "spec.yaml:16:5 P");              // [1, D, kShardM, N]
-  fp16* P_parts_ = context_.allocate<fp16>(D * kShardM * N, "spec.yaml:17:5 P_parts");  // [D, 1, kShardM, N]
+  fp16* P_ = context_.allocate<fp16>(M * N, "spec.yaml:16:5 P");  // [1, D, kShardM, N]
+  // [D, 1, kShardM, N], filled by the reduce-scatter of P over x
+  fp16* P_parts_ = context_.allocate<fp16>(M * N, "spec.yaml:17:5 P_parts");
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:16:5 workspace");
   // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events receive_P_done_ = context_.events("receive_P_done", kReceiveP, D * 4);
@@ -124,7 +126,7 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
     HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
     HG_CHECK(cudaStreamWaitEvent(compute, started_[0], 0), kStarted);
 
-    // Reduce-scatter of P over x, into R. All transfers are issued up front, on a stream of their own.
+    // Reduce-scatter of P over x, into R. Ready flags up front, on the copy stream, as peers wait for them.
     HG_CHECK(cudaEventRecord(joined_[c % kComputeStreams], compute), kJoined);
     HG_CHECK(cudaStreamWaitEvent(copy, joined_[c % kComputeStreams], 0), kJoined);
     hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
@@ -133,6 +135,8 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
       ready_flags.add(P_ipc.ready_at(to, c * D + s), P_ipc.sequence_number());
     }
     ready_flags.submit(copy, kReadyP);
+
+    // All iterations are issued up front, on the copy stream.
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (D + rank - s) % D;
 
@@ -161,7 +165,7 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
     HG_CHECK(cudaStreamWaitEvent(compute, receive_P_done_[c * D + (D - 1)], 0), kWaitReceiveP);
 
     // Views are {axes, {extents}, {strides}}.
-    hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C + rank * kShardM * N + c * kChunkM * N,
+    hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, C + rank * kShardM * N + c * kChunkM * N,
                           {2, {1, kChunkM * N}, {0, 1}}, P_parts_ + c * kChunkM * N,
                           {2, {D, kChunkM * N}, {kShardM * N, 1}}, compute, kSumR);
 
@@ -173,20 +177,20 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
       const int64_t to = (D + rank - s) % D;
       ready_flags2.add(C_ipc.ready_at(to, c * D + s), C_ipc.sequence_number());
     }
-    ready_flags2.submit(copy, kReadyR);
+    ready_flags2.submit(copy, kReadyC);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (rank + s) % D;
 
       // On the copy stream, overlapped with the GEMMs of other iterations.
       HG_CHECK(driver_.cuStreamWaitValue32(copy, C_ipc.ready(c * D + s), C_ipc.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
-               kWaitReadyR);
+               kWaitReadyC);
       HG_CHECK(cudaMemcpyAsync(C + from * kShardM * N + c * kChunkM * N,
                                C_ipc.of<fp16>(from) + from * kShardM * N + c * kChunkM * N,
                                kChunkM * N * sizeof(fp16), cudaMemcpyDeviceToDevice, copy),
                kReceiveR);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(from, c * D + s), C_ipc.sequence(), 0),
-               kDoneR);
+               kDoneC);
       HG_CHECK(cudaEventRecord(receive_R_done_[c * D + s], copy), kReceiveR);
     }
   }
@@ -234,7 +238,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sub_chunks_at_once", .spec = "spec.yaml",
-               .digest = "2ac1da73affaeecd523ab4d0fc77132fbeea594d6c4c93583744e7b66a986b02", .mesh_size = D,
+               .digest = "e847635a602b4330bfca6ef19c93fc483ef6203d7ff117eb2af3894d89287b87", .mesh_size = D,
                .gemms = {{kChunkM * 4, N, kShardK, D}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kChunkM * N * sizeof(fp16) * 4, .largest = "sendrecv",
                .transport = "ipc-get", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -78,9 +78,11 @@ class SubMeshes final : public hirgen::Program {
       context_.team(mesh_ranks_2_1.team(context_.rank(), 0), "spec.yaml:20:5 mesh ranks_2_1 axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* A_all_ = context_.allocate<bf16>(on_pair_ ? 512 : 0, "spec.yaml:19:5 A_all");  // [2, 2, 8, 16]
-  bf16* C_ = context_.allocate<bf16>(on_pair_ ? 384 : 0, "spec.yaml:19:5 C");          // [2, 2, 8, 12]
-  bf16* moved_ = context_.allocate<bf16>(on_one_ ? 384 : 0, "spec.yaml:20:5 moved");   // [2, 2, 8, 12]
+  // [2, 2, 8, 16], filled by the allgather of A over x
+  bf16* A_all_ = context_.allocate<bf16>(on_pair_ ? 512 : 0, "spec.yaml:19:5 A_all");
+  bf16* C_ = context_.allocate<bf16>(on_pair_ ? 384 : 0, "spec.yaml:19:5 C");  // [2, 2, 8, 12]
+  // [2, 2, 8, 12], filled by the transfer of C from mesh pair to one
+  bf16* moved_ = context_.allocate<bf16>(on_one_ ? 384 : 0, "spec.yaml:20:5 moved");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events broadcast_bias_ready_ = context_.events("broadcast_bias_ready", kBroadcastBias, 1);
@@ -97,7 +99,7 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* out = static_cast<bf16*>(tensors[3]);               // [2, 2, 8, 12]
   bf16* spread = static_cast<bf16*>(tensors[4]);            // [12]
 
-  // Transfer of bias from mesh one to world. Issued ahead, so that the Matmul of C_s hides it.
+  // Transfer of bias from mesh one to world. Issued ahead, so that the computation of C_s hides it.
   HG_CHECK(cudaEventRecord(broadcast_bias_ready_[0], caller), kBroadcastBias);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, broadcast_bias_ready_[0], 0), kBroadcastBias);
   HG_CHECK(ncclBroadcast(bias, spread, 12, ncclBfloat16, 2, x_.comm, x_.stream), kBroadcastBias);
@@ -105,7 +107,7 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // Allgather of A over x.
   HG_CHECK(cudaEventRecord(broadcast_bias_done_[0], x_.stream), kBroadcastBias);
 
-  // All transfers are issued up front; below, each statement waits only for what it reads.
+  // All iterations are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < 2; ++s) {
     if (on_pair_) {
       HG_CHECK(cudaStreamWaitEvent(pair_.stream, broadcast_bias_ready_[0], 0), kAllgatherA);
@@ -125,9 +127,9 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   // The caller waits for every compute stream, after all work was issued.
-  for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  for (int64_t i = 0; i < kComputeStreams; ++i) {
+    HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
   if (on_ranks_2_1_) {
@@ -172,7 +174,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sub_meshes", .spec = "spec.yaml",
-               .digest = "302086adb808006d7c0ebe9a1f4ce70f18f463679e9a4f6ff92da74b7c744939", .mesh_size = 4,
+               .digest = "0697a971deb264044c0ebc6d87e37753c81c97a8bd0c5864891cbcd88888f9c8", .mesh_size = 4,
                .gemms = {{32, 12, 16, 1}},
                .communications = {"broadcast x", "allgather x of pair", "broadcast x of ranks_2_1"},
                .bytes = sizeof(bf16) * 512, .largest = "allgather", .team_size = 2, .transport = "nccl",

@@ -68,8 +68,9 @@ class SumsInGemm final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world");
-  bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:13:5 P");            // [1, D, kShardM, N]
-  bf16* P_sums_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:14:5 P_sums");  // [1, D, kShardM, N]
+  bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:13:5 P");  // [1, D, kShardM, N]
+  // [1, D, kShardM, N], filled by the reduce-scatter of P over x
+  bf16* P_sums_ = context_.allocate<bf16>(M * N, "spec.yaml:14:5 P_sums");
   hirgen::MatmulPlan P_s_c_sum_plan_{context_, kPSCSumShape, kMatmulP};
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP2};
   void* workspace_ =
@@ -148,7 +149,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sums_in_gemm", .spec = "spec.yaml",
-               .digest = "684c89ed84a9f14ae8a2aa8d4bf6c78373ad2a7dcfc1c52efb1a316aeb7187cf", .mesh_size = D,
+               .digest = "b6a2a5a959528bc22427695cb920ce82721c6a72ffb826d26d740f28c2d2abb5", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kHalfM * N * sizeof(bf16) * 2, .largest = "sendrecv", .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -65,10 +65,11 @@ class Ucc final : public hirgen::Program {
   hirgen::Ucc ucc_{context_, "ucc.hir ucc"};
   hirgen::UccTeam x_ucc_{ucc_, mesh_world.team(context_.rank(), 0), "ucc.hir:3:5 mesh world axis x"};
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it.
-  // [X, X, N], kGatherParts to kBroadcastAtRoot
+  // it, and begins at a multiple of 256 bytes.
+  // [X, X, N], filled by the gather of parts over x, kGatherParts to kBroadcastAtRoot
   fp32* at_root_ = context_.allocate<fp32>(X * X * N, "ucc.hir:11:5 at_root");
-  fp32* sum_at_root_ = at_root_;  // [X, N], kReduceToRootParts to kScatterSumAtRoot
+  // [X, N], filled by the reduce-to-root of parts over x, kReduceToRootParts to kScatterSumAtRoot
+  fp32* sum_at_root_ = at_root_;
   // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events allgather_parts_done_ = context_.events("allgather_parts_done", kAllgatherParts, 1);
   hirgen::Events allreduce_parts_done_ = context_.events("allreduce_parts_done", kAllreduceParts, 1);
@@ -159,7 +160,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ucc", .spec = "ucc.hir",
-               .digest = "6d5638c433c8457ecaca9e2c49e2d85e935165289a7a5d427597f214da3cf969",
+               .digest = "97f20ad015e7917f84a2e6e6029c0ecf0d0b6272213a264a7a76b217c6776b77",
                .mesh_size = X * Y, .gemms = {},
                .communications = {"allgather x", "allreduce x", "reducescatter x", "alltoall x",
                                   "broadcast x", "gather x", "broadcast x", "reduce x", "scatter x"},
