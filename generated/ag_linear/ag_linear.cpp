@@ -65,7 +65,7 @@ class AgLinear final : public hirgen::Program {
   // [S, D, kShardM, K], filled by the allgather of A over x
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:13:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kLinearC};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events allgather_A_ready_ = context_.events("allgather_A_ready", kAllgatherA, 1);
   hirgen::Events allgather_A_done_ = context_.events("allgather_A_done", kAllgatherA, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

@@ -62,7 +62,7 @@ class AgMatmulAfter final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* C_local_ = context_.allocate<bf16>(S * kShardM * N, "spec.yaml:12:5 C_local");  // [S, 1, kShardM, N]
   hirgen::MatmulPlan C_local_plan_{context_, kCLocalShape, kMatmulC};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events allgather_C_ready_ = context_.events("allgather_C_ready", kAllgatherC, S);
   hirgen::Events allgather_C_done_ = context_.events("allgather_C_done", kAllgatherC, S);

@@ -63,7 +63,7 @@ class AgMatmulBcast final : public hirgen::Program {
   // [D, kShardM, K], filled by the broadcast of A over x
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:13:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events broadcast_A_ready_ = context_.events("broadcast_A_ready", kBroadcastA, 1);
   hirgen::Events broadcast_A_done_ = context_.events("broadcast_A_done", kBroadcastA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

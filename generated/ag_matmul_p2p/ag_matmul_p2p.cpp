@@ -67,7 +67,7 @@ class AgMatmulP2p final : public hirgen::Program {
   // [D, kShardM, K], filled by the allgather of A over x
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:13:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events exchange_A_ready_ = context_.events("exchange_A_ready", kExchangeA, 1);
   hirgen::Events exchange_A_done_ = context_.events("exchange_A_done", kExchangeA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

@@ -60,7 +60,7 @@ class AllgatherP2p final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml allgather_p2p"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();      // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_A_done_ = context_.events("send_A_done", kSendA, D);

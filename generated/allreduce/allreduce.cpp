@@ -38,7 +38,7 @@ class Allreduce final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events allreduce_A_ready_ = context_.events("allreduce_A_ready", kAllreduceA, 1);
   hirgen::Events allreduce_A_done_ = context_.events("allreduce_A_done", kAllreduceA, S);
 };

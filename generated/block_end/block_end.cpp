@@ -157,7 +157,7 @@ class BlockEnd final : public hirgen::Program {
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWop};
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_Wop_ready_ = context_.events("receive_Wop_ready", kReceiveWop, D);

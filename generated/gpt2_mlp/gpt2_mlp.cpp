@@ -115,7 +115,7 @@ class Gpt2Mlp final : public hirgen::Program {
   bf16* V_ = U_;  // [1, kShardM, K], kSumV to kAddY
   hirgen::MatmulPlan A_plan_{context_, kAShape, kLinearA};
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events wait_receive_U_ = context_.events("wait_receive_U", kWaitReceiveU, D);

@@ -71,7 +71,7 @@ class LinearAr final : public hirgen::Program {
   // [S, kSliceM, N], filled by the allreduce of Y over x
   bf16* Y_sum_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 Y_sum");
   hirgen::MatmulPlan Y_parts_plan_{context_, kYPartsShape, kLinearY};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events allreduce_Y_ready_ = context_.events("allreduce_Y_ready", kAllreduceY, S);
   hirgen::Events allreduce_Y_done_ = context_.events("allreduce_Y_done", kAllreduceY, S);

@@ -78,7 +78,7 @@ class LinearArBackward final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(S * N * kShardK, "spec.yaml:22:5 P");  // [S, 1, N, kShardK]
   hirgen::MatmulPlan dX_plan_{context_, kDXShape, kMatmulDX};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };

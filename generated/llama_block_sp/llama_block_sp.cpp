@@ -212,7 +212,7 @@ class LlamaBlockSp final : public hirgen::Program {
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_U1_done_ = context_.events("receive_U1_done", kReceiveU1, D);

@@ -18,54 +18,55 @@ enum {
   HIRGEN_MATMUL_RS_BCAST_B,
   /* output [Stream(S), r(D), DIDx(D), M/(S*D), N] bf16 */
   HIRGEN_MATMUL_RS_BCAST_C,
-  /* how many there are */
+  /* number of tensors */
   HIRGEN_MATMUL_RS_BCAST_TENSORS
 };
 
-/* Joins the other ranks and makes the program of this one. `options` may be null: rank, world
- * and rendezvous then come from the launcher's environment. On failure `*handle` is null. Ranks
- * that do not run the same folder all get HIRGEN_ENVIRONMENT, and a message that says what differs.
+/* Joins the other ranks and makes this rank's program. If `options` is null, rank, world and
+ * rendezvous come from the launcher's environment. On failure `*handle` is null. If ranks run
+ * different folders, all ranks get HIRGEN_ENVIRONMENT and a message that says how they differ.
  *
- * When a rank fails later, this process ends too, unless options->on_failure is
- * HIRGEN_FAILURE_RETURNS: what that can do, and what it cannot, stands at hirgen_options. */
+ * If a rank fails later, this process ends, unless options->on_failure is HIRGEN_FAILURE_RETURNS.
+ * See hirgen_options for its limits. */
 HIRGEN_EXPORT int hirgen_matmul_rs_bcast_create(const hirgen_options* options, hirgen_handle** handle);
 
-/* Issues one call on `stream`, a cudaStream_t, with this rank's device pointers. Does not block
- * the host. Calls of one handle share buffers: issue them on one stream, or order the streams.
- * Several handles may share a stream. Tensors may not overlap: outputs may hold intermediate
- * results until they are written. CUDA IPC shares only memory of cudaMalloc: a tensor in other
- * memory is copied in each call if other ranks reach into it.
+/* Issues one call on `stream`, a cudaStream_t, with this rank's device pointers. Does not wait for
+ * the device; blocks the host only to share new memory with other ranks. Calls of one handle share
+ * buffers: issue them on one stream, or order the streams. Several handles may share a stream.
+ * Tensors must not overlap: outputs may hold intermediate results until the call ends. If other
+ * ranks access a tensor over CUDA IPC and its memory is not of cudaMalloc, each call copies it.
  *
- * HIRGEN_USAGE, with the tensor's name, for a pointer that is null, that is no multiple of
- * HIRGEN_ALIGNMENT (16) bytes, or that is to memory of the host, page-locked or not; and
- * for a stream that is being captured, whose capture goes on. Nothing was
- * issued then, and the other ranks are not told: their call waits for this rank's, so call again
- * with what is right within the deadline. After it, and when this process ends before, they end
- * with HIRGEN_TIMEOUT or HIRGEN_PEER. After any other code the other ranks have been told, and
- * every later run returns that code. */
+ * Returns HIRGEN_USAGE, with the name of the tensor, if a pointer is null, is no multiple of
+ * HIRGEN_ALIGNMENT (16) bytes, or points to memory of the host, page-locked or not, and if
+ * `stream` is being captured, whose capture stays valid.
+ *
+ * After HIRGEN_USAGE nothing was issued, and the other ranks do not know: their call waits for this
+ * rank. Repeat the call with correct arguments before the deadline. Otherwise they end with
+ * HIRGEN_TIMEOUT, or with HIRGEN_PEER if this process ends first.
+ * After any other code the other ranks have been told, and every later run returns that code. */
 HIRGEN_EXPORT int hirgen_matmul_rs_bcast_run(hirgen_handle* handle, void* stream, void* const* tensors);
 
-/* HIRGEN_OK, or the code that run returns from now on, since this or another rank has failed. To be
- * asked after the stream was waited for: without a failure until then the results are right. */
+/* Returns HIRGEN_OK, or the code that run returns from now on because this or another rank has
+ * failed. Call it after you have waited for the stream: HIRGEN_OK means that the results are right. */
 HIRGEN_EXPORT int hirgen_matmul_rs_bcast_status(hirgen_handle* handle);
 
-/* Describes a tensor: name, type, extents, bytes behind the pointer. */
+/* Describes a tensor: name, type, extents, and the bytes of its buffer. */
 HIRGEN_EXPORT int hirgen_matmul_rs_bcast_tensor(hirgen_handle* handle, size_t index, hirgen_tensor* tensor);
 
-/* What carries the transfers from rank to rank: "nccl", "ipc-get", "ipc-put" or, with `transport:
- * auto` on several nodes, "ipc-get within nodes, nccl between them". Valid until destroy. */
+/* The transport between ranks: "nccl", "ipc-get", "ipc-put" or, with `transport: auto` on several
+ * nodes, "ipc-get within nodes, nccl between them". Valid until destroy. */
 HIRGEN_EXPORT const char* hirgen_matmul_rs_bcast_transport(const hirgen_handle* handle);
 
-/* Waits for the calls that were issued, leaves the other ranks and frees everything. The handle is
- * no more: all that is done with it gives HIRGEN_USAGE. Null is fine. After a failure it returns
- * the code of that. */
+/* Waits for the issued calls, leaves the other ranks and frees all resources. Later uses of the
+ * handle return HIRGEN_USAGE. A null handle is allowed. After a failure, returns its code. */
 HIRGEN_EXPORT int hirgen_matmul_rs_bcast_destroy(hirgen_handle* handle);
 
-/* The message of the last failure on the handle, in any thread; with null that of this thread's last
- * create or destroy that failed, or use of a null handle. Valid until this thread asks again. */
+/* The message of the last failure of the handle, in any thread. With a null handle: of the last
+ * create or destroy of this thread that failed, or use of a null handle. Valid until this thread's
+ * next call of the library. */
 HIRGEN_EXPORT const char* hirgen_matmul_rs_bcast_last_error(const hirgen_handle* handle);
 
-/* The program over the library: options, launch, check, timing, report. Returns its exit code. */
+/* main() of the program: options, launch, check, timing, report. Returns the exit code. */
 HIRGEN_EXPORT int hirgen_matmul_rs_bcast_main(int argc, char** argv);
 
 /* HIRGEN_ABI_VERSION of the library. */

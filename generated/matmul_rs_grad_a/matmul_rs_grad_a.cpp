@@ -66,7 +66,7 @@ class MatmulRsGradA final : public hirgen::Program {
   // [S, D, kShardM, N], filled by the allgather of dC over x
   bf16* dC_all_ = context_.allocate<bf16>(M * N, "spec.yaml:13:5 dC_all");
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events allgather_dC_ready_ = context_.events("allgather_dC_ready", kAllgatherDC, 1);
   hirgen::Events allgather_dC_done_ = context_.events("allgather_dC_done", kAllgatherDC, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

@@ -70,7 +70,7 @@ class MatmulRsGradB final : public hirgen::Program {
   bf16* dC_all_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 dC_all");
   bf16* P_ = context_.allocate<bf16>(S * kShardK * N, "spec.yaml:16:5 P");  // [S, 1, kShardK, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events allgather_dC_ready_ = context_.events("allgather_dC_ready", kAllgatherDC, 1);
   hirgen::Events allgather_dC_done_ = context_.events("allgather_dC_done", kAllgatherDC, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

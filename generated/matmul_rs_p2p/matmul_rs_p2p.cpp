@@ -83,7 +83,7 @@ class MatmulRsP2p final : public hirgen::Program {
   // [D, 1, kShardM, N], filled by the reduce-scatter of P over x
   bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, D);

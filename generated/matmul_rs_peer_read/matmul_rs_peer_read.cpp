@@ -71,7 +71,7 @@ class MatmulRsPeerRead final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:15:5 workspace");
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events sum_C_ = context_.events("sum_C", kSumC, 1);

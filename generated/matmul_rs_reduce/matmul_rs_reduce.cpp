@@ -64,7 +64,7 @@ class MatmulRsReduce final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events reduce_to_root_P_ready_ = context_.events("reduce_to_root_P_ready", kReduceToRootP, D);
   hirgen::Events reduce_to_root_P_done_ = context_.events("reduce_to_root_P_done", kReduceToRootP, D);

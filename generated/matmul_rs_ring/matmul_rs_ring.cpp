@@ -76,7 +76,7 @@ class MatmulRsRing final : public hirgen::Program {
   bf16* P_sums_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P_sums");
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_s_c_plan_), "spec.yaml:15:5 workspace");
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, D * 2);

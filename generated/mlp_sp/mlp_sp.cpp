@@ -82,7 +82,7 @@ class MlpSp final : public hirgen::Program {
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(Z_plan_, P_plan_), "spec.yaml:19:5 workspace");
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events allgather_U_done_ = context_.events("allgather_U_done", kAllgatherU, 1);
   hirgen::Events reduce_scatter_R_done_ = context_.events("reduce_scatter_R_done", kReduceScatterR, 1);
 };

@@ -84,7 +84,7 @@ class MlpTp final : public hirgen::Program {
   bf16* A_ = Z_;  // [S, 1, kSliceM, kShardN], kGeluA to kLinearP
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events allgather_X_ready_ = context_.events("allgather_X_ready", kAllgatherX, 1);
   hirgen::Events allgather_X_done_ = context_.events("allgather_X_done", kAllgatherX, S);
   hirgen::Events reduce_scatter_R_ready_ = context_.events("reduce_scatter_R_ready", kReduceScatterR, S);

@@ -96,7 +96,7 @@ class MlpTpBackward final : public hirgen::Program {
   hirgen::MatmulPlan dW1_plan_{context_, kDW1Shape, kMatmulDW1};
   void* workspace_ = context_.workspace(hirgen::workspace_for(dA_plan_, dP_plan_, dW2_plan_, dW1_plan_),
                                         "spec.yaml:19:5 workspace");
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events allgather_dY_ready_ = context_.events("allgather_dY_ready", kAllgatherDY, 1);
   hirgen::Events allgather_dY_done_ = context_.events("allgather_dY_done", kAllgatherDY, 1);
   hirgen::Events allgather_X_done_ = context_.events("allgather_X_done", kAllgatherX, 1);

@@ -80,7 +80,7 @@ class MoeA2a final : public hirgen::Program {
   bf16* A_ = Z_;  // [S, D, 1, C, N], kGeluA to kMatmulP
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kMatmulZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events all_to_all_X_ready_ = context_.events("all_to_all_X_ready", kAllToAllX, 1);
   hirgen::Events all_to_all_X_done_ = context_.events("all_to_all_X_done", kAllToAllX, S);
   hirgen::Events all_to_all_P_ready_ = context_.events("all_to_all_P_ready", kAllToAllP, S);

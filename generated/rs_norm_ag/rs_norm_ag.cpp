@@ -84,7 +84,7 @@ class RsNormAg final : public hirgen::Program {
   bf16* U_all_ = context_.allocate<bf16>(M * K, "spec.yaml:21:5 U_all");
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kMatmulZ};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events reduce_scatter_R_ready_ = context_.events("reduce_scatter_R_ready", kReduceScatterR, S);
   hirgen::Events reduce_scatter_R_done_ = context_.events("reduce_scatter_R_done", kReduceScatterR, S);

@@ -116,7 +116,7 @@ class SwigluP2p final : public hirgen::Program {
   hirgen::MatmulPlan Zg_plan_{context_, kZgShape, kMatmulZg};
   hirgen::MatmulPlan Zu_plan_{context_, kZgShape, kMatmulZu};
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events wait_receive_U_ = context_.events("wait_receive_U", kWaitReceiveU, 2 * D + 1);

@@ -89,7 +89,7 @@ class SwigluTp final : public hirgen::Program {
   hirgen::MatmulPlan Zg_plan_{context_, kZgShape, kMatmulZg};
   hirgen::MatmulPlan Zu_plan_{context_, kZgShape, kMatmulZu};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events allgather_X_ready_ = context_.events("allgather_X_ready", kAllgatherX, 1);
   hirgen::Events allgather_X_done_ = context_.events("allgather_X_done", kAllgatherX, S);
   hirgen::Events reduce_scatter_R_ready_ = context_.events("reduce_scatter_R_ready", kReduceScatterR, S);

@@ -138,7 +138,7 @@ class TransformerBlock final : public hirgen::Program {
   void* workspace_ = context_.workspace(
       hirgen::workspace_for(Uq_plan_, Uk_plan_, Uv_plan_, Wop_plan_, Z_plan_, W2p_plan_, PV_attention_),
       "spec.yaml:25:5 workspace");
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events allreduce_Wop_done_ = context_.events("allreduce_Wop_done", kAllreduceWop, 1);
   hirgen::Events allreduce_W2p_done_ = context_.events("allreduce_W2p_done", kAllreduceW2p, 1);
 };

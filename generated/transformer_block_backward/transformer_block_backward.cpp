@@ -241,7 +241,7 @@ class TransformerBlockBackward final : public hirgen::Program {
       hirgen::workspace_for(dA_plan_, dU2p_plan_, dW2_plan_, dO_plan_, dU1q_plan_, dU1qk_sum_plan_,
                             dU1p_sum_plan_, dW1_plan_, dWo_plan_, dWq_plan_, dWk_plan_, dWv_plan_),
       "spec.yaml:47:5 workspace");
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events allreduce_dU2p_ready_ = context_.events("allreduce_dU2p_ready", kAllreduceDU2p, 1);
   hirgen::Events allreduce_dU2p_done_ = context_.events("allreduce_dU2p_done", kAllreduceDU2p, 1);
   hirgen::Events allreduce_dU1p_ready_ = context_.events("allreduce_dU1p_ready", kAllreduceDU1p, 1);

@@ -86,7 +86,7 @@ class ExchangeRows final : public hirgen::Program {
   // [1, D, kShardM, K], filled by the allgather of A over x
   bf16* A_all_ = context_.allocate<bf16>(on_grid_ ? M * K : 0, "spec.yaml:16:5 A_all");
   hirgen::MatmulPlan E_plan_{context_, kEShape, kMatmulC};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_A_done_ = context_.events("receive_A_done", kReceiveA, D);

@@ -99,7 +99,7 @@ class Statements final : public hirgen::Program {
   hirgen::MatmulPlan out_batched_plan_{context_, kOutBatchedShape, kMatmulOutBatched};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(out_batched_plan_), "statements.hir:13:5 workspace");
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events send_recv_shard_done_ = context_.events("send_recv_shard_done", kSendRecvShard, 1);
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

@@ -98,7 +98,7 @@ class SubChunksAtOnce final : public hirgen::Program {
   fp16* P_parts_ = context_.allocate<fp16>(M * N, "spec.yaml:17:5 P_parts");
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:16:5 workspace");
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

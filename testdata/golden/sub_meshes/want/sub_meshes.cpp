@@ -84,7 +84,7 @@ class SubMeshes final : public hirgen::Program {
   // [2, 2, 8, 12], filled by the transfer of C from mesh pair to one
   bf16* moved_ = context_.allocate<bf16>(on_one_ ? 384 : 0, "spec.yaml:20:5 moved");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events broadcast_bias_ready_ = context_.events("broadcast_bias_ready", kBroadcastBias, 1);
   hirgen::Events broadcast_bias_done_ = context_.events("broadcast_bias_done", kBroadcastBias, 1);
   hirgen::Events allgather_A_done_ = context_.events("allgather_A_done", kAllgatherA, 2);

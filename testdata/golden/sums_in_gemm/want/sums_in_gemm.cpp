@@ -75,7 +75,7 @@ class SumsInGemm final : public hirgen::Program {
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP2};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(P_s_c_sum_plan_, P_s_c_plan_), "spec.yaml:13:5 workspace");
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events exchange_P_ready_ = context_.events("exchange_P_ready", kExchangeP, D * 2);
   hirgen::Events exchange_P_done_ = context_.events("exchange_P_done", kExchangeP, D * 2);
 };

@@ -70,7 +70,7 @@ class Ucc final : public hirgen::Program {
   fp32* at_root_ = context_.allocate<fp32>(X * X * N, "ucc.hir:11:5 at_root");
   // [X, N], filled by the reduce-to-root of parts over x, kReduceToRootParts to kScatterSumAtRoot
   fp32* sum_at_root_ = at_root_;
-  // If a call is stuck, the watchdog names the first of these that it has not reached.
+  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events allgather_parts_done_ = context_.events("allgather_parts_done", kAllgatherParts, 1);
   hirgen::Events allreduce_parts_done_ = context_.events("allreduce_parts_done", kAllreduceParts, 1);
   hirgen::Events reduce_scatter_parts_done_ =
