@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/calls/order"
 )
 
-// sayLifetimes sets the first and the last statement that use a buffer, for a comment, if the buffer shares the memory of another
-// buffer or of an output and is no scratch memory of an attention.
+// sayLifetimes sets the first and the last statement that use a buffer, for a comment. It does so for buffers that share the memory
+// of another buffer or of an output, except scratch memory of attentions.
 //
 //	Buffer(name Rq_, in U1_)  ->  Buffer(name Rq_, in U1_, first kRopeRq, last kAttentionPV)
 func sayLifetimes(p *calls.Program) {
