@@ -75,10 +75,10 @@ struct ProgramTable {
 };
 
 /// Whether `caller` is being captured into a graph of the host program. Only programs with
-/// ProgramInfo::graph may be: their calls are counted on the device, so that a graph can be
-/// launched many times. Throws Error(kUsage) for other programs, and if the use of `caller` would
-/// break the capture of another stream.
-bool is_captured(cudaStream_t caller, const ProgramInfo& info);
+/// ProgramInfo::graph are `capturable`: their calls are counted on the device, so that a graph can
+/// be launched many times. Throws Error(kUsage) for other programs, and if the use of `caller`
+/// would break the capture of another stream.
+bool is_captured(cudaStream_t caller, bool capturable);
 
 /// Announces a call to the watchdog, then issues it. Both the driver and the C ABI issue every call
 /// through this function. `captured` is the result of is_captured().

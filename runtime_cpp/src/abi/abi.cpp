@@ -103,7 +103,7 @@ void build(const ProgramTable& table, const char* plans, Embedded* embedded) {
   try {
     const Watchdog::Inside inside(context.watchdog());
     if (plans != nullptr) context.plans().load(plans, scopes_of(context.options().device));
-    embedded->info = &table.info;
+    embedded->capturable = table.info.graph;
     embedded->tensors = table.tensors(context.rank());
     MadeProgram made = make_program(context, table, "");
     embedded->program = std::move(made.program);
@@ -175,7 +175,7 @@ void issue(Embedded& embedded, cudaStream_t stream, void* const* tensors, size_t
   if (count != embedded.tensors.size()) {
     refuse(format("%zu tensors are given and the program has %zu", count, embedded.tensors.size()));
   }
-  const bool captured = is_captured(stream, *embedded.info);
+  const bool captured = is_captured(stream, embedded.capturable);
   std::optional<RelaxedCapture> relaxed;
   if (captured) relaxed.emplace();
   check_pointers(embedded, tensors);

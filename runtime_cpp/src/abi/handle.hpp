@@ -18,7 +18,7 @@ namespace hirgen {
 /// the program before its context.
 struct Embedded {
   std::unique_ptr<Context> context;
-  const ProgramInfo* info = nullptr;
+  bool capturable = false;  ///< ProgramInfo::graph
   std::vector<TensorDesc> tensors;
   std::string transport;
   std::unique_ptr<Program> program;

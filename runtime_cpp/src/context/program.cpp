@@ -4,7 +4,7 @@
 
 namespace hirgen {
 
-bool is_captured(cudaStream_t caller, const ProgramInfo& info) {
+bool is_captured(cudaStream_t caller, bool capturable) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   const cudaError_t status = cudaStreamIsCapturing(caller, &capture);
   if (status == cudaErrorStreamCaptureImplicit) {
@@ -15,7 +15,7 @@ bool is_captured(cudaStream_t caller, const ProgramInfo& info) {
   }
   HG_CHECK(status, "begin of call");
   const bool captured = capture != cudaStreamCaptureStatusNone;
-  if (captured && !info.graph) {
+  if (captured && !capturable) {
     throw Error(Code::kUsage,
                 "the caller's stream is being captured, and the host numbers the calls of this "
                 "program: emit it with schedule graph: true");

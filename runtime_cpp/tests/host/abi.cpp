@@ -39,8 +39,9 @@ class Copy final : public Program {
   int64_t calls_ = 0;
 };
 
-ProgramTable copy_table() {
+ProgramTable copy_table(bool graph) {
   ProgramTable table;
+  table.info.graph = graph;
   table.info.name = "copy";
   table.info.digest = "d";
   table.tensors = [](int) {
@@ -60,12 +61,12 @@ ProgramTable copy_table() {
 
 /// A handle, and the tensors and the stream of its caller.
 struct Host {
-  explicit Host(int device = 0) {
+  explicit Host(int device = 0, bool graph = false) {
     hirgen_options options{};
     options.version = HIRGEN_ABI_VERSION;
     options.world = 1;
     options.device = device;
-    HG_EXPECT_EQ(abi_create(copy_table(), &options, &handle), HIRGEN_OK);
+    HG_EXPECT_EQ(abi_create(copy_table(graph), &options, &handle), HIRGEN_OK);
     for (void*& tensor : tensors) HG_CHECK(cudaMalloc(&tensor, kBytes), kWhere);
     HG_CHECK(cudaStreamCreate(&stream), kWhere);
   }
@@ -148,6 +149,30 @@ HG_TEST(a_stream_that_is_captured_is_refused_and_the_capture_goes_on) {
   captured(host.stream, "is being captured");
   captured(nullptr, "is the default stream");
   host.expect_right(2);
+}
+
+HG_TEST(a_graph_of_the_caller_contains_the_call_of_a_program_with_graphs) {
+  for (const bool warm : {false, true}) {
+    const Host host(0, /*graph=*/true);
+    if (warm) host.expect_right(1);
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    HG_CHECK(cudaStreamBeginCapture(host.stream, cudaStreamCaptureModeGlobal), kWhere);
+    HG_EXPECT_EQ(host.run(), HIRGEN_OK);
+    HG_CHECK(cudaStreamEndCapture(host.stream, &graph), kWhere);
+    HG_CHECK(cudaGraphInstantiate(&executable, graph, 0), kWhere);
+    for (const uint8_t byte : {1, 2}) {
+      uint8_t copied = 0;
+      HG_CHECK(cudaMemsetAsync(host.tensors[0], byte, kBytes, host.stream), kWhere);
+      HG_CHECK(cudaGraphLaunch(executable, host.stream), kWhere);
+      HG_CHECK(cudaStreamSynchronize(host.stream), kWhere);
+      HG_CHECK(cudaMemcpy(&copied, host.tensors[1], 1, cudaMemcpyDeviceToHost), kWhere);
+      HG_EXPECT_EQ(copied, byte);
+      host.expect_right(byte);
+    }
+    HG_CHECK(cudaGraphExecDestroy(executable), kWhere);
+    HG_CHECK(cudaGraphDestroy(graph), kWhere);
+  }
 }
 
 /// Expects that run, tensor, transport and tensor_count refuse an invalid handle.
@@ -246,7 +271,7 @@ class Repeat final : public Program {
 };
 
 HG_TEST(destroy_waits_for_the_calls_on_the_callers_stream) {
-  ProgramTable table = copy_table();
+  ProgramTable table = copy_table(/*graph=*/false);
   table.create = [](Context& context) -> std::unique_ptr<Program> {
     return std::make_unique<Repeat>(context);
   };
