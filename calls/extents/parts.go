@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"math"
 	"strings"
 
@@ -54,6 +55,14 @@ func (s *Scope) shortened(e expr.Expr) expr.Expr {
 		return short
 	}
 	return expr.Var(s.Parts.constant(s, short, whole))
+}
+
+// Drop removes a constant. From now on, extents have its value in place of its name.
+func (p *Parts) Drop(c *calls.Constant) {
+	maps.DeleteFunc(p.Named, func(_ string, named *calls.Constant) bool { return named == c })
+	for key, e := range p.same {
+		p.same[key] = expr.Substitute(e, map[string]expr.Expr{c.Name: c.Value})
+	}
 }
 
 // once returns the spelling of the first extent with the measure and the size of e, so that equal extents have one spelling. It

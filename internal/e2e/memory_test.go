@@ -102,7 +102,7 @@ func TestBuffersOfTwoTypesShareMemory(t *testing.T) {
 	source := layers.source(t, "layer.cpp")
 	for _, want := range []string{`\b(?:fp32|bf16)\* memory_ = `,
 		`\b(?:fp32|bf16)\* \w+ = reinterpret_cast<(?:fp32|bf16)\*>\(memory_ \+ \d+\);`,
-		`\bfp32\* \w+ = reinterpret_cast<fp32\*>\(\w+( \+ \d+)?\);`, `// until \w+ is written`} {
+		`\bfp32\* \w+ = reinterpret_cast<fp32\*>\(\w+( \+ \d+)?\);`, `// Buffers in outputs that are written later`} {
 		if !regexp.MustCompile(want).MatchString(source) {
 			t.Errorf("no buffer is declared as %s", want)
 		}

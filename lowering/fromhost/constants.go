@@ -17,11 +17,7 @@ func (b *builder) keepConstants() {
 		}
 		by := map[string]expr.Expr{c.Name: c.Value}
 		b.rewrite(func(e expr.Expr) expr.Expr { return expr.Substitute(e, by) })
-		for key, named := range p.Named {
-			if named == c {
-				delete(p.Named, key)
-			}
-		}
+		p.Drop(c)
 	}
 }
 
