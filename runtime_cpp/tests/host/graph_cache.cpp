@@ -97,7 +97,7 @@ HG_TEST(the_graph_of_a_caller_contains_the_work) {
     HG_EXPECT_EQ(calls.call(0), "issued");
     HG_CHECK(cudaStreamEndCapture(calls.stream, &graph), kWhere);
     HG_CHECK(cudaGraphInstantiate(&executable, graph, 0), kWhere);
-    HG_CHECK(cudaMemset(calls.memory, 0, sizeof(int32_t)), kWhere);
+    HG_CHECK(cudaMemsetAsync(calls.memory, 0, sizeof(int32_t), calls.stream), kWhere);
     HG_EXPECT(!calls.is_set(0));
     HG_CHECK(cudaGraphLaunch(executable, calls.stream), kWhere);
     HG_EXPECT(calls.is_set(0));
