@@ -6,12 +6,12 @@ import (
 	"hash/crc32"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/names"
 	"github.com/hirgen/hirgen/internal/base/expr"
-	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // Parts names the parts of extents. M / D over a mesh axis is kShardM, M / S is kSliceM and M / 2 is kHalfM. M divided by another
@@ -172,26 +172,51 @@ func (p *Parts) constant(s *Scope, part *expr.Binary, whole string) string {
 // Wholes returns a function that replaces the product of a part and its number by the extent, or by a larger part. It prints S * D *
 // kShardM * K as M * K, and D * kShardM as kSliceM if that has a name.
 func (p *Parts) Wholes() func(expr.Expr) expr.Expr {
-	var rules []string // in pairs
-	text := func(factors []expr.Expr) string {
-		return "(" + strings.Join(lists.Map(factors, expr.Expr.String), ") * (") + ")"
-	}
+	var rules []wholeRule
 	for _, c := range p.List {
 		part, _ := c.Value.(*expr.Binary)
-		for _, whole := range append([]*calls.Constant{{Name: part.X.String(), Value: part.X}}, p.List...) {
-			count := expr.Cancel(expr.Op("/", whole.Value, part))
-			rules = append(rules, text(append(Multiplied(count), expr.Var(c.Name))), "("+whole.Name+")")
+		of := func(value, whole expr.Expr) {
+			rules = append(rules, wholeRule{append(Multiplied(expr.Cancel(expr.Op("/", value, part))), expr.Var(c.Name)), whole})
+		}
+		of(part.X, part.X)
+		for _, larger := range p.List {
+			if larger != c {
+				of(larger.Value, expr.Var(larger.Name))
+			}
 		}
 	}
-	replacer := strings.NewReplacer(rules...)
 	return func(e expr.Expr) expr.Expr {
 		return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
-			was := text(Multiplied(e))
-			if short := replacer.Replace(was); short != was {
-				e, _ = expr.ParseHost(short)
-				return e
+			factors := Multiplied(e)
+			short := replaced(slices.Clone(factors), rules)
+			if len(short) == len(factors) {
+				return nil
 			}
-			return nil
+			product := short[0]
+			for _, f := range short[1:] {
+				product = &expr.Binary{Op: "*", X: product, Y: f}
+			}
+			return product
 		})
 	}
+}
+
+// wholeRule replaces adjacent factors, the last of which is a part, by their product.
+type wholeRule struct {
+	factors []expr.Expr
+	whole   expr.Expr
+}
+
+// replaced applies at each place of a list of factors the first rule that fits. A rule makes the list shorter.
+func replaced(factors []expr.Expr, rules []wholeRule) []expr.Expr {
+	same := func(a, b expr.Expr) bool { return a.String() == b.String() }
+	for at := 0; at < len(factors); at++ {
+		for _, r := range rules {
+			if end := at + len(r.factors); end <= len(factors) && slices.EqualFunc(factors[at:end], r.factors, same) {
+				factors = slices.Replace(factors, at, end, r.whole)
+				break
+			}
+		}
+	}
+	return factors
 }
