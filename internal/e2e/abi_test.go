@@ -50,10 +50,10 @@ func TestCapturedCalls(t *testing.T) {
 	for _, via := range []string{"nccl", "ipc-get", "ipc-put"} {
 		program := exchanges.make(t, pointToPoint(t, "ag_matmul_p2p", via, "graph: true"), small("ag_matmul_p2p", 2))
 		caller := client(t, "captured.c", library{exchanges, program, "hirgen_exchange"})
-		for _, when := range []string{"cold", "warm"} {
-			t.Run(via+", "+when, func(t *testing.T) {
+		for _, when := range [][]string{{"cold"}, {"warm"}, {"warm", "late"}} {
+			t.Run(via+", "+strings.Join(when, ", "), func(t *testing.T) {
 				for seed := range seedsOf(3) {
-					r := run(t, launch.Options{Program: caller, N: 2, Args: []string{when}, Seed: seed})
+					r := run(t, launch.Options{Program: caller, N: 2, Args: when, Seed: seed})
 					if r.exit != 0 || strings.Count(r.stdout, "right\n") != 2 {
 						t.Fatal(r)
 					}

@@ -112,6 +112,8 @@ typedef enum cudaDeviceAttr {
 #define cudaHostAllocMapped 0x02
 #define cudaIpcMemLazyEnablePeerAccess 0x01
 #define cudaEnableDefault 0x0
+#define cudaUserObjectNoDestructorSync 0x1
+#define cudaGraphUserObjectMove 0x1
 #define cudaInvalidDeviceId ((int)-2)
 #define CUDA_IPC_HANDLE_SIZE 64
 
@@ -119,6 +121,9 @@ typedef struct CUstream_st* cudaStream_t;
 typedef struct CUevent_st* cudaEvent_t;
 typedef struct CUgraph_st* cudaGraph_t;
 typedef struct CUgraphExec_st* cudaGraphExec_t;
+typedef struct CUgraphNode_st* cudaGraphNode_t;
+typedef struct cudaGraphEdgeData_st cudaGraphEdgeData;
+typedef struct CUuserObject_st* cudaUserObject_t;
 typedef void (*cudaHostFn_t)(void* userData);
 
 typedef struct cudaIpcMemHandle_st {
@@ -215,12 +220,24 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end);
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* pGraph);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* pCaptureStatus);
+cudaError_t cudaStreamGetCaptureInfo(
+    cudaStream_t stream, cudaStreamCaptureStatus* captureStatus_out,
+    unsigned long long* id_out HIRGEN_CPU_DEFAULT(nullptr),
+    cudaGraph_t* graph_out HIRGEN_CPU_DEFAULT(nullptr),
+    const cudaGraphNode_t** dependencies_out HIRGEN_CPU_DEFAULT(nullptr),
+    const cudaGraphEdgeData** edgeData_out HIRGEN_CPU_DEFAULT(nullptr),
+    size_t* numDependencies_out HIRGEN_CPU_DEFAULT(nullptr));
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* pGraphExec, cudaGraph_t graph,
                                  unsigned long long flags HIRGEN_CPU_DEFAULT(0));
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graphExec);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaUserObjectCreate(cudaUserObject_t* object_out, void* ptr, cudaHostFn_t destroy,
+                                 unsigned int initialRefcount, unsigned int flags);
+cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object,
+                                      unsigned int count HIRGEN_CPU_DEFAULT(1),
+                                      unsigned int flags HIRGEN_CPU_DEFAULT(0));
 
 // Finds driver functions of cuda.h by name.
 cudaError_t cudaGetDriverEntryPointByVersion(

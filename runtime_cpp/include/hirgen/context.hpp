@@ -250,6 +250,8 @@ class Context {
   /// Notes that a call on `caller` failed, perhaps after a part of it was issued. In a process that
   /// survives, resources are freed only after that part has completed.
   void call_failed(cudaStream_t caller);
+  /// Lets end() leave the communicators to the process.
+  void keep_communicators();
   /// Does the work of the destructor and returns failure(). Afterwards, only the destructor may be
   /// called.
   std::optional<Error> end();

@@ -24,12 +24,15 @@ extern std::atomic<int64_t> calls_per_graph;
 extern std::atomic<bool> capture_first_calls;
 
 /// The graphs of one program. A graph holds the pointers that it was captured with, so calls with
-/// other tensors need another graph. It remembers 16 lists of pointers and drops the least recently
-/// used one. After a change of a GEMM's algorithm (MatmulPlan::use), all are dropped, and captured
-/// again when needed.
+/// other tensors need another graph. It remembers kMostLists lists of pointers and drops the least
+/// recently used one. After a change of a GEMM's algorithm (MatmulPlan::use), all are dropped, and
+/// captured again when needed.
 class GraphCache {
  public:
   using Issue = std::function<void(cudaStream_t)>;
+
+  /// Enough for a model that calls one program in each of its layers, with other weights.
+  static constexpr size_t kMostLists = 256;
 
   /// `where` is the spec position for errors.
   explicit GraphCache(const char* where) : where_(where) {}
@@ -48,8 +51,6 @@ class GraphCache {
     std::vector<void*> tensors;
     cudaGraphExec_t graph;  // null until it is captured
   };
-  /// Enough for a caller that alternates between a few sets of buffers.
-  static constexpr size_t kMostEntries = 16;
 
   void forget_all();
   void forget_last();

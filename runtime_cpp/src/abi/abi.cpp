@@ -187,6 +187,7 @@ void issue(Embedded& embedded, cudaStream_t stream, void* const* tensors, size_t
       embedded.staging->copy_in(stream);
     }
     run_call(*embedded.context, *embedded.program, stream, places, captured);
+    if (captured) embedded.graphs.add_call(stream);
     if (embedded.staging) embedded.staging->copy_out(stream);
   } catch (const Error& error) {
     if (error.code() != Code::kUsage) embedded.context->call_failed(stream);

@@ -58,9 +58,21 @@ std::optional<Error> Embedded::end() {
   {
     const Watchdog::Inside inside(context->watchdog());
     context->finish();
+    leave_graphs();
     program.reset();
   }
   return context->end();
+}
+
+// If graphs of the host program, on any rank, still contain calls, the communicators stay: NCCL
+// would wait for the end of the graphs.
+void Embedded::leave_graphs() {
+  if (!capturable || context->failure()) return;
+  try {
+    if (context->rendezvous().sum(graphs.remaining(), "destroy") > 0) context->keep_communicators();
+  } catch (...) {
+    context->fail(current_error());
+  }
 }
 
 hirgen_handle* add_handle(std::unique_ptr<Embedded> embedded) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "abi/callers_graphs.hpp"
 #include "abi/staging.hpp"
 #include "hirgen/c_api.h"
 #include "hirgen/program.hpp"
@@ -24,10 +25,14 @@ struct Embedded {
   std::unique_ptr<Program> program;
   std::vector<void*> pointers;     ///< of the last call, checked; empty before the first one
   std::optional<Staging> staging;  ///< of a program with CUDA IPC between ranks
+  CallersGraphs graphs;
 
   /// Waits for the calls, then ends the program and the context. Returns the failure of an earlier
   /// call or of the end, if any.
   std::optional<Error> end();
+
+ private:
+  void leave_graphs();
 };
 
 }  // namespace hirgen

@@ -146,8 +146,10 @@ void Context::free_all() {
   for (cudaStream_t stream : own.team_streams) synchronize(stream);
   own.monitor->forget_all();
   own.freeing = true;
-  for (ncclComm_t comm : own.splits) close_comm(comm);
-  if (own.world != nullptr) close_comm(own.world);
+  if (!own.keeps_comms) {
+    for (ncclComm_t comm : own.splits) close_comm(comm);
+    if (own.world != nullptr) close_comm(own.world);
+  }
   for (cudaEvent_t event : own.events) HG_CHECK(cudaEventDestroy(event), kEnd);
   for (const auto& [index, stream] : own.workers) HG_CHECK(cudaStreamDestroy(stream), kEnd);
   for (cudaStream_t stream : own.team_streams) HG_CHECK(cudaStreamDestroy(stream), kEnd);
@@ -173,6 +175,8 @@ void Context::free_remains() {
   if (cublas_ != nullptr) (void)cublasLtDestroy(cublas_);
   (void)cudaGetLastError();  // the host program goes on, and must not see it
 }
+
+void Context::keep_communicators() { resources_->keeps_comms = true; }
 
 void Context::inherit(Remains remains) { resources_->remains.push_back(std::move(remains)); }
 

@@ -28,7 +28,7 @@ void GraphCache::launch(cudaStream_t caller, const std::vector<void*>& tensors,
                                   [&](const Entry& entry) { return entry.tensors == tensors; });
   const bool is_new = found == entries_.end();
   if (is_new) {
-    if (entries_.size() == kMostEntries) forget_last();
+    if (entries_.size() == kMostLists) forget_last();
     entries_.push_front({tensors, nullptr});
   } else {
     entries_.splice(entries_.begin(), entries_, found);

@@ -26,6 +26,7 @@ struct Context::Resources {
   int lowest_priority = 0;
   int highest_priority = 0;
   std::vector<Remains> remains;
+  bool keeps_comms = false;
   bool freeing = false;  // free_all() has begun to free resources
   int exceptions = std::uncaught_exceptions();
 };

@@ -2,6 +2,10 @@
 #include <cuda_runtime.h>
 #include <nccl.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "test.hpp"
 
 using namespace device_test;
@@ -41,6 +45,33 @@ void linear() {
     EXPECT(download(c, 1)[0] == round * 0x01010101);
   }
   OK(cudaGraphExecDestroy(exec));
+}
+
+/// A graph owns an object until it and its executable graph are destroyed.
+void user_objects() {
+  cudaStream_t stream = make_stream();
+  std::atomic<int> ended{0};
+  const auto end = [](void* counter) { static_cast<std::atomic<int>*>(counter)->fetch_add(1); };
+  OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  cudaGraph_t graph = nullptr;
+  OK(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, nullptr, nullptr, nullptr));
+  EXPECT(status == cudaStreamCaptureStatusActive);
+  cudaUserObject_t object = nullptr;
+  OK(cudaUserObjectCreate(&object, &ended, end, 1, cudaUserObjectNoDestructorSync));
+  OK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+  cudaGraph_t captured = nullptr;
+  OK(cudaStreamEndCapture(stream, &captured));
+  EXPECT(captured == graph);
+  cudaGraphExec_t exec = instantiate(graph);
+  OK(cudaGraphLaunch(exec, stream));
+  OK(cudaStreamSynchronize(stream));
+  EXPECT(ended == 0);
+  OK(cudaGraphExecDestroy(exec));
+  for (int i = 0; i < 1000 && ended == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT(ended == 1);
 }
 
 /// Work that one event forks to another stream, and a second event joins.
@@ -180,6 +211,7 @@ int main(int argc, char** argv) {
   return run_cases(argc, argv,
                    {
                        {"linear", linear},
+                       {"user_objects", user_objects},
                        {"fork_and_join", fork_and_join},
                        {"launches_in_order", launches_in_order},
                        {"collective_in_a_graph_1", [] { collective_in_a_graph(1); }},

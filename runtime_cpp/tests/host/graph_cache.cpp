@@ -12,6 +12,7 @@ namespace hirgen {
 namespace {
 
 constexpr const char* kWhere = "a.yaml graphs";
+constexpr int kLists = GraphCache::kMostLists;
 
 bool capturing(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -24,7 +25,7 @@ class Calls {
  public:
   Calls() {
     HG_CHECK(cudaStreamCreate(&stream), kWhere);
-    HG_CHECK(cudaMalloc(&memory, sizeof(int32_t) * 40), kWhere);
+    HG_CHECK(cudaMalloc(&memory, sizeof(int32_t) * (kLists + 1)), kWhere);
   }
   ~Calls() {
     static_cast<void>(cudaStreamDestroy(stream));
@@ -77,10 +78,12 @@ HG_TEST(the_driver_captures_first_calls) {
 HG_TEST(the_least_recently_used_tensors_are_forgotten) {
   Calls calls;
   for (int round = 0; round < 2; ++round) {
-    for (int i = 0; i < 16; ++i) HG_EXPECT_EQ(calls.call(i), round == 0 ? "issued" : "captured");
+    for (int i = 0; i < kLists; ++i) {
+      HG_EXPECT_EQ(calls.call(i), round == 0 ? "issued" : "captured");
+    }
   }
   HG_EXPECT_EQ(calls.call(0), "");
-  HG_EXPECT_EQ(calls.call(16), "issued");
+  HG_EXPECT_EQ(calls.call(kLists), "issued");
   HG_EXPECT_EQ(calls.call(0), "");
   HG_EXPECT_EQ(calls.call(1), "issued");
   HG_EXPECT(calls.is_set(0));

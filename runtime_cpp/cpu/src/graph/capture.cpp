@@ -114,6 +114,11 @@ std::shared_ptr<Capture> capture_of(cudaStream_t handle) {
   return stream.capture;
 }
 
+cudaStreamCaptureStatus status_of(const std::shared_ptr<Capture>& capture) {
+  if (!capture) return cudaStreamCaptureStatusNone;
+  return capture->valid() ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusInvalidated;
+}
+
 void wait_in_capture(cudaStream_t handle, const CapturedPoint& point) {
   resolve(handle);
   Capture& capture = *point.capture;
@@ -198,9 +203,6 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
   return api("cudaStreamIsCapturing", [&] {
     require(pCaptureStatus != nullptr, "null result");
     if (stream == nullptr) forbid_default_stream_beside_capture();
-    std::shared_ptr<Capture> capture = capture_of(stream);
-    *pCaptureStatus = !capture           ? cudaStreamCaptureStatusNone
-                      : capture->valid() ? cudaStreamCaptureStatusActive
-                                         : cudaStreamCaptureStatusInvalidated;
+    *pCaptureStatus = status_of(capture_of(stream));
   });
 }

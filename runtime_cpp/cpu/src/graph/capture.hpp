@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "stream/stream.hpp"
@@ -34,6 +35,9 @@ struct GraphStep {
   size_t slot = 0;  ///< of kRecord and kWait
 };
 
+/// Objects that a graph and its executable graphs own together.
+using Kept = std::vector<std::shared_ptr<void>>;
+
 /// A capture. After its end, its graph keeps it.
 class Capture : public std::enable_shared_from_this<Capture> {
  public:
@@ -58,6 +62,15 @@ class Capture : public std::enable_shared_from_this<Capture> {
   /// it.
   void end(cudaStream_t handle);
 
+  /// Lets the capture's graph own an object.
+  void keep(std::shared_ptr<void> object) { kept_->push_back(std::move(object)); }
+  /// The handle of the capture's graph. The first call makes it.
+  cudaGraph_t graph();
+  /// Leaves the graph to the caller and returns its handle.
+  cudaGraph_t take_graph();
+  /// Destroys the graph, if it was made, after a capture that failed.
+  void drop_graph();
+
   const std::vector<GraphStep>& steps() const { return steps_; }
   size_t lanes() const { return lanes_.size(); }
   size_t slots() const { return slots_; }
@@ -79,6 +92,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
   std::vector<Lane> lanes_;
   std::vector<GraphStep> steps_;
   size_t slots_ = 0;
+  std::shared_ptr<Kept> kept_ = std::make_shared<Kept>();
+  cudaGraph_t graph_ = nullptr;
   std::atomic<bool> valid_{true};
   std::atomic<bool> ended_{false};
 };
@@ -86,6 +101,11 @@ class Capture : public std::enable_shared_from_this<Capture> {
 /// cudaStreamWaitEvent for an event that was recorded in a capture: the stream joins the capture.
 /// Throws Failure if it cannot.
 void wait_in_capture(cudaStream_t handle, const CapturedPoint& point);
+
+/// The status of a capture; of null, cudaStreamCaptureStatusNone.
+cudaStreamCaptureStatus status_of(const std::shared_ptr<Capture>& capture);
+/// The objects of a graph. Throws Failure if there is no such graph.
+std::shared_ptr<Kept> kept_by(cudaGraph_t graph);
 
 /// Throws if the stream is being captured, and invalidates that capture. For calls that a capture
 /// cannot record: queries of the stream and waits of the host for it (captured work has not been

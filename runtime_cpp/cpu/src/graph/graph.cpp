@@ -17,10 +17,12 @@ using namespace hirgen_cpu;
 
 struct CUgraph_st {
   std::shared_ptr<const Capture> capture;
+  std::shared_ptr<Kept> kept;
 };
 
 struct CUgraphExec_st {
   std::shared_ptr<const Capture> capture;
+  std::shared_ptr<Kept> kept;
   std::vector<std::shared_ptr<Stream>> lanes;  ///< hidden streams of lanes 1 and up
   std::shared_ptr<Stream> last_stream;         ///< of the previous launch
   uint64_t last_position = 0;
@@ -58,14 +60,45 @@ void launch(CUgraphExec_st& graph, const std::shared_ptr<Stream>& origin) {
 
 }  // namespace
 
+namespace hirgen_cpu {
+
+cudaGraph_t Capture::graph() {
+  if (graph_ == nullptr) {
+    graph_ = Handles<CUgraph_st>::get().add(new CUgraph_st{shared_from_this(), kept_});
+  }
+  return graph_;
+}
+
+cudaGraph_t Capture::take_graph() {
+  const cudaGraph_t taken = graph();
+  kept_.reset();
+  return taken;
+}
+
+void Capture::drop_graph() {
+  if (graph_ != nullptr) delete Handles<CUgraph_st>::get().remove(graph_);
+  kept_.reset();
+}
+
+std::shared_ptr<Kept> kept_by(cudaGraph_t graph) {
+  return Handles<CUgraph_st>::get().check(graph).kept;
+}
+
+}  // namespace hirgen_cpu
+
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* pGraph) {
   return api("cudaStreamEndCapture", [&] {
     require(pGraph != nullptr, "null result");
     *pGraph = nullptr;
     std::shared_ptr<Capture> capture = capture_of(stream);
     if (!capture) throw Failure{cudaErrorIllegalState, "the stream is not capturing"};
-    capture->end(stream);
-    *pGraph = Handles<CUgraph_st>::get().add(new CUgraph_st{capture});
+    try {
+      capture->end(stream);
+    } catch (...) {
+      if (capture->ended()) capture->drop_graph();
+      throw;
+    }
+    *pGraph = capture->take_graph();
   });
 }
 
@@ -74,7 +107,9 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* pGraphExec, cudaGraph_t graph,
   return api("cudaGraphInstantiate", [&] {
     require(pGraphExec != nullptr && flags == 0, "null result or unknown flags");
     auto exec = std::make_unique<CUgraphExec_st>();
-    exec->capture = Handles<CUgraph_st>::get().check(graph).capture;
+    const CUgraph_st& captured = Handles<CUgraph_st>::get().check(graph);
+    exec->capture = captured.capture;
+    exec->kept = captured.kept;
     for (size_t lane = 1; lane < exec->capture->lanes(); ++lane) {
       exec->lanes.push_back(
           Scheduler::get().create(current_device(), cudaStreamNonBlocking, clamp_priority(0)));

@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "core/annotate.hpp"
@@ -220,6 +222,10 @@ void Comm::drain() {
     position = last_position_;
   }
   if (last) Scheduler::get().wait(last, position);
+}
+
+void Comm::wait_for_graphs() const {
+  while (graphs_.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 const char* Comm::reach(const BufferAddress& address) {

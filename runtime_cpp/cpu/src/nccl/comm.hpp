@@ -74,6 +74,12 @@ class Comm {
   /// Blocks the host thread until all operations issued so far are complete.
   void drain();
 
+  /// What a graph with operations of this communicator keeps.
+  std::shared_ptr<void> kept_by_graph() const { return graphs_; }
+  /// Blocks the host thread until all graphs with operations of this communicator are destroyed, as
+  /// NCCL does when it destroys or aborts one.
+  void wait_for_graphs() const;
+
   /// The address of a peer's buffer in this process, which maps the buffer first if necessary.
   const char* reach(const BufferAddress& address);
 
@@ -93,6 +99,7 @@ class Comm {
   std::mutex background_mutex_;  ///< an abort and the aborted call both join the thread
   std::thread background_;
   const std::thread::id maker_ = std::this_thread::get_id();
+  const std::shared_ptr<int> graphs_ = std::make_shared<int>();
   std::shared_ptr<Stream> last_stream_;
   uint64_t last_position_ = 0;
   std::map<std::pair<pid_t, uint64_t>, std::unique_ptr<Block>> peers_;  ///< by pid and inode

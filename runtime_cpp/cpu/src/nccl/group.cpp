@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "graph/capture.hpp"
 #include "stream/stream.hpp"
 
 namespace hirgen_cpu {
@@ -98,6 +99,7 @@ void order(cudaStream_t earlier, cudaStream_t later) {
 void launch(const std::shared_ptr<Comm>& comm, const std::vector<OpCall>& calls,
             const std::vector<cudaStream_t>& streams) {
   for (size_t i = 1; i < streams.size(); ++i) order(streams[i], streams[0]);
+  if (const auto capture = capture_of(streams[0])) capture->keep(comm->kept_by_graph());
   submit(streams[0], [comm, calls](Stream& stream) {
     comm->order_after_last(stream);
     uint64_t position = Scheduler::get().push(stream, std::make_unique<GroupTask>(comm, calls));

@@ -148,6 +148,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
     std::shared_ptr<Comm> state = comm_of(comm);
     state->settle();
     state->drain();
+    state->wait_for_graphs();
     delete Handles<ncclComm>::get().remove(comm);
     return ncclSuccess;
   });
@@ -160,6 +161,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
     state->abort();
     state->settle();
     state->drain();
+    state->wait_for_graphs();
     delete Handles<ncclComm>::get().remove(comm);
     return ncclSuccess;
   });
