@@ -9,7 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// A matmul whose first operand is split over four ranks. The program gathers a slice while the GEMM of the previous slice runs.
+// A matmul whose first operand is split over four ranks. With the Stream axis, the program can gather a slice while the GEMM of the
+// previous slice runs.
 func ExampleEmit() {
 	b := model.New("ag_matmul")
 	D, S := b.Extent("D", 4), b.Extent("S", 4)

@@ -14,7 +14,8 @@ import (
 	"github.com/hirgen/hirgen/prove"
 )
 
-// Options configure Emit. The zero value is what "hirgen emit" does without flags, except for the Version.
+// Options configure Emit. The zero value is what "hirgen emit" does without flags, except for the Version. The folder does not contain
+// the spec.
 type Options struct {
 	// Force overwrites files that were edited or that hirgen did not write, and another program.
 	Force bool

@@ -63,12 +63,12 @@ type About struct {
 	Auto      string    // how schedule: auto chose; empty: it did not
 	Given     []string  // the choices that auto kept
 	Transport string    // "nccl", or if there are others, all of these: "ipc-get", "ipc-get, ipc-put"
-	Movements []string  // kind, mesh axis and, apart from the world, mesh of each communication
+	Movements []string  // the communications, in a few words each: "allgather x", "broadcast of right"
 	Derived   []string  // communications in words
 	Gemms     []Size    // the GEMMs of one rank in a call
-	Bytes     expr.Expr // bytes of the largest communication; nil: there is none
-	Largest   string    // the kind of the largest communication
-	Team      expr.Expr // number of ranks of the largest communication; 1 for a transfer from rank to rank
+	Bytes     expr.Expr // bytes of the largest communication in a call, as nccl-tests count them; nil: there is none
+	Largest   string    // kind of the largest communication; empty: there is none
+	Team      expr.Expr // ranks of the largest communication; 1 for a transfer from rank to rank; nil: there is none
 	Ranks     expr.Expr // of the world
 	HostIR    string    // the text of the host program
 }
@@ -82,7 +82,7 @@ type Tensor struct {
 	On        string        // the program's name of the mesh that holds it; empty: every rank has a part
 	Live      []LiveAxis    // the axes of its buffer on a rank, in the order of Axes
 	Pos       diag.Pos
-	Terms     expr.Expr // the most terms in the sums of matrix products that read an input: see domain.Contractions
+	Terms     expr.Expr // the number of terms that domain.Contractions finds for an input; 1: none
 	Deviation float64   // standard deviation of the normal values that fill it, or the number of rows that integers choose from; 0: 1
 	Fill      string    // the values of an input in a check, one of domain.Fills; empty: domain.FillNormal
 	Rounded   bool      // the check of an output allows for rounding

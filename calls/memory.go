@@ -65,8 +65,8 @@ func (p *Program) Memory() Memory {
 	return m
 }
 
-// flagBytes returns the size of a buffer's flags: three for each transfer, or for each row of each transfer of a RowExchange, and
-// one for the calls (hirgen::Shared).
+// flagBytes returns the size of a share's flags: three words for each transfer, or for each row of each transfer of a RowExchange,
+// and one word that counts calls (hirgen::Shared).
 func flagBytes(transfers int64) int64 { return 4 * (3*transfers + 1) }
 
 // bytes returns the size of a workspace: the largest need of its GEMMs and attentions.

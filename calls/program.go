@@ -1,10 +1,9 @@
 // Package calls is the call IR: the program as it is printed, with one statement for each call of CUDA, NCCL or cuBLASLt.
-// fromhost and passes make it from the host IR, and take every decision that the emitted source shows. They choose the events
-// that order streams, the flags that ranks write and wait for, the batches, and the names. interp runs this program, so tests
-// check the program that is printed.
+// fromhost and passes make it from the host IR. They choose the events that order streams, the flags that ranks write and wait
+// for, the batches, and the names. interp runs this program, so tests check the program that is printed.
 //
 // A statement names the stream that it runs on; there is no current stream. Names are names of the emitted program.
-// Expressions use parameters, constants, loop variables, "rank" and numbers that Let declares. Pointers count elements.
+// Expressions use parameters, constants, StreamCount, loop variables, "rank" and numbers that Let declares. Pointers count elements.
 package calls
 
 import (
@@ -58,7 +57,7 @@ type (
 		Spec  string `text:"quoted"` // name in the spec
 		Value int64
 	}
-	// Constant is an extent that several statements use.
+	// Constant is an extent that several places of the program name.
 	Constant struct {
 		Name  string
 		Value expr.Expr
@@ -67,7 +66,7 @@ type (
 	Mesh struct {
 		Name    string
 		Label   string `text:"quoted"` // name in the spec
-		Axes    string `text:"quoted"` // names of the axes, for a comment
+		Axes    string `text:"quoted"` // the axes, for a comment: "x of D, y of 2"
 		Extents []expr.Expr
 		Ranks   []int64 // nil: 0, 1, 2, ...
 	}
@@ -110,7 +109,7 @@ type (
 		// the attention that uses it as scratch memory, if it is large enough; otherwise the attention gets separate memory
 		Works       string
 		First, Last string // labels of the first and last statement that use it, for a comment; empty: there is no such comment
-		From        string `text:"quoted"` // the communication that fills it, in words, for a comment
+		From        string `text:"quoted"` // a communication that fills it, in words, for a comment; may be empty
 	}
 	// Shape is one GEMM: C[m, n] = A[m, k] B[k, n], batched, with its plan.
 	Shape struct {
@@ -148,13 +147,13 @@ type (
 		Deterministic                                         bool // a gradient has the same bits in every run; this excludes cuDNN
 		Label                                                 string
 	}
-	// Kernel is a kernel of the program. Body computes one row of the results from one row of the operands, with all values in
-	// fp32, or folds all rows into one. Without Columns, all operands have the same number of elements, and form one row. The first
-	// Results operands are results, named like the steps that they store.
+	// Kernel is a kernel of the program. Body computes one row of the results from one row of the operands, or folds all rows into
+	// one. Values are in fp32, except seeds. Without Columns, all operands have the same number of elements, and form one row. The
+	// first Results operands are results, named like the steps that they store.
 	Kernel struct {
 		Name     string
 		Columns  int64 // elements in a row
-		Views    bool  // operands are strided along Axes, first from row to row, then within a row
+		Views    bool  // operands have Axes strides from row to row, and one within a row
 		Axes     int64
 		Results  int64
 		Operands []string // their names in Body
@@ -162,7 +161,7 @@ type (
 		Uses     []string // ForElement, ForColumn, ForRow or ForSeed
 		Arrives  []string // operands that a RowExchange receives; nil: the kernel is not part of one
 		Body     string   `text:"quoted"` // domain.Body as text
-		Where    string   `text:"quoted"` // the statement of the spec that it implements, for a comment
+		Where    string   `text:"quoted"` // a place in the spec, and words for what it computes, for a comment
 	}
 	// Events are the events that one statement records. The watchdog reports Label.
 	Events struct {
@@ -171,7 +170,7 @@ type (
 		Count expr.Expr
 		Where string // label of the statement
 	}
-	// Share is a buffer that other ranks read or write over CUDA IPC. Each transfer of a call has two flags, ready and done.
+	// Share is memory that other ranks read or write over CUDA IPC. Each transfer of a call has two flags, ready and done.
 	Share struct {
 		Name, Shape string // the handle in a call; the constant that describes the share
 		Memory      string // buffer or argument
@@ -179,8 +178,8 @@ type (
 		Elements    expr.Expr
 		Type        domain.DType
 		Transfers   expr.Expr
-		Rows        expr.Expr // of a RowExchange, where each row of a transfer has flags; nil: each transfer has flags
-		Mesh        string    // the ranks along an axis of it share the buffer; empty: all ranks
+		Rows        expr.Expr // of a RowExchange, where each row of a transfer has these flags; nil: no RowExchange uses it
+		Mesh        string    // the ranks of a node along an axis of it share the memory; empty: all ranks of a node
 		Axis        int64
 		Label       string
 	}

@@ -19,7 +19,7 @@ func (d *Shape) Alike(other *Shape) bool {
 	return reflect.DeepEqual(&bare, other)
 }
 
-// Alike reports whether two kernels differ in their names and labels at most.
+// Alike reports whether two kernels are equal except for Name and Where.
 func (k *Kernel) Alike(other *Kernel) bool {
 	bare := *k
 	bare.Name, bare.Where = other.Name, other.Where
@@ -29,7 +29,7 @@ func (k *Kernel) Alike(other *Kernel) bool {
 // Packs reports which matrices of a GEMM its calls copy: A and B to aligned rows before the GEMM, C from aligned rows after it.
 func (d *Shape) Packs() packing.Packs { return packing.Packs{A: d.PackA, B: d.PackB, C: d.PackC} }
 
-// Problem returns the values of a GEMM's extents, without the alignment of its operands.
+// Problem describes a GEMM to package packing. It leaves out the alignment of the operands.
 func (d *Shape) Problem(values Values) packing.GEMM {
 	number := func(e expr.Expr, otherwise int64) int64 {
 		if e == nil {

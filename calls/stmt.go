@@ -17,8 +17,8 @@ type Info struct {
 	Pos   diag.Pos
 	Label string // constant that errors report; empty for statements without a call
 	Note  string // printed as a comment, without a final stop; empty: none
-	Why   string // of waits: the order that it keeps, in words; not part of the text form
-	Part  string // the communication that the statement belongs to, in words; not part of the text form
+	Why   string // the order that a wait keeps, in words; empty: not said. It is not part of the text form
+	Part  string // the communication that the statement belongs to, in words; empty: none. It is not part of the text form
 }
 
 // Meta implements Stmt for each type that embeds Info.
@@ -27,8 +27,8 @@ func (i *Info) Meta() *Info { return i }
 // Names of streams.
 const (
 	Caller  = "caller"  // the caller's stream
-	Copies  = "copy"    // runs all copies between memories that ranks share
-	Compute = "compute" // the compute stream of an iteration, which DeclareStream names
+	Copies  = "copy"    // the stream of copies between memories that ranks share
+	Compute = "compute" // the compute stream of an iteration, which DeclareStream names; in a Step, all of them
 )
 
 // How flag operations and copies are issued if they can be merged with adjacent ones.
@@ -61,7 +61,7 @@ type Pointer struct {
 // Operand is a strided view that a kernel accesses.
 type Operand struct {
 	At               Pointer
-	Extents, Strides []expr.Expr // nil: contiguous
+	Extents, Strides []expr.Expr // nil Strides: contiguous; Strides without Extents: those of Out
 }
 
 // Flag is a reference to a flag of a Share: the ready flag, or with Done the done flag, of one transfer.
@@ -116,7 +116,7 @@ type (
 		On     Stream
 		Body   []Stmt
 	}
-	// Memcpy copies elements with a copy engine or, within a RowExchange, with its kernel.
+	// Memcpy copies elements with cudaMemcpyAsync or, within a RowExchange, with its kernel.
 	Memcpy struct {
 		Info
 		Out, In  Pointer
@@ -143,13 +143,13 @@ type (
 	// that NCCL lacks.
 	NcclCall struct {
 		Info
-		Kind     string // "allgather", ..., "send", "recv": the name of its template
+		Kind     string // "allgather", ..., "send", "recv"
 		In, Out  Pointer
 		InPlace  bool // the root of a broadcast has no result and receives in its operand
 		Writable bool // the operand may be overwritten
 		Count    expr.Expr
 		Type     domain.DType
-		Fn       string    // "sum", ...
+		Fn       string    // "sum", ...; empty: no reduction
 		Root     expr.Expr // of rooted collectives
 		Peer     expr.Expr // of send and recv
 		From, To string    // meshes of a send_recv
@@ -164,7 +164,7 @@ type (
 		On   Stream
 		Body []Stmt
 	}
-	// Gemm is one cuBLASLt call: Out = A B, plus Addend and Bias if they are set, with the function Then of its Shape applied at the end.
+	// Gemm is one GEMM by cuBLASLt: Out = A B, plus Addend and Bias if they are set, with the function Then of its Shape applied at the end.
 	Gemm struct {
 		Info
 		Shape        string // the Shape with its plan
@@ -221,9 +221,8 @@ type (
 		Microseconds int64
 		On           Stream
 	}
-	// PeerSum is a kernel that reads the parts of its Body in peer memory. It waits for their ready flags, and adds them to the
-	// local partial sum in fp32 and in rank order. It stores the result in Out and in the parts with Store, and writes the done
-	// flags.
+	// PeerSum is a kernel that adds parts in peer memory to the local partial sum, in fp32 and in rank order. It stores the result
+	// in Out and in the parts with Store. It waits for the ready flag of each part, and writes the done flag.
 	PeerSum struct {
 		Info
 		Name     string
@@ -284,7 +283,7 @@ type (
 		Axis  int64
 		At    expr.Expr
 	}
-	// DeclareStream names a compute stream or, without an index, the stream of all copies.
+	// DeclareStream names a compute stream or, without an index, the copy stream.
 	DeclareStream struct {
 		Info
 		Name  string

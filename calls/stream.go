@@ -32,7 +32,7 @@ func (s Stream) String() string {
 	}
 }
 
-// StreamsOf lists the streams that a statement runs on.
+// StreamsOf lists the streams in the fields of a statement, without those of nested statements.
 func StreamsOf(s Stmt) []Stream {
 	var list []Stream
 	for _, f := range Fields(s) {

@@ -2,10 +2,10 @@ package calls
 
 import "github.com/hirgen/hirgen/internal/base/expr"
 
-// Values maps names to values: parameters and constants, and during a run also loop variables and numbers.
+// Values maps names in expressions to their values.
 type Values map[string]int64
 
-// Values returns the values of parameters and constants.
+// Values returns the values of parameters, constants and StreamCount.
 func (p *Program) Values() Values {
 	v := Values{StreamCount: int64(p.Streams)}
 	for _, d := range p.Params {

@@ -75,8 +75,8 @@ func EditLists(body []Stmt, f func([]Stmt) []Stmt) []Stmt {
 	return f(body)
 }
 
-// MergeIfs merges adjacent branches of a list that have the same guard and no other condition. A branch with a Note is not merged
-// into the branch before it.
+// MergeIfs merges adjacent branches of a list that have the same guard, no other condition and no Else. A branch with a Note is not
+// merged into the branch before it.
 func MergeIfs(list []Stmt) []Stmt {
 	var merged []Stmt
 	for _, s := range list {
@@ -106,7 +106,8 @@ func AsksForNodes(body []Stmt) bool {
 	return false
 }
 
-// Waits reports whether a statement makes a stream wait for an event or for flags.
+// Waits reports whether a statement itself, apart from statements nested in loops, branches and RowExchanges, makes a stream wait for
+// an event or for flags.
 func Waits(s Stmt) bool {
 	switch s := s.(type) {
 	case *StreamWait, *FlagWait, *Transfer, *PeerSum:

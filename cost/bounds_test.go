@@ -24,8 +24,8 @@ func h200(t *testing.T) *cost.Machine {
 	return m
 }
 
-// slowed returns a machine on which the small tensors of random specs take long, so that calls share resources. Each
-// rate gets its own random factor.
+// slowed returns a machine on which the small tensors of random specs take long, so that calls share resources. Most
+// rates get random factors.
 func slowed(m *cost.Machine, random *rand.Rand) *cost.Machine {
 	slow := *m
 	by := func(most float64) float64 { return 1 + random.Float64()*most }
@@ -147,7 +147,7 @@ func latest(c cost.Call) float64 {
 	return c.Begin
 }
 
-// chain returns a program of n GEMMs in a row, each with an allgather.
+// chain returns a program of n GEMMs in pipelines that gather their operand.
 func chain(t *testing.T, n int) *calls.Described {
 	t.Helper()
 	var tensors, ops strings.Builder

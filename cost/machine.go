@@ -57,7 +57,7 @@ type Tile struct {
 
 // Fixed is the fixed time of calls on their streams, in microseconds, in addition to the work that they do.
 type Fixed struct {
-	Call      float64 `json:"call"`       // a call of the program, whatever it does
+	Call      float64 `json:"call"`       // a call of the program that is no CUDA graph, whatever it does
 	Graph     float64 `json:"graph"`      // the launch of a call that is a CUDA graph
 	Node      float64 `json:"graph_node"` // a call in a graph, if less, except GEMMs and copy engines; events take no time there
 	Kernel    float64 `json:"kernel"`     // a kernel
@@ -72,7 +72,7 @@ type Fixed struct {
 
 // Issue is the time that the host takes to issue calls, one after the other, in microseconds.
 type Issue struct {
-	Call   float64 `json:"call"` // a call of the program, whatever it does
+	Call   float64 `json:"call"` // a call of the program that is no CUDA graph, whatever it does
 	Kernel float64 `json:"kernel"`
 	GEMM   float64 `json:"gemm"`
 	Event  float64 `json:"event"` // a record or a wait

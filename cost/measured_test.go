@@ -63,7 +63,7 @@ func loadMeasured(t *testing.T, file string) []*measured {
 	return rows
 }
 
-// lowerSpec lowers a spec of the benchmark, which has no schedule, or else an example spec.
+// lowerSpec lowers a spec of the benchmark or, if there is none of that name, an example spec.
 func lowerSpec(name string, params map[string]int64, schedule map[string]string) (*calls.Described, error) {
 	path := "../scripts/bench_gpu/specs/" + name + "/spec.yaml"
 	if _, err := os.Stat(path); err != nil {

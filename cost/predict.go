@@ -23,7 +23,7 @@ type Prediction struct {
 	Critical, Busiest, Serial float64
 	// Calls are the calls of all ranks, or of one rank of each class, rank by rank in the order of issue.
 	Calls []Call
-	// Classes maps each rank with calls to the ranks that it stands for; nil if all ranks have calls.
+	// Classes are the classes of ranks if Fold made the prediction, and otherwise nil. One rank of each class has calls.
 	Classes []Class
 	// Last is the index of the call that ends last. Follow Cause from there for the critical path.
 	Last int
@@ -40,7 +40,7 @@ type Class struct {
 	Ranks []int // in ascending order
 }
 
-// A Call is one call of the emitted program on one rank.
+// A Call is one call of the emitted program on one rank, or part of one: the begin of a call of NCCL, or a statement of a RowExchange.
 type Call struct {
 	Rank   int    // world rank
 	Stream string // "caller", "compute 0", "copies", "communicator, mesh world"
@@ -48,8 +48,9 @@ type Call struct {
 	Kind   Kind
 	Pos    diag.Pos
 	Stmt   calls.Stmt
-	// Start is when its stream and the calls that it waits for are done, Begin when it begins to compute or to move
-	// data, and End when that is done, in microseconds from the start of the program's call.
+	// Start is when its stream and the calls that it waits for are done, and the host has issued it. Begin is when it
+	// begins to compute or to move data, and End when that is done. They are in microseconds from the start of the
+	// program's call.
 	Start, Begin, End float64
 	Moved             float64 // bytes that it sends or receives, whichever are more; a collective sends as many as in a ring
 	// Cause is the index of the last call that it waited for; -1 for none.
@@ -60,7 +61,7 @@ type Call struct {
 const MaxCalls = 1 << 21
 
 // Predict simulates a program on a machine. Ranks of a node share memory. variants are the program and, if it has one, its fallback
-// variant, which runs on several nodes. Verify must accept the program. Predict returns nil, without an error, for a program with
+// variant, which runs on several nodes. calls/verify must accept the program. Predict returns nil, without an error, for a program with
 // more than MaxCalls calls.
 func Predict(variants []*calls.Program, m *Machine) (*Prediction, error) {
 	u := newUnrolling(m.variant(variants), m)

@@ -3,8 +3,8 @@ package cost
 // memorySMs is the share of the SMs that a memory-bound kernel needs for the whole memory bandwidth.
 const memorySMs = 0.5
 
-// share divides a rank's SMs, memory bandwidth and links among its running tasks. Communications have the
-// highest priority and take their SMs first. GEMMs and kernels take the rest in the order in which they
+// share divides a rank's SMs, memory bandwidth and links among its running tasks. Communications take their SMs
+// first, up to the share memorySMs. GEMMs and kernels take the rest in the order in which they
 // began, because the GPU issues the blocks of a kernel after the blocks of earlier kernels. If memory or
 // links are overloaded, all of their users slow down by the same factor. A GEMM that begins during a copy by a
 // kernel slows down like a GEMM next to a collective, because some of its blocks wait for the SMs of the copy.

@@ -26,7 +26,8 @@ func (r *rank) workOf(s calls.Stmt) (w work, fixed bool) {
 	return m.bytesWork(float64(bytes)), fixed
 }
 
-// bytesOf returns the bytes that a statement reads and writes, each element once. A gather reads as much of its table as it writes.
+// bytesOf returns the bytes that a statement reads and writes, each element once, without scratch memory. A gather reads as much of
+// its table as it writes.
 func (r *rank) bytesOf(s calls.Stmt) (total int64, fixed bool) {
 	list, err := r.effects.Of(s)
 	if err != nil {

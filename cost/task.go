@@ -11,14 +11,14 @@ type Kind uint8
 
 // The kinds of call.
 const (
-	EventWait Kind = iota // its stream waits for an event of another stream
+	EventWait Kind = iota // a wait for an event, or another call that only takes time on its stream
 	FlagWrite             // sets a flag for a peer
 	FlagWait              // waits for a peer's flag
 	GEMM                  // a matrix multiplication
 	Kernel                // any other kernel on this rank's memory
 	PeerRead              // a kernel that reads peer memory, adds, and may store there
 	Copy                  // a transfer to or from a peer, by a copy engine or a kernel
-	NCCLCall              // a communication over NCCL
+	NCCLCall              // a communication over NCCL or UCC
 	joint                 // connects calls of several ranks; it is not a call itself
 )
 
@@ -41,7 +41,7 @@ type work struct {
 	kind  Kind
 	fixed float64 // microseconds at first, in which it only occupies its stream
 	alone float64 // microseconds after that, if it does not share anything
-	sms   float64 // share of a GPU that it uses then: of the SMs,
+	sms   float64 // share of the SMs that it uses then
 	hbm   float64 // share of memory bandwidth
 	in    float64 // share of the links from its peers
 	out   float64 // share of the links to its peers
@@ -52,19 +52,19 @@ type work struct {
 	moved   float64 // bytes that it sends or receives, whichever are more
 }
 
-// task is one call of the unrolled program on one stream of one rank, or a joint.
+// task is a call of the unrolled program on one stream of one rank, the begin or the end of a call of NCCL, or a joint.
 type task struct {
 	work
 	stmt   calls.Stmt
 	stream int32 // index of unrolling.streams; -1 for none
 	ranks  []int32
-	opens  int32 // the task that begins this one's communication; -1 for the task itself
-	before int32 // tasks that have to end first
+	opens  int32 // the task that begins the communication that this task ends; -1: this task ends none
+	before int32 // number of tasks that have to end first
 	first  int32 // index of the first edge to a task that waits for this one; -1 for none
 	issued float64
 
 	// Results of the simulation.
-	start, begin, end float64 // begin is the end of the fixed part
+	start, begin, end float64 // begin is after the fixed part and the wait for SMs
 	cause             int32   // the last task that it waited for; -1 for none
 	left, since, rate float64
 	local             []float64 // the rates on its ranks
@@ -82,7 +82,7 @@ type stream struct {
 	last int32 // the last task issued to it; -1 for none
 }
 
-// unrolling is a program as tasks of all ranks.
+// unrolling is a program as tasks of the ranks that are issued.
 type unrolling struct {
 	machine    *Machine
 	program    *calls.Program

@@ -41,8 +41,8 @@ type traced struct {
 	}
 }
 
-// TestTraceReads checks that every call is a slice on the track of its stream, slices of a track do not overlap, and
-// both ends of every arrow are there.
+// TestTraceReads checks that there are as many slices as calls, all on named tracks, slices of a track do not overlap,
+// and both ends of every arrow are there.
 func TestTraceReads(t *testing.T) {
 	r := predictExample(t, "matmul_ar_p2p", map[string]int64{"D": 2}, map[string]string{"all.via": "ipc-get", "streams": "2"})
 	var text bytes.Buffer

@@ -103,7 +103,7 @@ func (r *rank) call() error {
 	return r.err
 }
 
-// stream returns a stream of this rank.
+// stream returns the index of a stream of this rank. It adds the stream on first use.
 func (r *rank) stream(number int16) int32 {
 	for int(number) >= len(r.byNumber) {
 		r.byNumber = append(r.byNumber, -1)

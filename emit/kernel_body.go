@@ -78,7 +78,7 @@ func (b *bodyPrinter) read(i int, name string) {
 	b.values = append(b.values, value)
 }
 
-// shared reports whether all rows of a run share a value, and read it.
+// shared reports whether all rows of a run share a value, and steps that differ from row to row read it.
 func (b *bodyPrinter) shared(at int) bool { return b.alike[at] && b.readInRow[at] }
 
 // given returns the object that reads and keeps a value: the run or the row.

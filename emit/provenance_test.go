@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestSummaryTellsTheSchedule checks that the head of a program lists the choices that are not the
-// default, and no others.
+// TestSummaryTellsTheSchedule checks the sentence on the schedule in the comment at the head of a program, and for some
+// schedules the text on operations or communications.
 func TestSummaryTellsTheSchedule(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec, schedule string

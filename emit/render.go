@@ -15,7 +15,7 @@ import (
 )
 
 // A printer prints the views of one program. It holds the parsed templates under their paths without the suffix
-// ".tmpl": "program.cpp", "stmt/gemm".
+// ".tmpl": "program.cpp", "stmt/Gemm".
 type printer struct {
 	templates *template.Template
 	marks     *marks // source map; nil disables it

@@ -93,7 +93,7 @@ func (s *speller) attentionOf(d *calls.Attention) string {
 	return braces(fields...)
 }
 
-// layoutOf prints the strides of the operands of an attention, and gradientsOf the strides of their gradients.
+// layoutOf prints the strides of the operands and the result of an attention, and gradientsOf the strides of their gradients.
 func layoutOf(d *calls.Attention) string {
 	fields := []string{stride("q", d.Q, d.AlignQ), stride("k", d.K, d.AlignK), stride("v", d.V, d.AlignV), stride("o", d.O, d.AlignO)}
 	if d.AlignLogs > 0 {
@@ -148,8 +148,8 @@ func (s *speller) memory(b *calls.Buffer) string {
 	return fmt.Sprintf("reinterpret_cast<%s*>(%s)", alias(b.Type), at)
 }
 
-// livesOf prints a comment on a buffer: its shape and, if others have the same memory, the labels of the first and the
-// last statement that uses it. Separate memory that only holds other buffers has no shape.
+// livesOf prints a comment on a buffer: its shape, what fills it if From names it, and, if others have the same memory,
+// the labels of the first and the last statement that uses it. Separate memory that only holds other buffers has no shape.
 func livesOf(b *calls.Buffer) string {
 	shape := brackets(b.Shape)
 	if b.From != "" {

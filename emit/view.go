@@ -18,14 +18,14 @@ type programView struct {
 	Banner      string // first comment of a C++ file
 	CBanner     string // first comment of a C file
 	CMakeBanner string
-	Operations  []string // at most 64, and the number of the others
-	Summary     []string // the computation and the derived choices, a line each
+	Operations  []string // the first 64, and the number of the others
+	Summary     []string // operations, tensors, communications and schedule, a line each
 	Description string   // the first operations and the number of the others, in one line
 	Go          *goView  // view of the Go package; nil: there is none
 	Calls       string   // the text of the calls, of both variants
 	Digest      string   // of that text
 	File        string   // the file of the program
-	Where       string   // position of the program as a whole, for run-time errors
+	Where       string   // spec and name of the program, for run-time errors
 
 	TypeHeaders []string // headers of CUDA that define element types
 	Headers     []string
@@ -48,7 +48,7 @@ type programView struct {
 	WorldSize      string
 	GemmSizes      []string // initialisers
 	Parameters     []string // initialisers
-	Communications []string // literals: kind, mesh axis and mesh of each communication
+	Communications []string // literals: kind, mesh axis and, apart from the world, mesh of each communication
 	Bytes          string   // bytes of the largest communication; "0" without communications
 	Largest        string   // kind of the largest communication; empty without communications
 	Team           string   // number of ranks of the largest communication; empty unless it is a collective of several ranks
@@ -111,7 +111,7 @@ type tensorView struct {
 	Output      bool
 	Where       string
 	Contraction string // the most terms of a sum of the matmuls that read an input; empty for 1
-	Deviation   string // standard deviation of the normal values that fill an input; empty for 0, which stands for 1
+	Deviation   string // standard deviation of an input, or number of rows that its integers choose from; empty for 0, which stands for 1
 	Saved       bool   // an input that a forward pass saves
 }
 

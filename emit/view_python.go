@@ -205,7 +205,7 @@ func splitAxis(kept []domain.Axis, after int, device domain.Axis) int {
 	return after
 }
 
-// strideOf returns the difference of the ranks at adjacent coordinates along a mesh axis.
+// strideOf returns the difference of the ranks at adjacent coordinates along an axis of a mesh of the ranks 0, 1, 2, ... in order.
 func strideOf(m *domain.Mesh, axis string) int64 {
 	stride := int64(1)
 	for _, a := range slices.Backward(m.Axes) {

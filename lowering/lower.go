@@ -25,8 +25,8 @@ type Options struct {
 	DumpAfter func(pass string, text string, changed bool)
 	// Verify checks the host program's invariants before the first pass and after each.
 	Verify bool
-	// Machine, if set, is the machine of predictions for schedule: auto and for assign-placements. Measurements are then
-	// ignored, because they may be from another machine.
+	// Machine, if set, is the machine of predictions for schedule: auto and for assign-placements. Measurements, which may
+	// be from another machine, are then used only without a prediction.
 	Machine *cost.Machine
 }
 
@@ -79,7 +79,7 @@ func translate(host *hostir.Program, passes []callpasses.Pass, opt Options) (*fr
 	return t, nil
 }
 
-// Host turns a pipeline into the host program that every rank runs, with the errors of Lower.
+// Host turns a pipeline into the host program that every rank runs. Lower describes its errors.
 func Host(p *model.Pipeline, opt Options) (*hostir.Program, error) {
 	program, err := Build(p)
 	if err != nil {
@@ -138,7 +138,7 @@ func runOnVariants(pass Pass, program *hostir.Program) error {
 	return nil
 }
 
-// check verifies a program after a pass if opt.Verify is set.
+// check verifies a program after a pass, or after Building, if opt.Verify is set.
 func check(program *hostir.Program, pass string, opt Options) error {
 	if !opt.Verify {
 		return nil

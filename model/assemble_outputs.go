@@ -48,7 +48,7 @@ func (a *assembler) fills() {
 // guessing reports whether a tensor may only seem unused, because a part of the spec is wrong.
 func (a *assembler) guessing() bool { return a.src.incomplete || a.misnamed }
 
-// checkInput reports reduction axes of an input, because no operation has reduced them.
+// checkInput reports a reduction axis of an input, because no operation has reduced it.
 func (a *assembler) checkInput(t *Tensor) {
 	for _, axis := range t.Axes {
 		if axis.Kind == domain.Reduction {

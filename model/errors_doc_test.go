@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the expected files anew")
 
-// diagnose runs the example of an entry through the stage that reports the error: it loads and lowers a spec, and
-// parses and verifies a host program.
+// diagnose runs the example of an entry through the stage that reports the error: it loads and lowers a spec, or parses
+// and verifies a host program.
 func diagnose(e diag.Entry) *diag.Errors {
 	var err error
 	if strings.HasPrefix(e.Example, "hirgen:") {

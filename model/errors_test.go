@@ -123,7 +123,7 @@ func lower(t *testing.T, src string) *diag.Errors {
 	return errs
 }
 
-// reportAsExpected compares the errors of bad specs with their comments.
+// reportAsExpected compares the errors of bad specs with their comments, or with -update writes the comments.
 func reportAsExpected(t *testing.T, files []string, diagnose func(*testing.T, string) *diag.Errors) {
 	t.Helper()
 	for _, file := range files {

@@ -77,7 +77,7 @@ func composite(name string) (rule operation, ok bool) {
 // expansion expands one composite operation. Its checks return false after they have reported an error.
 type expansion struct {
 	*inference
-	axis   int     // the attribute axis as an index from 0; the last axis by default
+	axis   int     // the attribute axis as an index from 0, or its default
 	eps    string  // a decimal number that is added to a variance or a mean square
 	base   float64 // the base of the angles of a rope
 	causal bool    // mask the columns after the position of a row; see softmax

@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// cumsum(X) adds the elements up to each one along an axis, by a GEMM with a triangular matrix of ones. A long axis is split into
-// the blocks of blockOfSum, if there are any. Each result is then the cumsum in its block plus the sum of all blocks before, which
-// is a cumsum over blocks.
+// cumsum(X) adds the elements up to each one along an axis, from the end with reverse, by a GEMM with a triangular matrix of ones.
+// A long axis is split into the blocks of blockOfSum, if there are any. Each result is then the cumsum in its block plus the sum of
+// the blocks added before, which is a cumsum over blocks.
 func cumsum(e *expansion) {
 	exclusive, known := e.truth("exclusive")
 	reverse, knownToo := e.truth("reverse")

@@ -109,7 +109,7 @@ func inferDropout(in *inference) bool {
 	return true
 }
 
-// chance reads the attribute p. It returns false after it has reported that p is missing or not possible.
+// chance reads the attribute p. It returns false after it has reported an error.
 func (in *inference) chance() (float64, bool) {
 	attr := in.src.attr("p")
 	if attr == nil || attr.list {

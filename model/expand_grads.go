@@ -15,8 +15,8 @@ func logSoftmaxGrad(e *expansion) {
 }
 
 // rmsNormGrad(dY, X, gamma), with Y = X r and r = 1 / sqrt(mean of X squared + eps), has up to two results. The gradient
-// with respect to X is r (G - Y (mean of G Y)) for G = dY gamma. The gradient with respect to gamma is the sum of dY Y
-// over rows.
+// with respect to X is r (G - Y (mean of G Y)) for G = dY gamma, or G = dY without gamma. The gradient with respect to
+// gamma is the sum of dY Y over rows.
 func rmsNormGrad(e *expansion) {
 	if !e.rows() {
 		return

@@ -71,7 +71,7 @@ func dequantize(e *expansion) {
 	e.outOfBlocks(block, "cast", []string{product}, "dtype", string(e.resultType()))
 }
 
-// shortType reads the attribute dtype, which is an fp8 type, and checks that the operation has two results.
+// shortType reads the attribute dtype, which must be an fp8 type, and checks that the operation has two results.
 func (e *expansion) shortType() (dtype domain.DType, ok bool) {
 	attr := e.src.attr("dtype")
 	if attr == nil || len(e.src.more) == 0 {

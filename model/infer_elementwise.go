@@ -69,7 +69,7 @@ func inferCast(in *inference) bool {
 // multiplies reports whether the operation is a GEMM.
 func (in *inference) multiplies() bool { return multiplies(in.src.fn.value) }
 
-// computesInFloats reports operands in which the operation cannot compute. Moves, casts, positions and gathers take all types, as does
+// computesInFloats reports an operand in which the operation cannot compute. Moves, casts, positions and gathers take all types, as does
 // the seed of a dropout, and GEMMs take fp8 types. Other operands must not be integers or fp8.
 func (in *inference) computesInFloats() bool {
 	for i, t := range in.op.In {

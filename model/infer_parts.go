@@ -61,7 +61,7 @@ func (in *inference) bound(name string, otherwise number) (number, bool) {
 	return in.a.eval(attr.values[0])
 }
 
-// minus returns the difference of two numbers, with an expression if one of them has an expression.
+// minus returns x - y: x itself if y is 0, and otherwise a number with an expression if x or y has one.
 func minus(x, y number) number {
 	difference := number{value: x.value - y.value}
 	switch {

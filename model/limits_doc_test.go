@@ -47,7 +47,7 @@ func TestLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The second number is the least integer that does not fit in 64 bits: that message has no limit.
+		// The second number is 2^63, which no int64 can hold: the message for it has no limit.
 		if !regexp.MustCompile(`(?m)^#[ ^<]*HG.*\b(` + l.most + `|9223372036854775808)\b`).Match(src) {
 			t.Errorf("%s: no message has the limit %s:\n%s", l.file, l.most, src)
 		}

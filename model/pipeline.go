@@ -115,7 +115,7 @@ type Op struct {
 	Start domain.Extent // slice: the index of the first element along the axis, 0 or more
 	Pos   diag.Pos
 	// Whole is the composite operation that this one is a part of, as specs spell it: "layer_norm(X, g, b)". The last
-	// part computes its result. Empty: not part of a composite.
+	// part computes its result. Empty: not part of a composite, or a slice of a split.
 	Whole string
 }
 
@@ -125,7 +125,7 @@ type WrittenOp struct {
 	In    []*Tensor
 	Out   []*Tensor
 	Attrs []Attr
-	Ops   []*Op // its primitive operations: itself, unless it is a composite
+	Ops   []*Op // its primitive operations; several for most composites
 	Pos   diag.Pos
 }
 

@@ -88,7 +88,7 @@ type sourceOp struct {
 	args  []text
 	attrs []sourceAttr
 	pos   diag.Pos
-	whole string // the composite operation that it is a part of, as specs spell it; empty: none
+	whole string // as Op.Whole
 }
 
 // sourceAttr is an attribute of an operation: one value, or a list in brackets.

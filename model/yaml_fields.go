@@ -39,7 +39,7 @@ func (r *yamlReader) fields(n *yaml.Node, what string, known []field) {
 	})
 }
 
-// entries calls each for every key and value of a map, and reports duplicate keys.
+// entries calls each for the keys of a map and their values. It reports keys that are duplicates or not text.
 func (r *yamlReader) entries(n *yaml.Node, what string, each func(key text, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		r.wrongType(n, what, "a map (name: value)")

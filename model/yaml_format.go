@@ -16,10 +16,10 @@ import (
 // Format returns the text of a spec in the standard form. Each level is indented by two spaces. Values of tensors are
 // in one column, and so are the comments after the code of one block. Operations and flow collections have uniform spaces,
 // and several blank lines become one. Values of several lines keep their form. Lines keep their order, and comments their
-// text. Lines end in "\n", and a byte order mark is removed. A spec needs only be valid YAML. Format does not report other
-// errors.
+// text. Lines end in "\n", and a byte order mark is removed.
 //
-// A text that is not valid YAML is a *diag.Errors. Format also returns an error if the result would not mean the same.
+// A text that decode refuses is a *diag.Errors. Format does not look for other errors in the spec. It also returns an error if the
+// result would not mean the same.
 func Format(filename string, src []byte) ([]byte, error) {
 	src = bytes.ReplaceAll(bytes.TrimPrefix(src, byteOrderMark), []byte("\r\n"), []byte("\n"))
 	base := filepath.Base(filename)

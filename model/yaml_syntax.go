@@ -25,8 +25,8 @@ var (
 // maxSearched is the largest size, in bytes, of a text in which firstBadEnd searches the line of a syntax error.
 const maxSearched = 64 << 10
 
-// reportSyntax turns an error of the YAML parser into a diagnostic that points at the cause. The parser reports at
-// most a line, which is often much later than the cause.
+// reportSyntax turns an error of the YAML parser into a diagnostic at the probable cause. The parser reports at most a
+// line, which is often much later than the cause.
 func reportSyntax(lines *lineTable, err error, list *diag.List) {
 	var ends []int // byte offsets of the ends of lines after which no bracket is open
 	offset, fault := unbalanced(lines.src, func(end int) { ends = append(ends, end) })
@@ -67,8 +67,8 @@ func reportSyntax(lines *lineTable, err error, list *diag.List) {
 		WithHint("is the line indented as its neighbours are, and does it hold one field or one element?")
 }
 
-// firstBadEnd finds the first line after which the text up to there has a syntax error. Text after an error cannot
-// repair it, so a binary search is possible. ok is false without such a line, or if src is larger than maxSearched.
+// firstBadEnd finds the first of the given ends up to which the text has a syntax error. Text after an error cannot
+// repair it, so a binary search is possible. ok is false without such an end, or if src is larger than maxSearched.
 func firstBadEnd(src []byte, ends []int) (int, bool) {
 	if len(src) > maxSearched {
 		return 0, false

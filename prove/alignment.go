@@ -9,9 +9,8 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// aligned reports operands with too small an alignment. Operands of GEMMs and attentions need the alignment that package effects
-// derives from their rows and from the declared alignments. Others need the alignment of their elements. Each operand of a statement
-// is reported once.
+// aligned reports operands with too small an alignment. An operand needs the alignment that package effects lists for it or, if that
+// does not list the operand, the alignment of its elements. Each operand of a statement is reported once.
 func (v *verification) aligned() {
 	table, said := effects.New(v.p.Calls), map[[2]int32]bool{}
 	for n := range v.p.Ranks {

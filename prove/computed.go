@@ -10,8 +10,8 @@ import (
 )
 
 // computed reports outputs that differ from the model. The program must have no other error. A mismatch at small
-// extents may come from a constant in the program that depends on the original extents. So computed first tries each
-// way to find small extents, and then the original extents. A mismatch there is an error of the program. It returns the
+// extents may come from a constant in the program that depends on the original extents. So computed tries each way to
+// find small extents, and then the original extents, until nothing differs. A mismatch there is an error. It returns the
 // compared program, whose extents are tried first for other assignments of ranks to nodes; nil if no program could be
 // compared.
 func (v *verification) computed(load values.Load, like *values.Sized) *values.Sized {

@@ -31,7 +31,7 @@ type Check string
 // Computed runs last.
 const (
 	Memory    Check = "memory"                     // operands exist, and lie within their memory
-	Operands  Check = "operands"                   // no operation writes memory that it reads elsewhere, or writes an element twice
+	Operands  Check = "operands"                   // operands that share bytes are in place or only read; no element is written twice
 	Alignment Check = "alignment"                  // operands have the alignment that their operations need
 	Capture   Check = "capture"                    // captured streams are forked from the caller's stream, and joined
 	Records   Check = "events"                     // each wait has a record before it in the call

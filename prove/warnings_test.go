@@ -29,7 +29,7 @@ var variants = [][]model.Setting{
 	{{Path: "all.fuse", Value: "peer-read"}},
 }
 
-// warned lists the examples whose warnings are checked in: one for each kind of pipeline.
+// warned lists the examples whose warnings are checked in.
 var warned = []string{
 	"ag_matmul", "ag_matmul_anywhere", "ag_matmul_p2p", "ag_matmul_ring", "allgather_p2p", "gpt2_mlp", "llama_block", "matmul_ar_peer_read",
 	"matmul_ar_sub_chunks", "matmul_rs_p2p", "matmul_rs_peer_read", "matmul_rs_ring", "moe_a2a", "swiglu_p2p",

@@ -13,7 +13,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// printed prints, for each type of less than 32 bits, what numbers around each bf16 number become, and what each code is.
+// printed is a program that prints, for each floating-point type of less than 32 bits, the codes of numbers around each bf16
+// number, and then the value of each code.
 const printed = `
 #include <cstdio>
 #include "hirgen/numerics.hpp"

@@ -11,7 +11,7 @@ import (
 )
 
 // TestKernelsHaveLongExtents: each kernel, and each functor that is called for elements, blocks or rows, is named in a
-// test of its index arithmetic around 2^31 and 2^32, unless it touches at most one element.
+// test of its index arithmetic around 2^31 and 2^32, unless it has no long index.
 func TestKernelsHaveLongExtents(t *testing.T) {
 	files, err := filepath.Glob("tests/math/extents*.cpp")
 	if err != nil || len(files) == 0 {
@@ -25,7 +25,7 @@ func TestKernelsHaveLongExtents(t *testing.T) {
 		}
 		tests.Write(text)
 	}
-	// They touch no element, or one.
+	// They touch at most one element per thread, or (ReductionTask) leave all elements to add_strided.
 	without := []string{"flag_kernel", "Increment", "DelayKernel", "ReductionTask", "Nothing"}
 	kernels := kernelNames(t)
 	if len(kernels) < 30 {
@@ -44,7 +44,7 @@ var (
 	functor = regexp.MustCompile(`(?m)^\s*struct (\w+)|void operator\(\)\(int64_t`)
 )
 
-// kernelNames lists the kernels of the runtime, and the structs with a call operator of an index.
+// kernelNames lists the kernels of the runtime, and the structs with a call operator whose first parameter is an int64_t.
 func kernelNames(t *testing.T) (names []string) {
 	t.Helper()
 	err := fs.WalkDir(FS, ".", func(path string, d fs.DirEntry, err error) error {

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the headers of rows")
 
-// headers are templates of the headers that are made from rows.
+// headers holds, by file name, the templates of the headers that are generated from tables.
 var headers = map[string]string{
 	"type_rows.hpp": `// Element types, as macros that call their argument for each row.
 // Code generated from model/domain/element_types.go by scripts/gen.sh; DO NOT EDIT.

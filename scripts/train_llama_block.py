@@ -11,7 +11,8 @@ milliseconds a step. Each step runs on all blocks before the next step begins.
 It needs the program hirgen (PATH or $HIRGEN), and runtime_cpp/python installed or in PYTHONPATH. The exit code is 1 if hirgen's losses
 do not fall, or if their relative difference from eager PyTorch exceeds 1e-2 in bf16 or 1e-5 in fp32. A PyTorch block that fails
 this test only causes a message. With --quantize both sides use GEMMs of 8 bits. Their losses are compared with
-the losses of eager PyTorch in bf16. The exit code is 1 if the mean difference of hirgen is over 1.1 times the mean difference of PyTorch.
+the losses of eager PyTorch without quantization. The exit code is 1 if the mean difference of hirgen is over 1.1 times the mean
+difference of PyTorch.
 """
 
 import argparse

@@ -3,8 +3,8 @@
 // template for each, such as stmt/flag_wait and stmt/flag_wait_kernel.
 //
 // A template only prints. Each of its conditions tests a single value, such as an optional field. It makes no comparisons,
-// does no arithmetic and has no variables; a test of package emit rejects templates that do. Package calls decides
-// everything else that varies.
+// does no arithmetic and has no variables; a test of package emit rejects templates that do. Packages calls and emit
+// decide everything else that varies.
 package templates
 
 import "embed"

@@ -80,7 +80,7 @@ func Of(call string) *Row { return find(func(r *Row) bool { return r.Call == cal
 // Row returns the row of a type, or nil for an unknown type.
 func (t Type) Row() *Row { return find(func(r *Row) bool { return r.Type == t }) }
 
-// Kind returns the name of the type in reports, as in nccl-tests: "reducescatter".
+// Kind returns the name of the type in reports: "reducescatter".
 func (t Type) Kind() string { return strings.ToLower(string(t)) }
 
 // Type returns the type of the row with a form; empty if there is none.

@@ -1,5 +1,5 @@
-// Package effects lists the memory that each call statement accesses, element by element. The interpreter, the passes, the
-// prover and the cost model use this table.
+// Package effects lists the memory that copies, GEMMs, attentions and kernels access, element by element. The interpreter, the
+// passes, the prover and the cost model use this table.
 package effects
 
 import (
@@ -21,7 +21,7 @@ type Operand struct {
 	Type             domain.DType
 	Extents, Strides []expr.Expr // outermost first
 	Rest             bool        // all elements from At to the end of its buffer, without extents
-	Alike            bool        // an elementwise result, or an operand of its type and layout, which it may overwrite in place
+	Alike            bool        // a result that may overwrite operands in place, or such an operand, which has its type and layout
 	Align            int64       // bytes to which At has to be aligned
 	Declared         *int64      // the field of the Shape or Attention that can declare a smaller alignment; nil: none
 }

@@ -19,12 +19,12 @@ import (
 // its divisor: kShardMByR.
 type Parts struct {
 	names *names.Table
-	mesh  map[string]bool            // parameters that are extents of mesh axes
+	mesh  map[string]bool            // parameters in extents of mesh axes
 	Named map[string]*calls.Constant // by text
 	List  []*calls.Constant
 	sizes map[string]int64
 	wants map[string]bool      // names that parts have asked for
-	same  map[string]expr.Expr // by measure: the first extent that has it
+	same  map[string]expr.Expr // by measure and size: the first extent that has them
 	Fixed bool                 // no new names are added
 }
 
@@ -57,7 +57,7 @@ func (s *Scope) shortened(e expr.Expr) expr.Expr {
 	return expr.Var(s.Parts.constant(s, short, whole))
 }
 
-// Drop removes a constant. From now on, extents have its value in place of its name.
+// Drop removes the name of a constant. From now on, extents have its value in place of its name.
 func (p *Parts) Drop(c *calls.Constant) {
 	maps.DeleteFunc(p.Named, func(_ string, named *calls.Constant) bool { return named == c })
 	for key, e := range p.same {

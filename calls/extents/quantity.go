@@ -16,7 +16,7 @@ type Quantity struct {
 	Size int64
 }
 
-// String prints the quantity as C++.
+// String prints the expression.
 func (q Quantity) String() string { return q.Expr.String() }
 
 // Value returns the number.

@@ -23,7 +23,7 @@ type Array = eval.Array
 // spec. nodes[r] is the node of rank r; without nodes, all ranks are on one node. Ranks of one node can share memory.
 //
 // Every rank issues its calls in order; they become tasks on streams. A task runs after the earlier tasks of its stream, and
-// after the events and flags that the stream waits for. There is no other order, and seed picks one of those allowed. Memory
+// after the events, flags and NCCL peers that it waits for. There is no other order, and seed picks one of those allowed. Memory
 // starts as NaN. The program is called three times in a row. Run returns the outputs of the second call; the first and third calls
 // have other inputs. The caller overwrites the inputs after each call, so a missing order shows as wrong data for some seed. The
 // host of each rank also runs the steps of the program's life, before the first call and after the last. Freed memory becomes NaN.

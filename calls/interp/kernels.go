@@ -24,7 +24,7 @@ func (r *rank) launch(s *calls.Launch, v views) (func() error, error) {
 	}, err
 }
 
-// element returns a function that computes one element of the result of a runtime kernel.
+// element returns a function that computes one element of the result of a runtime kernel other than gather.
 func (r *rank) element(s *calls.Launch, in, other view) (func(index []int64) float64, error) {
 	binary, unary := domain.BinaryFn(s.Fn), domain.UnaryFn(s.Fn)
 	if s.Fn == "copy" {
@@ -124,7 +124,7 @@ func (v view) row(index []int64, columns int64) []float64 {
 	return row
 }
 
-// setRow stores a row, or only its first element if the view has one element for each row.
+// setRow stores a row, as far as the view has columns. The last value repeats if there are fewer values.
 func (v view) setRow(index []int64, values []float64) {
 	for c := range v.extents[len(index)] {
 		v.set(append(slices.Clone(index), c), values[min(int(c), len(values)-1)])

@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/tasks"
 )
 
-// A thing is memory, a stream, events or a communicator of a rank. It exists while made is true and gone is false.
+// A thing is memory, streams, events or a communicator of a rank. It exists while made is true and gone is false.
 type thing struct {
 	name string
 	rank int64
@@ -282,7 +282,7 @@ func (m *machine) isCallers(name string) bool {
 	return slices.ContainsFunc(m.program.Arguments, func(a *calls.Argument) bool { return a.Name == name })
 }
 
-// memoryOf returns the memory of a buffer or an argument: the buffer that contains it, or itself.
+// memoryOf returns the memory of a name: the buffer or output that contains it, or itself.
 func (m *machine) memoryOf(name string) string {
 	for _, d := range m.program.Buffers {
 		if d.Name == name && d.In != "" {

@@ -9,7 +9,7 @@ import (
 
 // view is an operand of a statement.
 type view struct {
-	place            // without data: no memory, or none on this rank
+	place            // without data: no memory
 	dtype            domain.DType
 	extents, strides []int64
 }

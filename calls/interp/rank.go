@@ -208,7 +208,7 @@ func (r *rank) fail(s calls.Stmt, format string, args ...any) error {
 	return fmt.Errorf("%s, rank %d, %s: %s", s.Meta().Pos, r.number, text.Statement(s), fmt.Sprintf(format, args...))
 }
 
-// at resolves a pointer. The place has no data if the rank lacks the memory.
+// at resolves a pointer. The place has no data if the pointer is null, or if the owner lacks the memory.
 func (r *rank) at(s calls.Stmt, p calls.Pointer) (place, error) {
 	at, ok := r.walk.At(s, p)
 	if !ok || at.Of == nil {

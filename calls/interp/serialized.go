@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/tasks"
 )
 
-// communicates records the first and the last task of a communication. In a serialized run the communication begins after the end of
-// the one that this rank issued before, in this call or the previous one.
+// communicates orders the communications of a serialized run: the one from task begin to task end follows the one that this rank
+// issued before, also in an earlier call.
 func (r *rank) communicates(begin, end *tasks.Task) {
 	if r.machine.serialized {
 		begin.Follow(r.moved)

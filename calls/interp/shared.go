@@ -16,8 +16,8 @@ type signals struct {
 	waits, writes []*flag
 }
 
-// add adds a flag that a task waits for or writes. The rank fails if the flag has been written before in this call, or if no call
-// of the share has begun.
+// add adds a flag that a task waits for or writes. The rank fails if the flag is written twice in a call, or if no call of the share
+// has begun.
 func (g *signals) add(r *rank, s calls.Stmt, signal issue.Signal, share int32) {
 	name := r.machine.program.Shares[share].Name
 	r.touches(r.machine.rank(int64(signal.Owner)), share, calls.FlagsOf(name))

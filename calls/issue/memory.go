@@ -8,12 +8,12 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Memory is one allocation on each rank that its Guard or mesh includes.
+// Memory is an allocation on each rank that has it (World.Has).
 type Memory struct {
 	Name  string
 	Kind  MemoryKind
 	Type  string // element type; empty for workspaces and counters
-	Bytes int64  // of one rank; 0 for counters, and for workspaces, where one byte stands for the whole workspace
+	Bytes int64  // of one rank; 0 for workspaces and counters
 	Share int32  // the share through which other ranks access it; -1: none
 	Parts int    // number of spans in it, its own included
 	Where string // the origin of a buffer in the spec; empty for other kinds
@@ -28,11 +28,11 @@ const (
 	Output                      // the caller's, written
 	Buffer                      // the program's; a buffer `in` another buffer is part of the same memory
 	Workspace                   // of GEMMs and attentions on one stream
-	Counter                     // of the calls of a share, in a captured program: see Begin
+	Counter                     // of the calls of a share, in a captured program
 )
 
-// Share is an unrolled share. Its flags have the numbers from FirstFlag on: first the ready flags of all transfers, then the done
-// flags.
+// Share is a share with the numbers of its memory and flags. The flags have the numbers from FirstFlag on: first the ready flags of all
+// transfers, then the done flags.
 type Share struct {
 	Declared  *calls.Share
 	Memory    int32
@@ -130,14 +130,14 @@ func (w *World) span(memory int32, name string, t domain.DType, first, bytes int
 type Place struct {
 	Owner, Memory int32 // memory -1: a null pointer
 	Share         int32 // the share through which this rank accesses it; -1: none
-	From          int64 // offset in bytes of the first pointer in a chain of declared pointers
+	From          int64 // offset in bytes of the first pointer in a chain of declared pointers; without such a chain, Offset
 	Offset, Size  int64 // in bytes; of an element
 	Of            *Span // the part of the memory that has to contain the accessed bytes; nil: a null pointer
 }
 
 var nowhere = Place{Memory: -1, Share: -1}
 
-// At resolves a pointer. It returns false after a fault.
+// At resolves a pointer. It returns false after a fault, and for a share whose memory is not declared.
 func (r *Rank) At(s calls.Stmt, p calls.Pointer) (Place, bool) {
 	if p.Base == "" {
 		return nowhere, true
@@ -194,7 +194,7 @@ func (r *Rank) share(s calls.Stmt, name string) (int32, bool) {
 	return n, ok
 }
 
-// peer evaluates the rank of a peer. It is a fault, and false, if the peer does not share memory with this rank.
+// peer evaluates the rank of a peer. It returns false after a fault, such as a peer that shares no memory with this rank.
 func (r *Rank) peer(s calls.Stmt, e expr.Expr, share int32) (int32, bool) {
 	peer, ok := r.rankAt(s, e)
 	if !ok {

@@ -139,7 +139,7 @@ func (r *Rank) taken(s *calls.If) bool {
 	return ok && v != 0
 }
 
-// reaches reports whether the PeerAccess of a branch holds: the peer is on this rank's node or, with InterNode, on another node.
+// reaches reports whether the PeerAccess of a branch holds, by Accesses or else by the nodes of the peer and of this rank.
 func (r *Rank) reaches(s *calls.If) bool {
 	if r.Accesses != nil {
 		return r.Accesses(s)
@@ -159,7 +159,7 @@ func (r *Rank) rankAt(s calls.Stmt, e expr.Expr) (int32, bool) {
 }
 
 // let sets the value of a name. On a rank outside of the mesh, a coordinate is -1, and a name with At has no value, nor have names
-// computed from it. Only a use of a name without a value is a fault.
+// computed from it. The use of a name without a value is a fault.
 func (r *Rank) let(s *calls.Let) {
 	slot, v, ok := r.scope.slots[s.Name], int64(r.Number), true
 	switch m := r.meshes[s.Mesh]; {

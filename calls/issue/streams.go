@@ -92,7 +92,8 @@ func (r *Rank) Signal(s calls.Stmt, f calls.Flag, peer expr.Expr) (signal Signal
 	return Signal{owner, number, r.Begun[share], peer != nil}, share, ok
 }
 
-// Exchange calls add for the flags of a copy by SMs: the copy waits for the ready flag of this rank, and writes the peer's done flag.
+// Exchange calls add for the flags of a Transfer or a PeerPart: it waits for the ready flag of this rank, and writes the peer's done
+// flag.
 func (r *Rank) Exchange(s calls.Stmt, share string, peer, transfer expr.Expr, add func(Signal, int32)) {
 	for _, f := range []calls.Flag{{Share: share, Transfer: transfer}, {Share: share, Transfer: transfer, Done: true}} {
 		var owner expr.Expr

@@ -17,7 +17,7 @@ type World struct {
 	Calls    *calls.Program
 	Nodes    []int    // of ranks; nil: all ranks are on one node
 	Size     int32    // ranks
-	Streams  []string // names of calls.Stream values
+	Streams  []string // names: "caller", "copy", "compute[0]", "x_.stream"
 	Memories []Memory
 	Spans    []*Span // one for each memory, and one for each buffer in another memory
 	Shares   []Share

@@ -19,7 +19,7 @@ type Table struct {
 	next  map[string]int // the number to try next, by base and suffix
 }
 
-// NewTable returns a table in which all names that emitted code may not redefine are taken.
+// NewTable returns a table in which the names in templates and the names of element types are taken.
 func NewTable() *Table { return &Table{taken: maps.Clone(reserved()), next: map[string]int{}} }
 
 var reserved = sync.OnceValue(func() map[string]bool {
@@ -54,7 +54,7 @@ func (n *Table) Constant(want string) string { return n.claim("k"+ClassName(iden
 
 // claim takes base+suffix, or the first free name of base2, base3, ... (base1_2 if base ends in a digit).
 func (n *Table) claim(base, suffix string) string {
-	if names.Breaks(numbered(base, 2) + suffix) { // by its first letters
+	if names.Breaks(numbered(base, 2) + suffix) { // because of a prefix, such as cuda
 		base = "v_" + base
 	}
 	name, i := base+suffix, max(2, n.next[base+suffix])
@@ -129,10 +129,10 @@ func ClassName(name string) string {
 	return b.String()
 }
 
-// emittedNames are the names that templates contain.
+// emittedNames are names in templates, which Table does not assign.
 const emittedNames = `std hirgen main context context_ caller stream tensors table create reference run issue
 	create_across_nodes sharers rank peer TENSORS kComputeStreams compute_ workspaces_ workspace_ graphs_ peers_ driver_ ucc_
 	gemm gemm_add plan where added copy compute copy_joined_ fp32 i`
 
-// IsReserved reports whether Local never assigns this name: emitted code may not redefine it, or it is no identifier.
+// IsReserved reports whether Local never assigns this name: emitted code may not redefine it, or identifier changes it.
 func IsReserved(name string) bool { return NewTable().Local(name) != name }

@@ -37,17 +37,17 @@ type lifetimes struct {
 	program *calls.Program
 	of      map[string]*Lifetime
 	order   []*Lifetime         // in the order in which they begin
-	roots   map[string][]string // by declared pointer: the buffers that it may point to
+	roots   map[string][]string // by declared pointer: the buffers and arguments that it may point to
 }
 
 // never is a clock that no stream reaches: the end of the caller's use of an output.
 var never = Clock{math.MaxInt}
 
 // Lifetimes issues a program, once for all ranks that behave alike (RunAll), and returns the lifetimes of its buffers and outputs,
-// in the order in which they begin. A buffer has no lifetime if it is unused, or if it is used before a call begins or after it ends
-// on the caller's stream. A buffer also has no lifetime if a RowExchange uses it, or if this rank does not wait for a done flag for
-// each ready flag that it writes. Other ranks access a buffer between these two flags. A program that depends on the nodes of ranks
-// has no lifetimes.
+// in the order in which they begin. A buffer has no lifetime if it is unused, or if some use is not ordered after the caller's earlier
+// work and before the end of the call on the caller's stream. A shared buffer also has no lifetime if its share is of a RowExchange, or
+// if a rank does not wait for a done flag for each ready flag that it writes. Other ranks access the buffer between these two flags. A
+// program that depends on the nodes of ranks has no lifetimes.
 func Lifetimes(p *calls.Program) []*Lifetime {
 	if calls.AsksForNodes(p.Body) {
 		return nil
@@ -88,7 +88,7 @@ func (l *lifetimes) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clo
 }
 
 // joined handles the end of a call. It marks buffers that keep separate memory (apart): buffers in use after the call, and buffers
-// that peers may access without flags. A buffer of a RowExchange is apart, since peers write rows of the next call into it.
+// that peers may access without flags. The memory of a RowExchange's share is apart, since peers write rows of the next call into it.
 func (l *lifetimes) joined(o *Ordering) {
 	end := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
 	for _, one := range l.order {
@@ -122,7 +122,7 @@ func (l *lifetimes) mentioned(o *Ordering, s calls.Stmt) []string {
 	return names
 }
 
-// rootsOf resolves declared pointers to the buffers that they may point to.
+// rootsOf resolves declared pointers to the buffers and arguments that they may point to.
 func rootsOf(body []calls.Stmt) map[string][]string {
 	roots := map[string][]string{}
 	calls.Walk(body, func(s calls.Stmt) bool {

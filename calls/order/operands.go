@@ -13,8 +13,8 @@ type operand struct {
 	alike bool  // as in effects.Operand
 }
 
-// operandsOf lists the memory that a statement accesses. The list begins with the result, except for attentions. For a statement
-// that effects.Table does not know, it lists all pointers, each with any bytes of its buffer.
+// operandsOf lists the memory that a statement accesses, as effects.Table does. For a statement that the table does not know, it lists
+// all pointers, each with any bytes of its buffer.
 func (u *Uses) operandsOf(s calls.Stmt, rank *issue.Rank) (list []operand) {
 	if known, err := u.effects.Of(s); err == nil && known != nil {
 		for i := range known {
@@ -47,7 +47,7 @@ func spanOf(o *effects.Operand, rank *issue.Rank) int64 {
 	return elements * o.Type.Size()
 }
 
-// owned lists the buffers of this rank that a statement releases to peers with a ready flag, or acquires again by a wait for a done
+// owned lists the memory of this rank that a statement releases to peers with a ready flag, or acquires again by a wait for a done
 // flag.
 func owned(p *calls.Program, s calls.Stmt) []string {
 	var names []string

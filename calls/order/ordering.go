@@ -13,7 +13,7 @@ import (
 // Ordering issues a program on one rank after another, and collects the waits that it needs.
 type Ordering struct {
 	Program    *calls.Program
-	Finish     func(*Ordering)                       // called at the end of a call; optional
+	Finish     func(*Ordering)                       // called at the end of the call on each rank; optional
 	Unrecorded func(w *calls.StreamWait, rank int64) // called for waits before their records; optional
 	// called for each task with two clocks: behind covers the work before the task, done the task itself; optional
 	task       func(s calls.Stmt, rank int64, behind, done Clock)
@@ -35,7 +35,7 @@ type Ordering struct {
 	unsure  int                           // enclosing conditions that the host decides at run time
 	Spread  Spread
 	Joined  map[int]Clock      // by stream: the work that a call has to wait for
-	parts   int                // number of parts of batches issued so far
+	parts   int                // number of statements without a stream issued so far, such as parts of batches
 	within  *calls.RowExchange // the last kernel that several statements describe
 	behind  Clock              // clock of the work before within
 }
@@ -212,7 +212,7 @@ func (o *Ordering) left() {
 	}
 }
 
-// Stream returns the number of a stream.
+// Stream returns the number of a stream, and numbers it on first use.
 func (o *Ordering) Stream(s calls.Stream) int {
 	name := o.nameOf(s)
 	n, ok := o.Streams[name]

@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// places resolves pointers of one rank to the program's buffers and to outputs.
+// places resolves pointers to the program's buffers and to outputs.
 type places struct{ buffers map[string]*calls.Buffer }
 
 // place is the target of a pointer: an offset in bytes in a buffer. The buffer is nil if there is none.

@@ -9,7 +9,7 @@ import (
 type Uses struct {
 	program *calls.Program
 	effects *effects.Table
-	places  *places // of the current rank
+	places  *places
 	values  calls.Values
 	of      map[string]map[int64][]use // by buffer and rank, in the order of issue
 	over    []Overwrite
@@ -26,7 +26,7 @@ type use struct {
 	task         int
 	from         int64 // offset of the first pointer in the chain to the operand
 	first, end   int64
-	alike        bool // the task reads or writes the bytes element by element
+	alike        bool // as in effects.Operand
 	behind, done Clock
 }
 

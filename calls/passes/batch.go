@@ -44,7 +44,7 @@ type batcher struct {
 	program *calls.Program
 	names   *names.Table
 	loops   []*calls.For
-	copied  map[string]join // events of copies, by set, that another event replaces
+	copied  map[string]join // by set of events of copies: the event that replaces them
 }
 
 // join is an event that replaces an event with more loops in its index; inner is the number of these loops.

@@ -29,7 +29,7 @@ const mostGathered = 2 << 20
 //	Launch(kernel add, a parts_, b parts_ + M * N)                               For(...): FlagWait(done, batch ipc_rows, on caller)
 //	                                                                             Launch(..., batch ipc_rows, on caller)
 //
-// If no kernel can read the rows, the transfers alone become a RowExchange, whose kernel computes nothing.
+// If no kernel can read the rows, transfers of parts of at most mostGathered bytes become a RowExchange, whose kernel computes nothing.
 //
 // The pass does not merge transfers that other work may hide. So between the first transfer and the kernel, or the last wait, there
 // are only flags, copies, transfers and waits. It skips programs that depend on nodes, or have more than mostExchanging ranks.
@@ -63,7 +63,7 @@ type exchangeMaker struct {
 	own     *calls.Pointer  // the local part; nil: known only from its copy
 	through bool            // the rank copies the local part to its own slot first, and sends it from there
 	merged  bool            // whether any transfers were merged
-	dropped map[string]bool // events that recorded the ends of transfers
+	dropped map[string]bool // events whose records the pass drops
 }
 
 // merge merges the kernel at index at with the transfers of a share that it reads, if it can.
@@ -153,7 +153,7 @@ func (m *exchangeMaker) list(parts []int) (body []calls.Stmt) {
 }
 
 // makesPart reports whether a statement may compute the local part where it is sent from. It is an earlier exchange, or a statement
-// without flags, transfers and copies.
+// without flags, transfers, copies and PeerParts.
 func makesPart(s calls.Stmt) bool {
 	if _, ok := s.(*calls.RowExchange); ok {
 		return true
@@ -241,8 +241,8 @@ func (m *exchangeMaker) twice() {
 	}
 }
 
-// kernelOf declares the kernel of an exchange, and returns its name. It replaces the original kernel, if there is one and no other
-// statement launches it. Otherwise it adds a kernel with a new name, unless there is one that does the same.
+// kernelOf declares the kernel of an exchange, and returns its name. It replaces the original kernel if no other statement launches it.
+// Without an original, a kernel that does the same is enough. Otherwise it adds a kernel, with a name that is free.
 func (m *exchangeMaker) kernelOf(k *calls.Kernel, original string) string {
 	at := slices.IndexFunc(m.p.Kernels, func(other *calls.Kernel) bool { return other.Name == original || original == "" && k.Alike(other) })
 	switch {

@@ -28,8 +28,8 @@ func turn(s calls.Stmt) (n int) {
 	return n
 }
 
-// ownPart returns a pointer to the local part: the source of the first transfer, with this rank in place of the peer. It is nil if
-// that source or the destination depends on names that only the loop defines.
+// ownPart returns a pointer to the local part: the source of the first transfer, with this rank in place of names that body defines,
+// such as the peer. It is nil if there is no transfer, or if the base of the source or the offset of the destination is such a name.
 func ownPart(body []calls.Stmt) *calls.Pointer {
 	local, itself := localNames(body), map[string]expr.Expr{}
 	for name := range local {

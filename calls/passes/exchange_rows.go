@@ -10,7 +10,7 @@ import (
 )
 
 // Bounds of the elements of a row. From shortestRow on, a row has at least 16 threads, one for each flag (exchange_kernel). longestRow
-// limits rows that the pass chooses: each block computes one row, so short rows use many SMs.
+// limits rows that the pass chooses: a block computes whole rows, so short rows use many SMs.
 const (
 	shortestRow = 256
 	longestRow  = 2048

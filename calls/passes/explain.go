@@ -79,7 +79,7 @@ func (e *explainer) list(body []calls.Stmt) {
 	}
 }
 
-// carried returns the stream of a communication, and words for it in a note; empty for other statements.
+// carried returns the stream of a communicator or a copy, and words for that stream in a note; empty for other statements.
 func carried(s calls.Stmt) (on calls.Stream, what string) {
 	switch s := s.(type) {
 	case *calls.NcclCall, *calls.NcclGroup:
@@ -94,7 +94,7 @@ func carried(s calls.Stmt) (on calls.Stream, what string) {
 	return calls.Stream{}, ""
 }
 
-// handsOver reports whether a statement makes a stream wait, or records an event on another stream for such a wait.
+// handsOver reports whether a statement makes a stream wait, or records an event on another stream, not for the watchdog.
 func handsOver(s calls.Stmt, on calls.Stream) bool {
 	switch s := s.(type) {
 	case *calls.EventRecord:

@@ -88,7 +88,7 @@ func sliceOf(b *calls.Buffer, offsets []expr.Expr) expr.Expr {
 	return product
 }
 
-// factors lists the factors of a product.
+// factors lists the factors of a product that groups from the left.
 func factors(e expr.Expr) []expr.Expr {
 	if product, ok := e.(*expr.Binary); ok && product.Op == "*" {
 		return append(factors(product.X), product.Y)

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// nameStreams names the stream of all copies, if it is used, and in a loop the compute stream of an iteration, if several
+// nameStreams names the copy stream, if it is used, and in a loop the compute stream of an iteration, if several
 // statements use it.
 func nameStreams(p *calls.Program) {
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {

@@ -49,7 +49,7 @@ func (b *block) ownEnd() int64 {
 	return b.end()
 }
 
-// mostTries limits how often pack tries another order.
+// mostTries limits how many orders of blocks pack tries with each order of outputs.
 const mostTries = 8
 
 // pack places the blocks of one set of ranks, given in the order in which their lifetimes begin. Blocks whose lifetimes may overlap get

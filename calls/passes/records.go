@@ -9,9 +9,9 @@ import (
 
 // moveSync moves records and joins out of loops that would repeat them.
 //
-// If a loop issues no work on a stream, a record of that stream is the same in every iteration, so it moves before the loop. If
-// the caller's stream joins a compute stream in every iteration, and does nothing else in the loop, the joins move after the loop,
-// one for each compute stream. Loops that only order streams lose iterations that repeat others.
+// If a loop issues no work on a stream, a record of that stream is the same in every iteration, so it can move before the loop. If
+// the caller's stream joins a compute stream in every iteration, and does nothing else in the loop, the joins move into a loop after
+// it. Loops that only order streams lose iterations that repeat others.
 func moveSync(p *calls.Program) {
 	uses, events := countUses(p.Body), calls.ByName(p.Events)
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {

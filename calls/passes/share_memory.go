@@ -172,7 +172,7 @@ func (n *arenaNames) next() string {
 	}
 }
 
-// namesOf returns all names in a program.
+// namesOf returns the names in the fields of declarations and statements, without lists of names.
 func namesOf(p *calls.Program) map[string]bool {
 	taken, all := map[string]bool{}, p.Declarations()
 	for s := range calls.All(p.Body) {

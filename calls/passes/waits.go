@@ -9,8 +9,8 @@ import (
 )
 
 // dropWaits drops redundant waits. The stream may be ordered after the event already, or the next wait may imply the order. The
-// pass computes on every rank what each stream is ordered after, and drops waits that change nothing on any rank. Of a loop that
-// only waits, the last iteration stays if it implies the others. Records without waits are dropped, too.
+// pass computes what each stream is ordered after, and drops waits that change nothing on any rank. Of a loop that only waits, the last
+// iteration stays if it implies the others. Records without waits are dropped, too, except those for the watchdog.
 func dropWaits(p *calls.Program) {
 	o := order.New(p)
 	o.RunAll()
@@ -61,7 +61,7 @@ func lastAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
 	return s.Body
 }
 
-// firstAlone removes the waits that only the first iteration of a loop needs from the loop, and returns them.
+// firstAlone removes waits from a loop, and returns them, if only its first iteration needs them and they do not depend on the iteration.
 func firstAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
 	var first []calls.Stmt
 	records := countUses(s.Body).records

@@ -15,8 +15,8 @@ import (
 //	For(var s): Gemm(out Z_ + s)                     ->
 //	            Launch(out A_ + s, a Z_ + s)
 //
-// Of several results it takes the one that a kernel stores last. It excludes operands of another type or layout, kernels that fold
-// rows, outputs, and buffers that are in use from one call to the next.
+// Of several results it takes the one that a kernel stores last. It excludes operands of another type or layout, kernels that fold or
+// gather, outputs, and buffers that are in use from one call to the next.
 func writeInPlace(p *calls.Program) {
 	lifetimes := map[*calls.Buffer]bool{}
 	for _, life := range order.Lifetimes(p) {

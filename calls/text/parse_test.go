@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
-// TestParseErrors checks that an invalid text is rejected at the position of the mistake.
+// TestParseErrors checks the errors of invalid texts, most of them with their positions.
 func TestParseErrors(t *testing.T) {
 	const head = "calls p from \"spec.yaml\"\nstreams 0\n\n"
 	for text, want := range map[string]string{

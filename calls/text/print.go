@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/scan"
 )
 
-// Print returns the text form: a line for each declaration, an empty line, a line for each statement, indented in its parent,
-// and the life of the program in sections. It omits absent fields and sections.
+// Print returns the text form: a header, a line for each declaration, an empty line, a line for each statement, indented in its
+// parent, and the life of the program in sections. It omits absent fields and sections.
 func Print(p *calls.Program) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "calls %s from %s\n", p.Name, strconv.Quote(p.File))

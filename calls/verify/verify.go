@@ -16,7 +16,8 @@ import (
 )
 
 // Program checks a program:
-//   - Every name that a statement uses is declared. A Shape equals the Shape that its Like names, except for names.
+//   - The events, shares, teams, meshes, guards, labels, shapes, attentions and kernels that statements name are declared. A Shape
+//     equals the Shape that its Like names, except for names.
 //   - Parts of groups and batches are inside them.
 //   - On every rank a wait has an earlier record.
 //   - On every rank the caller's stream has waited for the work of all others at the end of a call, except, without a CUDA graph, for
@@ -71,7 +72,7 @@ func (v *verifier) report(pos diag.Pos, message string) {
 	}
 }
 
-// names checks that the names in statements are declared.
+// names checks that the declarations exist that statements, shapes and shares name. It does not check pointers, streams and numbers.
 func (v *verifier) names() {
 	known := map[string]map[string]bool{}
 	for _, kind := range []string{"event", "share", "team", "guard", "mesh", "label", "shape", "attention"} {
@@ -114,7 +115,7 @@ func (v *verifier) names() {
 	}
 }
 
-// nesting checks that parts are inside the group, batch or sum that they belong to, and that nothing else is.
+// nesting checks that parts are inside the group, batch, exchange or sum that they belong to.
 func (v *verifier) nesting(body []calls.Stmt, batch string, grouped bool, sum string) {
 	for _, s := range body {
 		switch s := s.(type) {

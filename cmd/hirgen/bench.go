@@ -17,7 +17,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// benchFlags is the command line of bench.
+// benchFlags has the flags of bench.
 type benchFlags struct {
 	specFlags
 	options         bench.Options
@@ -100,7 +100,7 @@ are. The exit code is 1 if a row is wrong or failed, and 3 if nothing was measur
 	return cmd
 }
 
-// run measures all cases of some specs and of --cases, and reports the rows.
+// run measures the cases of some specs and of --cases, and reports the rows.
 func (f *benchFlags) run(cmd *cobra.Command, specs []string) error {
 	if err := f.validate(); err != nil {
 		return err
@@ -205,8 +205,8 @@ func (f *benchFlags) cases(specs []string) ([]bench.Case, error) {
 	return all, nil
 }
 
-// report prints and writes the rows. Its error has exit code 1 if a row is wrong or failed, and 3 if nothing was
-// measured.
+// report prints and writes the rows. If that succeeds, its error has exit code 1 if a row is wrong or failed, and 3 if
+// nothing was measured.
 func (f *benchFlags) report(w io.Writer, result *bench.Result) error {
 	if err := f.write(w, result); err != nil {
 		return err

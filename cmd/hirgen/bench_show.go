@@ -16,7 +16,7 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/bench"
 )
 
-// besideFrom lists the flags that are valid with --from. All other flags configure a measurement.
+// besideFrom lists the flags that are valid with --from, which measures nothing.
 var besideFrom = []string{"from", "page", "csv"}
 
 // show prints, draws and writes earlier results. It does not fail because of wrong or failed rows.
@@ -47,7 +47,7 @@ func readRows(flag, path string) (*bench.Result, error) {
 	return result, err
 }
 
-// write prints the rows, and writes the files that show them.
+// write prints the rows, and writes the files of --csv and --page.
 func (f *benchFlags) write(w io.Writer, result *bench.Result) error {
 	if err := result.Text(w); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestBenchAndTuneRefuse checks that bench and tune refuse wrong command lines before they build anything.
+// TestBenchAndTuneRefuse checks that bench and tune refuse wrong command lines.
 func TestBenchAndTuneRefuse(t *testing.T) {
 	for _, c := range []struct {
 		args []string

@@ -69,7 +69,7 @@ func amount(entries []cache.Entry) string {
 	return fmt.Sprintf("%d %s, %.1f MB", len(entries), noun, float64(size)/1e6)
 }
 
-// age returns how long ago something was, as text, in minutes, hours or days.
+// age returns how long ago something was, as text: "just now", or in minutes, hours or days.
 func age(d time.Duration) string {
 	switch {
 	case d < time.Minute:

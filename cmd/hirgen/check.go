@@ -100,7 +100,7 @@ most serious one. --json prints an object for one file and an array for several.
 }
 
 // predictions has the predicted call of the program, the same call without cuDNN, and the call that auto would choose. Any
-// of them may be nil. It also has the cost of the next best placements.
+// of them may be nil. next returns the next best placements of a communication.
 type predictions struct {
 	call, tiled, auto *cost.Prediction
 	next              func(hostir.Movement) *schedules.Next
@@ -181,7 +181,7 @@ func describeMemory(text *strings.Builder, m calls.Memory) {
 // megabytes prints a number of bytes in megabytes.
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// describeTensor prints the name, the element type, the axes as in the spec and the shape on one rank.
+// describeTensor prints the name, the element type, the axes as a spec spells them, and the shape on one rank.
 func describeTensor(t *hostir.Tensor) string {
 	return fmt.Sprintf("%s %s %s, one rank holds %s",
 		t.Name, t.DType, domain.FormatAxes(t.Axes), hosttext.Numbers(lists.Map(t.Axes, domain.Axis.LocalSize)))

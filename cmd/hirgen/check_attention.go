@@ -38,7 +38,7 @@ func reportAttentions(p *hostir.Program) []attentionReport {
 }
 
 // predictWithoutCudnn predicts the same call on a machine without cuDNN. It returns nil if cuDNN computes no attention,
-// or if there is no prediction for the machine.
+// or if the call cannot be predicted.
 func predictWithoutCudnn(p *hostir.Program, lowered *calls.Described, r *cost.Prediction) (*cost.Prediction, error) {
 	if r == nil || byCudnn(reportAttentions(p)) == 0 {
 		return nil, nil

@@ -18,9 +18,9 @@ func describeAuto(p *hostir.Program) string {
 	return "schedule: auto, " + p.Auto.Basis + "\n"
 }
 
-// autoTime predicts the program that schedule: auto would make, for a spec whose schedule chooses fields and no preset.
-// Its author may not know how fast auto is. autoTime returns nil for other specs, if auto makes no program, and if that
-// has too many calls for a prediction.
+// autoTime predicts the program that schedule: auto would make, for a spec that has a schedule without a preset. Its
+// author may not know how fast auto is. autoTime returns nil for other specs, if auto makes no program, and if that
+// program has too many calls for a prediction.
 func (f *specFlags) autoTime(p *hostir.Program, src *source) (*cost.Prediction, error) {
 	if _, preset := p.Choices.Given("", schedule.Preset); preset || p.Auto != nil {
 		return nil, nil

@@ -21,8 +21,8 @@ ops:
   - C = sum(P, axis=0)
 `
 
-// TestCheckSaysWhatAutoChose checks that the default is auto. For a schedule of fields, check predicts the time of
-// auto. For another preset it prints nothing about auto.
+// TestCheckSaysWhatAutoChose checks that the default is auto. For a schedule without a preset, check predicts the time
+// of auto. For another preset it prints nothing about auto.
 func TestCheckSaysWhatAutoChose(t *testing.T) {
 	for schedule, want := range map[string][]string{
 		"":                       {"  schedule: auto, predicted ", " us on h200 with "},

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/calls/effects"
 )
 
-// bitsReport is an output, and the first reason why its bits may differ from run to run; empty: they are the same.
+// bitsReport is an output, and the first reason why its bits may differ from run to run. Why is empty if they are the same.
 type bitsReport struct {
 	Output string `json:"output"`
 	Why    string `json:"why"`

@@ -54,8 +54,8 @@ func TestCheckPredicts(t *testing.T) {
 	}
 }
 
-// TestAutoForAMachine checks that for a machine other than the measured one, auto uses no measurements, and a slow
-// link changes its choice.
+// TestAutoForAMachine checks that for a machine other than the measured one, auto uses no measurements, and does not
+// choose ipc-get if reading from peers is slow.
 func TestAutoForAMachine(t *testing.T) {
 	auto := []string{example("ag_matmul_auto"), "-p", "D=2", "-p", "M=4096", "-p", "N=4096", "-p", "K=4096"}
 	basis := func(more ...string) string { return checked(t, "", append(slices.Clone(auto), more...)...).Auto.Basis }
@@ -105,7 +105,7 @@ func TestCheckPredictsAsJSON(t *testing.T) {
 	}
 }
 
-// TestCheckRefusesWrongMachines shows each mistake in a machine's file with its place or field.
+// TestCheckRefusesWrongMachines checks the errors of unknown machines, and of machine files with a mistake.
 func TestCheckRefusesWrongMachines(t *testing.T) {
 	for _, c := range []struct {
 		machine, want string

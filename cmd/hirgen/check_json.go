@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// checkReport is the output of hirgen check --json; docs/check-json.md describes it for scripts. Keys may be added. To
+// checkReport is the report of hirgen check --json on a valid spec; docs/check-json.md describes it. Keys may be added. To
 // rename or remove a key, change the scripts under scripts/ that read it, too.
 type checkReport struct {
 	wrongReport
@@ -22,7 +22,7 @@ type checkReport struct {
 	Meshes     []meshReport     `json:"meshes"`
 	Schedule   map[string]any   `json:"schedule"`
 	Auto       *autoReport      `json:"auto"`
-	AutoTime   *float64         `json:"auto_us"` // predicted time of schedule: auto; null unless the schedule has fields and no preset
+	AutoTime   *float64         `json:"auto_us"` // predicted time under schedule: auto; null: see autoTime
 	Tensors    []tensorReport   `json:"tensors"`
 	Operations []opReport       `json:"operations"`
 	formReport
@@ -108,7 +108,7 @@ type communicationReport struct {
 	Bytes int64    `json:"bytes"`
 	At    string   `json:"at"`
 	Why   string   `json:"why"`
-	// Next is null if hirgen chooses no placements.
+	// Next is null if hirgen derives no placements.
 	Next *schedules.Next `json:"next_best"`
 }
 
@@ -118,7 +118,7 @@ type predictionReport struct {
 	Time           float64         `json:"us"`
 	Host           float64         `json:"host_us"`
 	Exposed        float64         `json:"exposed_us"`
-	Tiled          *float64        `json:"tiled_us"` // without cuDNN; null where that makes no difference
+	Tiled          *float64        `json:"tiled_us"` // us without cuDNN; null: see predictWithoutCudnn
 	Communications []cost.Exposure `json:"communications"`
 	CriticalPath   []cost.Share    `json:"critical_path"`
 }

@@ -13,7 +13,7 @@ import (
 // packageFlags ask for packages of other languages in a program's folder.
 type packageFlags struct {
 	emit.Packages
-	backward string // as typed
+	backward string // path of the gradient's spec, as typed; empty: none
 }
 
 func (f *packageFlags) register(cmd *cobra.Command) {

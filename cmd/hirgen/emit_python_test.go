@@ -102,7 +102,7 @@ func TestPythonPackageIsVerified(t *testing.T) {
 	}
 }
 
-// TestPythonSharesWhatPeersReach checks that only tensors that other ranks access over CUDA IPC are marked as shared.
+// TestPythonSharesWhatPeersReach checks that an input is marked as shared if other ranks read it over CUDA IPC, but not with NCCL.
 func TestPythonSharesWhatPeersReach(t *testing.T) {
 	for via, want := range map[string]string{"nccl": "torch.bfloat16, splits=(Split(axis=0, parts=4, stride=1),)),",
 		"ipc-get": "parts=4, stride=1),), shared=True),"} {

@@ -83,8 +83,8 @@ func report(w io.Writer, cmd *cobra.Command, err error) int {
 	return exitInternal
 }
 
-// isEnvironment reports whether the machine, not hirgen, causes an error: a file that cannot be read or written, a file
-// that hirgen must not overwrite, or a full disk.
+// isEnvironment reports whether the machine, not hirgen, causes an error: for example a file that cannot be read or
+// written, a file that hirgen must not overwrite, or a full disk.
 func isEnvironment(err error) bool {
 	var (
 		refusal *emit.RefusalError

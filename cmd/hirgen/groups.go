@@ -14,8 +14,7 @@ var groups = []struct {
 	{"trust", "Trust a program:", []string{"verify"}},
 }
 
-// group puts the commands of root into their groups. Help lists a command of no group below all others, where a test
-// finds it.
+// group puts the commands of root into their groups. Help lists a command of no group below all others.
 func group(root *cobra.Command) {
 	of := map[string]string{}
 	for _, g := range groups {

@@ -82,7 +82,7 @@ func printProgram(w io.Writer, program *hostir.Program, asJSON bool) error {
 	return err
 }
 
-// completeSpec completes the names of YAML files.
+// completeSpec completes the name of one YAML file.
 func completeSpec(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

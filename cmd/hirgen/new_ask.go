@@ -35,8 +35,8 @@ type dialog struct {
 	sizes   map[string]int64 // sizes given on the command line or answered, by parameter
 }
 
-// askForAll asks for a layer, and for each of its sizes that has none yet; an empty answer takes the default. hirgen
-// checks each answer at once, together with the earlier answers, so that no answer is lost.
+// askForAll asks for a layer, and for each of its sizes that is not in sizes; an empty answer takes the default. Each
+// answer is checked at once, together with the earlier answers.
 func askForAll(in io.Reader, out io.Writer, sizes map[string]int64) (layer string, err error) {
 	d := &dialog{answers: bufio.NewScanner(in), out: out, sizes: sizes}
 	fmt.Fprintln(out, layerList())
@@ -94,9 +94,9 @@ func (d *dialog) faultOf(name, answer string, later []model.Param) string {
 	return reason
 }
 
-// fit looks for sizes with which the spec has no errors. It multiplies the default of a size in of or later by the number
-// of ranks if fewer errors remain then. The default must be a plain number that no answer replaces. It returns the
-// multiplied sizes, and the message of the first remaining error, or "".
+// fit looks for sizes with which the spec has no errors. It considers the sizes in of and later that have no answer and
+// whose default is a plain number. It multiplies a default by the size D, if that is known and fewer errors remain then. It
+// returns the multiplied sizes, and the message of the first remaining error, or "".
 func (d *dialog) fit(of, later []model.Param) (map[string]int64, string) {
 	found := map[string]int64{}
 	faults, reason := d.faults(found)

@@ -30,7 +30,7 @@ a pass.`,
 // everyPass is a value of --dump-after in addition to the steps of the lowering.
 const everyPass = "all"
 
-// loweringOptions checks the names of passes, loads the machine and sets up the dumps.
+// loweringOptions checks the names of passes, loads a machine other than the default one, and sets up the dumps.
 func (f *specFlags) loweringOptions(w io.Writer) (lowering.Options, error) {
 	for _, name := range f.disable {
 		if err := knownPass("--disable-pass", name, passNames()); err != nil {
@@ -87,7 +87,7 @@ func isRequired(name string) bool {
 	return slices.ContainsFunc(lowering.Passes, func(p lowering.Pass) bool { return p.Name == name && p.Required })
 }
 
-// knownPass returns a usage error for a name that is not in names. The error suggests the nearest name.
+// knownPass returns a usage error for a name that is not in names. The error suggests a similar name, if there is one.
 func knownPass(flag, name string, names []string) error {
 	if slices.Contains(names, name) {
 		return nil

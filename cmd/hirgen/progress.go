@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/bench"
 )
 
-// progress returns a function that shows the current step: on a terminal a bar with the remaining time, elsewhere a
-// line for each step that begins. Its argument all is 0 if the number of steps is not known.
+// progress returns a function that shows the current step: on a terminal as bar does, elsewhere with a line when the step
+// changes. Its argument all is 0 if the number of steps is not known.
 func progress(w io.Writer) bench.Progress {
 	if file, ok := w.(io.Reader); ok && isTerminal(file) {
 		begin := time.Now()
@@ -29,8 +29,8 @@ func progress(w io.Writer) bench.Progress {
 	}
 }
 
-// bar draws a bar over the previous bar, or removes that if all steps are done and next is empty. If all is 0, it prints a
-// line instead.
+// bar draws a bar over the previous bar, with the remaining time after the first step. If all is 0, it prints a line
+// instead. If all steps are done and next is empty, it removes the previous bar.
 func bar(w io.Writer, took time.Duration, done, all int, next string) {
 	const width = 24
 	if done >= all && next == "" {

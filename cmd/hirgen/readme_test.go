@@ -66,7 +66,7 @@ func block(t *testing.T, text, fence string) string {
 	return shown
 }
 
-// essence returns a text without indentation, comments in YAML and host programs, and positions, which the pages omit.
+// essence returns a text without indentation, blank lines, comments in YAML, and positions in host programs, which the pages omit.
 func essence(text string) string {
 	var lines strings.Builder
 	for line := range strings.Lines(text) {

@@ -13,7 +13,7 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// runFlags is the command line of run.
+// runFlags has the flags of run.
 type runFlags struct {
 	ranks   int
 	device  string
@@ -110,7 +110,7 @@ func (f *runFlags) runFolder(cmd *cobra.Command, args []string) error {
 	return f.launch(cmd, launch.Options{Program: program, N: ranks, Args: args[1:]})
 }
 
-// runCommand runs a program that hirgen did not emit, as every rank.
+// runCommand runs a command in one process for each rank.
 func (f *runFlags) runCommand(cmd *cobra.Command, args []string) error {
 	for _, name := range []string{"device", "timeout", "verbose"} {
 		if cmd.Flags().Changed(name) {

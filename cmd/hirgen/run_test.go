@@ -13,7 +13,7 @@ import (
 	"github.com/hirgen/hirgen/emit"
 )
 
-// TestRunLaunchesAnyCommand runs a shell as every rank.
+// TestRunLaunchesAnyCommand runs a shell in one process for each of three ranks.
 func TestRunLaunchesAnyCommand(t *testing.T) {
 	exit, stdout, stderr := hirgen(t, "", "run", "-n", "3", "--seed", "7", "--", "sh", "-c",
 		`echo "$HIRGEN_RANK/$HIRGEN_WORLD/$HIRGEN_LOCAL_RANK $HIRGEN_ADDR:$HIRGEN_PORT $HIRGEN_CPU_SEED $1 ${#HIRGEN_JOB_SECRET}"; exit `+

@@ -14,7 +14,7 @@ import (
 // defaultCluster is the machine of simulate without --machine.
 const defaultCluster = "dgx_h200"
 
-// simulateFlags is the command line of simulate.
+// simulateFlags has the flags of simulate.
 type simulateFlags struct {
 	specFlags
 	costFlags
@@ -67,7 +67,7 @@ for 1,024.`,
 	return cmd
 }
 
-// simulateSample is the output of the first example of the help.
+// simulateSample is the table that the first example of the help prints.
 const simulateSample = `  ranks  nodes  predicted us  compute us  exposed us  efficiency  TFLOP/s  classes        figures
       2      1        7095.1      6905.5       182.3       1.000    619.9        1       measured
       4      1        3916.3      3692.5       216.5       0.906    561.5        1       measured

@@ -22,8 +22,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// specFlags are the flags of all commands that read a spec: parameters, and the
-// switches of lowering.
+// specFlags are the flags of commands that read a spec: parameters, the schedule, and
+// the switches of lowering. A command may register only some of them.
 type specFlags struct {
 	params    []string
 	schedule  []string
@@ -91,7 +91,7 @@ func (f *specFlags) registerMachine(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("machine", cobra.FixedCompletions(cost.Machines(), cobra.ShellCompDirectiveDefault))
 }
 
-// specError holds mistakes in a spec, with the source text that shows their places.
+// specError holds mistakes in a spec or another file, with the text of the file.
 type specError struct {
 	errors *diag.Errors
 	path   string // as in source
@@ -174,8 +174,8 @@ func (f *specFlags) lowered(cmd *cobra.Command, path string) (*hostir.Program, *
 
 // source is a spec as it was read.
 type source struct {
-	path     string // as the user typed it; "stdin" for "-"
-	name     string // its name in diagnostics and emitted programs
+	path     string // its name in error messages: the path, or "stdin" for "-"
+	name     string // its name in positions and emitted programs; empty: the base name of path
 	text     []byte
 	pipeline *model.Pipeline // set by lower
 	lowering lowering.Options
@@ -190,8 +190,8 @@ func (s *source) calls(program *hostir.Program) (*calls.Described, error) {
 	return lowered, nil
 }
 
-// locate replaces the base name of the spec in diagnostics by the path that the user typed. Positions have only base
-// names, so that output does not depend on folders. Errors without diagnostics stay unchanged.
+// locate returns diagnostics as a specError, with path in place of name. Positions in the model have only base names, so
+// that output does not depend on folders. Errors without diagnostics stay unchanged.
 func (s *source) locate(err error) error {
 	found, ok := diag.Diagnostics(err)
 	if !ok {
@@ -201,7 +201,7 @@ func (s *source) locate(err error) error {
 	return &specError{errors: found, path: s.path, text: s.text}
 }
 
-// settings returns the -p, --schedule and --machine flags in a form that does not depend on how the user typed them.
+// settings returns the -p and --schedule flags, sorted and without duplicates, and --machine unless it is the default.
 func (f *specFlags) settings() []string {
 	var flags []string
 	for _, setting := range slices.Compact(slices.Sorted(slices.Values(f.params))) {

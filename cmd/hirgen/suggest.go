@@ -19,7 +19,7 @@ var otherNames = map[string]string{
 	"exec": "run", "launch": "run", "ir": "lower", "dump": "lower", "show": "lower",
 }
 
-// suggest returns an error for an unknown command, with the command that was probably meant.
+// suggest returns an error for an unknown command. It names the command that was probably meant, if there is one.
 func suggest(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -41,7 +41,7 @@ func suggest(root *cobra.Command, args []string) error {
 	return errors.New(message)
 }
 
-// suggestFlag adds the most similar flag to the error of an unknown flag.
+// suggestFlag adds the flag that was probably meant, if there is one, to the error of an unknown flag.
 func suggestFlag(cmd *cobra.Command, err error) error {
 	unknown := new(pflag.NotExistError)
 	if !errors.As(err, &unknown) {

@@ -70,7 +70,7 @@ begins with this line needs no file.
 	}
 }
 
-// A table is the list that a command prints.
+// A table describes a command that prints a list.
 type table[Row any] struct {
 	use, short, long, example, what string
 	rows                            func() []Row

@@ -17,7 +17,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// tuneFlags is the command line of tune.
+// tuneFlags has the flags of tune.
 type tuneFlags struct {
 	specFlags
 	options    bench.Options
@@ -162,8 +162,8 @@ func printRace(w io.Writer, tuned *bench.Tuned) {
 	}
 }
 
-// compareAgain returns a line for each size, with the speedup of the winner over auto. The row of
-// auto precedes the winner's.
+// compareAgain returns a line for each size: the speedup of the winner over auto, or the status of the winner's row
+// if one of them has no time. The row of auto precedes the winner's.
 func compareAgain(result *bench.Result) []string {
 	var lines []string
 	var base bench.Row

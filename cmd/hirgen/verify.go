@@ -80,7 +80,7 @@ func (f *specFlags) verify(cmd *cobra.Command, path string, ranks int64, found *
 	return found.prove(programs, load)
 }
 
-// programs returns the calls of a spec with its model. For a file of calls in text form it returns no model.
+// programs returns the calls of a spec, and a function that loads its model: nil for a file of calls in text form.
 func (f *specFlags) programs(cmd *cobra.Command, path string, ranks int64) ([]*calls.Program, values.Load, error) {
 	text, err := readAll(cmd.InOrStdin(), path)
 	if err != nil {

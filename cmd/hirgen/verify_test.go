@@ -51,8 +51,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestEmitProves checks that proveFor refuses a program with a race, also if only the fallback variant has it.
-// Lowered specs always pass, so the test breaks the text of a program.
+// TestEmitProves checks that proveFor refuses a wrong program, also if only the fallback variant is wrong. Lowered specs
+// should pass, so the test breaks the text of a program.
 func TestEmitProves(t *testing.T) {
 	_, printed, _ := hirgen(t, "", "lower", agMatmul, "--calls")
 	broken := strings.Replace(printed, "count S):", "count S - 1):", 1) // leave out the last gather

@@ -16,7 +16,7 @@ import (
 // release is the version of this source, the first one in CHANGELOG.md.
 const release = "0.1.0"
 
-// A build can set these, as release builds do. Without them, the program reads what "go install" or "go build" records:
+// Without these, the program reads what "go install" or "go build" records. A build can set them:
 //
 //	go build -ldflags "-X main.version=0.1.0-rc1 -X main.commit=$(git rev-parse HEAD) -X main.built=$(date -u +%FT%TZ)"
 var version, commit, built string
@@ -76,7 +76,7 @@ func recorded(info *debug.BuildInfo) map[string]string {
 	return settings
 }
 
-// build returns the time of the build, if known, and the system of the program.
+// build returns the version of Go and the system of the program, and the time of the build if -ldflags set it.
 func build() string {
 	text := fmt.Sprintf("built with %s for %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	if built != "" {

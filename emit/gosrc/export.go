@@ -111,8 +111,8 @@ func (e *exporter) head() {
 	e.add(jen.Line())
 }
 
-// meshes prints the declarations of the world, the first mesh, and of the other meshes. For a spec without meshes it prints
-// none.
+// meshes prints the declarations of the world, the first mesh, and of the other meshes. It omits a world that the builder
+// makes itself.
 func (e *exporter) meshes() {
 	for i, m := range e.pipeline.Meshes {
 		start := b().Dot("World").Call()

@@ -7,7 +7,8 @@ calls a stand-in for the program, which records its inputs and returns tensors. 
 tensors, and gets the values of the reference's result. The tensors then have the outputs that the program must compute.
 
 FOLDER/NAME.safetensors has the whole inputs and outputs of the program of specs/NAME.yaml. Its metadata are the parameters of the spec,
-and the axis of each tensor that is split over the ranks. An all-to-all changes only this axis: its whole output equals its whole input.
+and for each tensor the axis that is split over the ranks, or -1. An all-to-all changes only this axis: its whole output equals its whole
+input.
 
 Each rank draws the inputs of all ranks, with a seed that depends on the problem alone, so a second run writes the same files.
 """
@@ -30,7 +31,7 @@ import torch.utils._pytree as pytree
 from torch.overrides import TorchFunctionMode
 
 HERE = Path(__file__).resolve().parent
-TYPES = {  # in hirgen and in files
+TYPES = {  # from names in hirgen to types of PyTorch and names in files
     "fp32": (torch.float32, "F32"), "bf16": (torch.bfloat16, "BF16"), "int32": (torch.int32, "I32"), "int64": (torch.int64, "I64"),
 }
 
@@ -106,7 +107,7 @@ class Tensor:
 
     @property
     def shape(self) -> list[int]:
-        """The shape of a part in PyTorch."""
+        """The shape of a part in PyTorch, without the split axis."""
         return [size for axis, size in enumerate(self.part) if axis != self.axis]
 
     def joined(self, part: torch.Tensor) -> torch.Tensor:

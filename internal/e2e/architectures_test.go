@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestBuildsForTheGPUsOfTheMachine checks that gpus.cmake chooses the architectures of the GPUs that
-// nvidia-smi lists, or those in CUDAARCHS, or 9.0 if neither is known.
+// TestBuildsForTheGPUsOfTheMachine checks that gpus.cmake chooses the architectures in CUDAARCHS, else those of the GPUs
+// that nvidia-smi lists, else 9.0.
 func TestBuildsForTheGPUsOfTheMachine(t *testing.T) {
 	script, err := filepath.Abs("../../runtime_cpp/cmake/gpus.cmake")
 	if err != nil {

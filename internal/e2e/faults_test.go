@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// deadline is the bound of every wait in these tests. patience is the bound if no wait may reach it: a busy machine
-// needs some of that time to start the ranks.
+// deadline bounds every wait where a wait must reach its bound. patience is the bound where none may: a busy machine needs
+// some of that time to start the ranks.
 const deadline, patience = 4 * time.Second, 15 * time.Second
 
 // TestOneRankFails breaks rank 1 in the middle of a call. Every other rank must end

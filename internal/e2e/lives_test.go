@@ -12,7 +12,7 @@ import (
 
 // TestMemoryIsFreedAsTheCallsSay checks a program on two ranks that share memory. A rank exports memory before its peer
 // imports it. All imported memory is closed before any exported memory is freed. The last communicator is destroyed
-// after that. All memory is freed, and once.
+// after the last close. All memory is freed, and once.
 func TestMemoryIsFreedAsTheCallsSay(t *testing.T) {
 	spec, values := example(t, "../../testdata/specs/matmul_ar_p2p/spec.yaml", row(2))
 	program := examples.make(t, spec, values)

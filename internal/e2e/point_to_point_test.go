@@ -15,8 +15,8 @@ import (
 // exchanges is the folder of the point-to-point programs, which all have one name.
 var exchanges = folder{"exchanges"}
 
-// pointToPoint reads an example spec and replaces its schedule by a p2p pipeline over via, or with transport: auto, and
-// with the fields more.
+// pointToPoint reads an example spec and replaces its schedule by a p2p pipeline over via, or with transport: auto, on two
+// streams, with the fields more, and with lead: none unless they set lead.
 func pointToPoint(t *testing.T, name, via string, more ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))
@@ -78,8 +78,7 @@ func small(spec string, d int64) params {
 	return values
 }
 
-// TestPointToPoint runs point-to-point pipelines over every transport, with the local shard
-// in place and copied, in many orders of execution.
+// TestPointToPoint runs the pipelines of exchangeCases over every transport, in many orders of execution.
 func TestPointToPoint(t *testing.T) {
 	for _, c := range exchangeCases() {
 		for _, transport := range []string{"nccl", "ipc-get", "ipc-put"} {
@@ -155,7 +154,8 @@ func TestFormsOfTransfers(t *testing.T) {
 	}
 }
 
-// axesBetween has an axis between the DIDx axis and the Stream axis: parts of the sum have it elsewhere.
+// axesBetween has an axis between the DIDx axis and the Stream axis of the partial sums P, and before the DIDx axis of
+// their sum C.
 const axesBetween = `hirgen: 1
 name: exchange
 params: {D: 4}

@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// productSchedules are the schedules under which products and sums of every form and type are built
-// and run, by the name of their spec.
+// productSchedules are the schedules under which the specs of testdata/products are built and run, by the name of the
+// spec.
 var productSchedules = map[string][]string{
 	"batches":          {"{streams: 2}"},
 	"streamed_batches": {"{pipeline: collective}"},
@@ -48,8 +48,7 @@ func productSpecs(t *testing.T, visit func(t *testing.T, name, spec string)) {
 	}
 }
 
-// TestProductsAreEmitted renders products and sums of every form and type, for several numbers of
-// ranks.
+// TestProductsAreEmitted renders the specs of testdata/products for several numbers of ranks.
 func TestProductsAreEmitted(t *testing.T) {
 	productSpecs(t, func(t *testing.T, _, spec string) {
 		t.Helper()

@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/prove/mutate"
 )
 
-// TestMutantsOnTheDevice checks that a program runs right on the CPU device, and mutants of it that the interpreter
-// shows to be wrong are wrong there, too. make verify-report ARGS="-device 40" runs more of them on the device.
+// TestMutantsOnTheDevice checks that a program runs right on the CPU device, and that a mutant of each of two kinds,
+// which the interpreter shows to be wrong, is wrong there, too. make verify-report ARGS="-device 40" runs more of them on the device.
 func TestMutantsOnTheDevice(t *testing.T) {
 	subjects, err := recall.Example("../..", "ag_matmul", "")
 	if err != nil {

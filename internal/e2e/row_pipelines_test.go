@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// blockEnd is an exact spec whose rows are one axis, and which names no Stream axis.
+// blockEnd is an fp32 spec whose rows are one axis, and which names no Stream axis.
 const blockEnd = `hirgen: 1
 name: layer
 params: {D: 2, M: 24, K: 12, N: 24}

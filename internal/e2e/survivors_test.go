@@ -21,7 +21,7 @@ type loss struct {
 	name    string
 	fault   string // HIRGEN_FAULT of the victim; empty: it makes no more calls
 	timeout time.Duration
-	code    int // exit code of the victim
+	code    int // exit code of the victim; -1: a signal kills it
 }
 
 // losses lists the ways in which rank 1 fails. Only the timeout shows that a process is stopped, or that a call
@@ -34,8 +34,8 @@ var losses = []loss{
 	{"idle", "", deadline / 2, 0},
 }
 
-// TestSurvivors checks that a process that asks to survive failures (on_failure) survives the loss of its peer
-// during a call. It gets the report in time and continues with another handle. Clients are in C, Go and Python.
+// TestSurvivors checks that a process that asks to survive failures (on_failure) survives the loss of its peer.
+// It gets the report in time and continues with another handle. Clients are in C, Go and Python.
 func TestSurvivors(t *testing.T) {
 	program := exchanges.makeGo(t, pointToPoint(t, "ag_matmul_p2p", "auto"), small("ag_matmul_p2p", 2))
 	built := library{exchanges, program, "hirgen_exchange"}

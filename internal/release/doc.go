@@ -1,3 +1,3 @@
-// Package release tests the released artifacts: the module, as "go install" fetches it, and the program for other
-// systems. .goreleaser.yaml defines the contents of the packages.
+// Package release tests the released artifacts: the module, as "go install" fetches it, the program for other systems, and
+// the wheel. .goreleaser.yaml defines the contents of the packages.
 package release

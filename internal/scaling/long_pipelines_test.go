@@ -65,8 +65,8 @@ func products(n int) *model.Builder {
 	return b
 }
 
-// views permutes the rows of an input again and again, and adds every eighth view to a sum: views of views, and a
-// tensor that many statements read.
+// views transposes an input again and again, and adds every eighth view to a sum: views of views, and a tensor that many
+// statements read.
 func views(n int) *model.Builder {
 	b := startLong("views")
 	b.Tensor("V0", "DIDx", "K", "K")

@@ -64,7 +64,7 @@ func lastUses(body []hostir.Stmt) (last map[int][]*hostir.Tensor, freed map[*hos
 type usage struct {
 	temps   []*hostir.Tensor
 	at      map[*hostir.Tensor]int      // buffer -> the index of the last top-level statement that uses it
-	carried map[string][]*hostir.Tensor // handle -> tensors that the communication reads and writes
+	carried map[string][]*hostir.Tensor // handle -> tensors that the communication or the group reads and writes
 	grouped []*hostir.Tensor            // tensors that the open group reads and writes
 	group   bool
 	freed   map[*hostir.Tensor]bool
@@ -111,5 +111,4 @@ func isJoinLoop(s hostir.Stmt) bool {
 	return ok && !join.On.IsWorker() && join.Stream.IsWorker()
 }
 
-// onWorker reports whether a statement runs on a worker stream.
 func onWorker(s hostir.Stmt) bool { return s.Meta().On.IsWorker() }

@@ -63,10 +63,10 @@ func (b *builder) fills(buf *buffer, words string) {
 	}
 }
 
-// accountFor adds a communication to the summary in words, once for equal adjacent statements, and keeps the size of the largest
-// one, for which the program reports bandwidths. ranks is the team size of a collective, and 1 for other communications. The size
-// is defined as in nccl-tests: the larger one of operand and result of a collective, or the data that one rank receives from
-// another. It is multiplied by the number of times that the statement runs.
+// accountFor adds a communication to the summary in words, once for equal adjacent statements, and keeps the size of the largest one,
+// for which the program reports bandwidths. ranks is the team size of a collective, and 1 for a receive. The size is defined as in
+// nccl-tests: the larger one of operand and result of a collective, or the data that one rank receives from another. It is multiplied
+// by the number of times that the statement runs.
 func (b *builder) accountFor(text, kind string, whole *buffer, ranks extents.Quantity) {
 	text += b.perIteration()
 	r := &b.out.About

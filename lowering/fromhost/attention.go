@@ -57,7 +57,7 @@ func heads(s *hostir.Attention, t *hostir.Tensor) int {
 	return 3
 }
 
-// readable refuses rows whose elements are not adjacent, and Logs (the log-sum-exp of each row) that are not contiguous.
+// readable refuses rows whose elements are not adjacent, and Logs (the log-sum-exp of each row) that are not dense in row-major order.
 func (a *attended) readable() {
 	s := a.stmt
 	for _, u := range a.buffers {

@@ -47,7 +47,7 @@ type builder struct {
 	loops      []loop
 	earlier    []earlierWait // waits for earlier iterations, to complete at the end of the outermost loop
 	conditions []condition   // around the current statement
-	guard      string        // the ranks that run the current statement; empty: all
+	guard      string        // the guard of the current statement; empty: all ranks run it
 	inside     string        // the guard of the current group
 	kept       string        // a note that no call has so far
 	skip       int           // number of next statements that the current statement has lowered, too

@@ -25,7 +25,7 @@ type transfer struct {
 	owned *exchange // of a transfer through shared memory, on the owner's side; otherwise nil
 }
 
-// begin makes the stream on wait for the current stream. It returns a transfer on that stream, and the statements of the wait.
+// begin makes a stream, on, wait for the current stream. It returns a transfer on that stream, and the statements of the wait.
 func (b *builder) begin(info calls.Info, team, handle string, on calls.Stream) (*transfer, []calls.Stmt) {
 	ready := calls.Event{Set: b.events(b.eventsOf(handle)+"_ready", b.iterations(), info.Label), Index: b.at(b.loops)}
 	why := "hand-over: " + handle + whyBegin
@@ -81,7 +81,7 @@ func (b *builder) communication(s *hostir.Communication) ([]calls.Stmt, error) {
 	return b.carry(s, s.Handle, call)
 }
 
-// carry issues a call of NCCL on the stream of its team, or adds it to the open group.
+// carry issues a call of NCCL or UCC on the stream of its team, or adds it to the open group.
 func (b *builder) carry(s hostir.Stmt, handle string, call *calls.NcclCall) ([]calls.Stmt, error) {
 	call.On = calls.Stream{Name: call.Team, Team: true}
 	if b.group != nil {

@@ -46,7 +46,7 @@ func (b *builder) copy(s hostir.Stmt, out, in *buffer) []calls.Stmt {
 	return b.copied(s, w, out, in)
 }
 
-// copied copies along a walk: contiguous elements of one type with a copy engine, others with a kernel.
+// copied copies along a walk: contiguous elements of one type with cudaMemcpyAsync, others with a kernel.
 func (b *builder) copied(s hostir.Stmt, w walk, out, in *buffer) []calls.Stmt {
 	if !w.dense() || out.typ != in.typ {
 		return b.launch(s, "unary", "copy", w, []*buffer{out, in})
@@ -90,7 +90,8 @@ func (b *builder) binary(s *hostir.Binary) []calls.Stmt {
 	return b.launch(s, "binary", s.Fn, w, buffers)
 }
 
-// gather launches a kernel that takes rows. All operands have an axis of one element in front, along which the table has its rows.
+// gather launches a kernel that takes rows. The result and the operands get an additional first axis: in the table its rows, and one
+// element in the others.
 func (b *builder) gather(s *hostir.Gather) []calls.Stmt {
 	buffers, w := b.elementwise(s)
 	table := buffers[1]

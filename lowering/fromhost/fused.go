@@ -12,8 +12,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// fused calls a kernel of the program. Its operands are contiguous with equal lengths, or rows and operands that repeat along
-// rows or columns, or views.
+// fused calls a kernel of the program. There are kernels for contiguous operands of equal length, for rows with operands that repeat
+// along rows or columns, and for views with any strides.
 func (b *builder) fused(s *hostir.Fused) []calls.Stmt {
 	of := b.rowsOf
 	if s.FoldsColumns() {
@@ -27,7 +27,7 @@ func (b *builder) fused(s *hostir.Fused) []calls.Stmt {
 	}
 	call := &calls.Launch{Info: b.computed(s, ""), On: b.current}
 	elements := w.outer.then(w.row).merged()
-	whole := !slices.ContainsFunc(s.Body, domain.Step.Folds) && !s.FoldsColumns() // no step depends on the division into rows
+	whole := !slices.ContainsFunc(s.Body, domain.Step.Folds) && !s.FoldsColumns() // no step folds
 	seeds := seedsOf(body)
 	dense := !slices.Contains(k.Types, calls.InPositions) && len(seeds) == 0
 	switch {
@@ -153,7 +153,7 @@ func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk) {
 		operands = append(operands, rowOperand{b.pointer(piece), string(out.typ)})
 		w.add(along(func(d dim) extents.Quantity { return d.stride }), step)
 	}
-	for i, u := range also { // it has the axes of the first result
+	for i, u := range also { // it has the axes of the first result, maybe without the last
 		operands = append(operands, rowOperand{b.pointer(u), string(u.typ)})
 		stride := func(d dim) extents.Quantity {
 			return u.dims[slices.IndexFunc(out.dims, func(o dim) bool { return o.axis == d.axis })].stride
@@ -180,8 +180,8 @@ func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk) {
 	return operands, w
 }
 
-// kernel declares the kernel of a statement and returns its name. Statements with the same computation, types and row length
-// share a kernel.
+// kernel declares the kernel of a statement and returns its name. Statements with the same computation, types, row length and
+// indexing share a kernel.
 func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, results []int, read []string) string {
 	places := make([]string, len(read))
 	for i := range places {
@@ -208,7 +208,7 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, res
 	for _, i := range results {
 		body[i].Name = inner.Local(body[i].Name)
 		if body.Reads(len(read) + i) {
-			inner.Reserve(body[i].Name + "_row") // of the value, which is stored and read
+			inner.Reserve(body[i].Name + "_row") // the variable for a result that steps read
 		}
 	}
 	for i := range body {
@@ -230,7 +230,7 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, res
 	return k.Name
 }
 
-// kernelNames are the names that the template of a kernel uses.
+// kernelNames are names in a printed kernel that its operands must not have.
 var kernelNames = []string{"row", "Row", "run", "Run", "fn", "rows", "elements", "stream", "where"}
 
 // shareKernels lets a variant launch the kernels of another variant if its own kernels compute the same.

@@ -14,9 +14,9 @@ type leadingAxis struct {
 	c, a, b, bias extents.Quantity
 }
 
-// gemmOf converts a GEMM of x and y to calls with batches of matrices. The matrices are dense. If that is not possible, the rows of
-// y's matrices may have gaps, as in a slice of the columns of a matrix. If that is not possible either, misfit is a buffer that
-// cuBLASLt cannot read. The bias may be nil.
+// gemmOf converts a GEMM of x and y to calls with batches of matrices. The matrices are dense. If that is not possible, there may
+// be gaps between the rows of y's matrices (see closedUp), as in a slice of the columns of a matrix. If that is not possible
+// either, misfit is a buffer that cuBLASLt cannot read. The bias may be nil.
 func gemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
 	p, misfit = denseGemmOf(out, x, y, bias)
 	if misfit == nil {

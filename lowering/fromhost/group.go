@@ -43,7 +43,7 @@ func (b *builder) grouped(members []hostir.Stmt, team string, end *hostir.EndCoa
 	return append(declared, list...)
 }
 
-// withoutNames moves the declarations out of a group, since later statements use them, too.
+// withoutNames separates declarations from the other statements of a group or a sum, since later statements use them, too.
 func withoutNames(body []calls.Stmt) (declared, rest []calls.Stmt) {
 	for _, s := range body {
 		if _, ok := s.(*calls.Declare); ok {

@@ -26,7 +26,7 @@ func (b *builder) computed(s hostir.Stmt, more string) calls.Info {
 	return b.info(s, verb+"_"+name, verb+" of "+name+more)
 }
 
-// operation names what a statement computes: the function or operation of the spec, or the name of a kernel.
+// operation names what a statement computes: its function without constants, the name of its kernel, or else a word for its type.
 func operation(s hostir.Stmt) string {
 	switch s := s.(type) {
 	case *hostir.Reduce:
@@ -78,7 +78,7 @@ func (b *builder) collectiveWording(s *hostir.Communication) (does, waits wordin
 	return does, wording{"wait_" + does.constant, "wait for the " + does.words, does.part}
 }
 
-// sent returns the tensor that a transfer through shared memory sends, and the own buffer of another transfer.
+// sent returns the tensor that a transfer through shared memory sends. For other transfers it returns the buffer of the statement.
 func (b *builder) sent(s *hostir.P2PCommunication) *hostir.Tensor {
 	if pair := b.pairs[s.Handle]; pair != nil {
 		return pair.Send.Buffer

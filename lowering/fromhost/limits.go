@@ -37,7 +37,7 @@ func (b *builder) gemmFits(s hostir.Stmt, p gemm) {
 
 // headsFit refuses an attention with too many rows, too many tiles of rows, or more calls than a loop can have.
 func (a *attended) headsFit() {
-	batches, calls := int64(1), int64(1) // batches of each call
+	batches, calls := int64(1), int64(1) // batches of each call, and calls
 	for _, extent := range a.batches.extents {
 		calls, batches = calls*batches, extent.Size
 	}

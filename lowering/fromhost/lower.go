@@ -121,7 +121,7 @@ func (b *builder) items(body []hostir.Stmt) []calls.Stmt {
 }
 
 // note sets the position of the calls of a host statement that have none, and adds its note to the first call. If there is no call,
-// or if it has a note already, the first call of a later statement gets the note.
+// or if it has a note already, the first call of a later statement gets the note, unless a later note replaces it.
 func (b *builder) note(s hostir.Stmt, lowered []calls.Stmt) {
 	if text := strings.Join(strings.Fields(s.Meta().Note), " "); text != "" {
 		b.kept = text

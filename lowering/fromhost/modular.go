@@ -17,9 +17,9 @@ func (b *builder) seenFrom(p peer, e expr.Expr) expr.Expr {
 	return b.reduceModulo(expr.Substitute(e, map[string]expr.Expr{"rank": p.rank, p.here: p.coordinate}), p)
 }
 
-// reduceModulo replaces "x % m" by its shortest form, if m is the extent of the axis and x has one of two forms. It is the
-// coordinate here, plus or minus a variable and multiples of m, or the coordinate with the bits of a variable flipped twice
-// (inPair).
+// reduceModulo replaces "x % m" by its shortest form, if m is the extent of the axis and x has one of two forms. It is a sum of the
+// coordinate here, at most one variable with either sign, and m any number of times, or the coordinate with the bits of variables
+// flipped twice (inPair).
 func (b *builder) reduceModulo(e expr.Expr, p peer) expr.Expr {
 	binary, ok := e.(*expr.Binary)
 	if !ok {
@@ -69,8 +69,8 @@ func fromHere(coordinate string, terms map[string]int64, extent expr.Expr) expr.
 	}
 }
 
-// inPair returns the coordinate if x is the coordinate with the bits of other names flipped twice, modulo the extent. It returns
-// nil otherwise, or if the extent is not a power of two.
+// inPair returns the coordinate if x is the coordinate with the bits of other names flipped an even number of times, modulo the
+// extent. It returns nil otherwise, or if the extent is not a power of two.
 func (b *builder) inPair(coordinate string, x, extent expr.Expr) expr.Expr {
 	odd := map[string]bool{}
 	if n := b.value(extent); n&(n-1) != 0 || !collectBits(x, extent.String(), odd) {

@@ -24,7 +24,7 @@ func TestSeenFrom(t *testing.T) {
 		{"(D + rank - 1) % D", "(rank + s + 1) % D * 16", "(rank + s) % D * 16"},
 		{"(rank + s) % D", "(rank + s) % D * 16", "((rank + s) % D + s) % D * 16"},
 		{"(rank + 1) % D", "(D + rank - s) % D * 16", "(D + (rank + 1) % D - s) % D * 16"},
-		{"(rank + s) % D", "(D + rank - s) % S", "(D + (rank + s) % D - s) % S"}, // not the number of ranks
+		{"(rank + s) % D", "(D + rank - s) % S", "(D + (rank + s) % D - s) % S"}, // S is not the number of ranks
 		{"(rank + s) % D", "(s + s) % D", "(s + s) % D"},
 		{"(rank ^ s) % D", "(rank ^ s) % D * 16", "rank * 16"},
 		{"(rank ^ s) % D", "rank * 16", "(rank ^ s) % D * 16"},

@@ -9,7 +9,7 @@ import (
 )
 
 // Peer ranks get names, and so do slice indices that are long or occur more than once: `const int64_t to = (rank + s) % D;`. The name
-// is declared at the start of the innermost loop whose variable it depends on.
+// is declared at the start of the innermost loop whose variable it depends on, or of run() if there is no such loop.
 
 // A repeated is an expression that depends on the rank, and that statements of one loop contain.
 type repeated struct {
@@ -177,7 +177,7 @@ func (b *builder) ofRank(e expr.Expr) bool {
 	return expr.Mentions(e, "rank") || slices.ContainsFunc(b.along, func(p *coordinate) bool { return expr.Mentions(e, p.name) })
 }
 
-// spelled inserts the names of repeats into an expression, and marks them as used.
+// spelled inserts the names of repeats into an expression. It marks them, and coordinates in the expression, as used.
 func (b *builder) spelled(e expr.Expr) expr.Expr {
 	return expr.Rewrite(e, func(part expr.Expr) expr.Expr {
 		switch part := part.(type) {

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// A rowOperand is a result or an operand of a fused kernel.
+// A rowOperand is a result or an operand of a fused kernel, or positions that it counts.
 type rowOperand struct {
 	at  calls.Pointer
 	typ string
@@ -41,7 +41,7 @@ func (w rowsWalk) rows() extents.Quantity {
 	return w.outer.extents[0]
 }
 
-// dense reports whether the rows have at most one axis, and each operand is contiguous or repeats one row or element.
+// dense reports whether the rows have at most one axis, and each operand is contiguous, or has one row or one column.
 func (w rowsWalk) dense() bool {
 	return len(w.outer.extents) <= 1 && !slices.Contains(w.uses(rowsWalk.denseUse), "")
 }

@@ -22,7 +22,8 @@ func (b *builder) streamOf(r hostir.StreamRef) calls.Stream {
 	return calls.Stream{Index: b.computeIndex(r.Index)}
 }
 
-// computeIndex returns the index of a compute stream, with the name of the constant for their number.
+// computeIndex translates the index of a compute stream. An index modulo the number of compute streams names the constant for this
+// number, or is 0 if there is one stream.
 func (b *builder) computeIndex(e expr.Expr) expr.Expr {
 	if m, ok := e.(*expr.Binary); ok && m.Op == "%" && m.Y == expr.Int(b.program.Streams) {
 		if b.program.Streams == 1 {

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// view declares a pointer for a view, before the current statement. It is valid to the end of the statement list. An Either has a
-// value for each side.
+// view declares a pointer for a view, before the current statement. It is valid to the end of the statement list. The pointer of
+// an Either has a value for each side.
 func (b *builder) view(t *hostir.Tensor) *buffer {
 	d := &calls.Declare{Name: b.variable(t), Type: t.DType}
 	var view *buffer

@@ -14,9 +14,10 @@ import (
 //	P = Linear(dK, Wk)           S = Linear(dK, Wk, add Q)
 //	S = Binary(add, Q, P)
 //
-// The sum is rounded once. If GEMMs make both operands, the GEMM that depends on more movements between ranks adds the result of the
-// other, so that the other can run during the movements. A GEMM that precedes its addend moves to the place of the sum. The pass skips
-// GEMMs with a bias, an addend or an epilogue, and addends that come from other ranks, because the GEMM would have to wait for them.
+// The sum is rounded once. If GEMMs make both operands, the pass prefers the one that depends on more movements between ranks, or else
+// the later one, so that the other can run during the movements. A GEMM that precedes its addend moves to the place of the sum. The
+// pass skips GEMMs with a bias, an addend or an epilogue, and addends that come from other ranks, because the GEMM would have to wait
+// for them.
 //
 // Requires: every statement is local or one movement; layouts are final.
 func AddInGEMM(p *hostir.Program) error {

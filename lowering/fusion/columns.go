@@ -51,7 +51,7 @@ func (n *needed) need(at int) bool {
 }
 
 // pays reports whether computing the operand of a reduction again is cheap. The operand must depend on
-// few values. The values with an element for each column must have together at most as many bytes per
+// few values. Those in memory with several rows and columns must have together at most as many bytes per
 // element as writing and reading the operand takes.
 func (n *needed) pays(r *hostir.Reduce) bool {
 	bytes := int64(0)
@@ -147,8 +147,8 @@ func restrict(k *hostir.Fused, results map[int]*hostir.Tensor, axes *hostir.Tens
 	return true
 }
 
-// spans reports whether each axis of a kernel's result comes from an operand or is counted. A value that depends on positions alone
-// has no operand that tells how often it is computed.
+// spans reports whether each axis of a kernel's result with several elements comes from an operand or is counted. A value that
+// depends on positions alone has no operand that tells how often it is computed.
 func spans(k *hostir.Fused) bool {
 	out, rows := k.Out[0], hostir.AxisMap(k)
 	return !slices.ContainsFunc(hostir.Live(out), func(axis int) bool {

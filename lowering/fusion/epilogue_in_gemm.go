@@ -14,9 +14,9 @@ import (
 //	Z = Linear(U, W1, b1)        A = Linear(U, W1, b1, then relu)
 //	A = Unary(relu, Z)
 //
-// Z is then neither written nor read, and there is one rounding less. A function stays separate if only
-// operations that can be part of a kernel read its result. It is then part of their kernel, which reads as
-// many bytes either way.
+// Z is then neither written nor read, and there is one rounding less. A function stays separate if its
+// result is no output and only operations that can be part of a kernel read it. It is then part of their
+// kernel, which reads as many bytes either way.
 //
 // Requires: every statement is local or one movement; layouts are final; sums are in GEMMs where they can be.
 func EpilogueInGEMM(p *hostir.Program) error {

@@ -58,7 +58,7 @@ type columnFolds struct {
 }
 
 // mayFold reports whether a reduction folds all rows of its operand, is the only reader of the operand, and a
-// kernel makes the operand. No pipeline may cut either, and the operand must be row-major.
+// statement that may be a kernel makes the operand. No pipeline may cut either, and the operand must be row-major.
 func (c *columnFolds) mayFold(r *hostir.Reduce) bool {
 	maker := c.maker[r.In]
 	if maker == nil || !mayBeKernel(maker) || c.readers[r.In] != 1 || r.In.Role != hostir.Temp || hostir.MayMove(r) ||

@@ -17,13 +17,12 @@ import (
 //	A = Binary(mul, G, Zu)
 //
 // The pass requires whole tensors, and that each statement is local or one movement. It removes the buffers
-// of intermediate results. Each operand is read at most as often as before, and intermediate results with one
-// reader are neither written nor read. A kernel walks over rows once. So every result must be row-major, and
-// only the last axis may be folded. Axes that correspond to each other must be of one kind, so that a
-// pipeline cuts them in the same way. A kernel may end in a concat of rows, and it counts positions itself if
-// no pipeline cuts them. An intermediate result that other statements read after the kernel becomes another
-// result of the kernel. Kernels that read the same intermediate result or the same operand are merged
-// (merge.go).
+// of intermediate results that only the kernel reads. Each operand is read at most as often as before. A
+// kernel walks over rows once. So every result must be row-major, and only the last axis may be folded. Axes
+// that correspond to each other must be of one kind, so that a pipeline cuts them in the same way. A kernel
+// may end in a concat of rows, and it counts positions itself if no pipeline cuts them. An intermediate result
+// that other statements read after the kernel becomes another result of the kernel. Kernels that read the same
+// intermediate result or the same operand are merged where possible (merge.go).
 func FuseElementwise(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -84,7 +83,7 @@ type counted struct {
 type kernelGroup struct {
 	place   int // index in the program's body at which the kernel runs: before all statements that read its results
 	members []hostir.Stmt
-	also    map[hostir.Stmt]bool    // whose results are also read outside of the group
+	also    map[hostir.Stmt]bool    // whose results are outputs or are also read outside of the group
 	columns domain.Axis             // that rows run along; its extent is at most 1 if all results have one element per row
 	folded  map[*hostir.Tensor]bool // the tensor has one element per row: it lacks the axis of the columns
 }
@@ -184,7 +183,8 @@ func (f *fuser) mayAlsoMake(g *kernelGroup, s hostir.Stmt, folded bool) bool {
 	return hostir.SameAxes(out, result)
 }
 
-// columnsOf returns the axis that the rows of a member run along, or the zero Axis if its result has one element per row.
+// columnsOf returns the axis that the rows of a member's result run along or, for a Reduce or Concat, the rows of its first operand. It
+// returns the zero Axis if there is none.
 func (g *kernelGroup) columnsOf(s hostir.Stmt) domain.Axis {
 	t := hostir.Result(s)
 	switch s.(type) {
@@ -261,7 +261,8 @@ func (f *fuser) findPositions() {
 	}
 }
 
-// uncounted removes positions and broadcasts of positions that no statement reads, and adds their tensors to gone.
+// uncounted removes positions and broadcasts of positions that no statement reads and that are no outputs. It adds their tensors to
+// gone.
 func (f *fuser) uncounted(body []hostir.Stmt, gone map[*hostir.Tensor]bool) []hostir.Stmt {
 	read := map[*hostir.Tensor]bool{}
 	var kept []hostir.Stmt

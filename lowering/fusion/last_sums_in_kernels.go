@@ -22,12 +22,12 @@ import (
 //
 //	For s in D: ...; If s != 0: Wait(receive); If s != D - 1: C_s = Binary(add, C_s, P_sums_s)
 //
-//	Y = Fused(sum_add, C, P_sums_local, X): C_sum = add(C, P_sums_local), Y = add(C_sum, X)
+//	Y = Fused(sum_add, C, P_sums_local, X): C_sum = add(C, P_sums_local), Y = add(X, C_sum)
 //
 // Requires: the last step of a ring adds in the buffer of the result, after it has received the last
 // part.
 // Establishes: if at most three kernels and no other statements read such a sum, the first of them directly
-// after the ring, the last step adds nothing.
+// after the ring and its Allocates, the last step adds nothing.
 func LastSumsInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil

@@ -94,7 +94,7 @@ func (f *fuser) ready(g *kernelGroup, place int) bool {
 }
 
 // elementwise reports whether a statement computes each element of its result from one element of each
-// operand.
+// operand. A Fused is a dropout here.
 func elementwise(s hostir.Stmt) bool {
 	switch s.(type) {
 	case *hostir.Unary, *hostir.Binary, *hostir.Fused:

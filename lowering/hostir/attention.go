@@ -19,7 +19,7 @@ type Attention struct {
 	In  []*Tensor
 }
 
-// IsGrad reports whether it computes gradients.
+// IsGrad reports whether the statement computes gradients.
 func (s *Attention) IsGrad() bool { return len(s.In) > 3 }
 
 // Queries returns the operand Q.
@@ -74,11 +74,11 @@ func (s *Attention) Shape(whole bool, coordinate func(m *domain.Mesh, axis strin
 	return local
 }
 
-// axes maps the batch and head axes of an operand or a result to those of the first result. It does not map rows and elements,
-// because each rank has all of them. It does not map heads if query heads share key heads.
+// axes maps the axes of an operand or a result that precede the rows (blocks, batches and heads) to those of the first result. It
+// does not map rows and elements, because each rank has all of them, nor heads if K has none or sharesKeys reports true.
 func (s *Attention) axes(t *Tensor) []int {
 	row, from, to := unmapped(t), Live(t), Live(s.Out[0])
-	back := 3 // axes from heads on
+	back := 3 // heads, rows and elements
 	if t == s.Logs() {
 		back = 2
 	}
@@ -127,7 +127,7 @@ func FurtherMaps(s Stmt) [][]int {
 		if a, ok := s.(*Attention); ok {
 			rows[i] = a.axes(t)
 		} else {
-			rows[i] = aligned(t, defs[0], 0, len(Live(defs[0]))-len(Live(t))) // a value of each row lacks the columns
+			rows[i] = aligned(t, defs[0], 0, len(Live(defs[0]))-len(Live(t))) // a result with one value for each row lacks the columns
 		}
 	}
 	return rows
@@ -139,7 +139,7 @@ func attentionAxes(s *Attention) [][]int {
 }
 
 // OwnAxes lists the axes of the first result that match no axis of an operand, because each rank has all of them: rows, their
-// elements, and heads that share keys.
+// elements and, if axes does not map them, heads.
 func (s *Attention) OwnAxes() []int {
 	row := s.axes(s.Out[0])
 	var own []int

@@ -119,7 +119,8 @@ func (s *Gather) blocks() int {
 	return len(Live(s.First))
 }
 
-// gatherAxes maps the axes of blocks to the first axes of the result. The axes of IDs follow, and then the axes of a row.
+// gatherAxes returns the AxisMap of a Gather. The first axes of the result count blocks; the axes of IDs follow, and then the axes of
+// a row.
 func gatherAxes(s *Gather) [][]int {
 	maps, live, at := make([][]int, len(Uses(s))), Live(s.Table), min(s.blocks(), len(Live(s.Table)))
 	for i, t := range Uses(s) {
@@ -183,7 +184,7 @@ func permuted(s *Permute) []int {
 	return row
 }
 
-// dropping maps all axes of in except the reduced one, which out may list as r or omit.
+// dropping maps all axes of in except the reduced one, which out may list as a Reduction axis or omit.
 func dropping(in, out *Tensor, axis int) []int {
 	row, to, next := unmapped(in), Live(out), 0
 	for _, from := range Live(in) {

@@ -52,7 +52,7 @@ const (
 // IPC reports whether the backend copies between memories that ranks share.
 func (b Backend) IPC() bool { return b.Row().Shares }
 
-// Row returns the row of the transport. It is empty for None and for unknown transports.
+// Row returns the properties of the transport, from the table of package transports. They are empty for None and unknown transports.
 func (b Backend) Row() transports.Row { return transports.Named(string(b)) }
 
 // Carries reports whether the transport carries a collective.
@@ -88,7 +88,7 @@ func (s *P2PCommunication) Owns() bool {
 
 // Exchange is the n-th send and the n-th receive of a ShareMemHandles: the send of one rank goes to the receive of its peer, in
 // the same iteration. The handles of the owner's buffer are exchanged once, when the program is made. For a buffer of the caller,
-// the first call with that buffer exchanges them; all ranks then have to pass a new buffer in the same call.
+// the first call with that buffer exchanges them; the ranks that share it then have to pass a new buffer in the same call.
 type Exchange struct {
 	Shared     *ShareMemHandles
 	Send, Recv *P2PCommunication

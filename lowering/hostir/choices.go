@@ -14,7 +14,7 @@ type Choices struct {
 
 // Auto asks passes to choose the fields that the user left open, from the problem size.
 type Auto struct {
-	// Given lists the user's choices by schedule.Choice.Path. Passes keep them.
+	// Given lists the user's choices, except preset, by schedule.Choice.Path. Passes keep them.
 	Given []string
 	// Basis describes how passes chose the other fields; empty until they have.
 	Basis string

@@ -11,8 +11,8 @@ import (
 // operands. There are three exceptions. If Body leaves one value of a row, the result has no last axis, or one element there. If
 // Body ends in a concat, the last axis contains all its parts. If Body ends in a fold over rows, the result lacks the operands'
 // axis before the last one, which contains all rows. Positions of Body count from the last axis of the operands. The other
-// tensors of Out get the values of steps that are results. They have the same axes; if the step has one value for each row, they
-// have one element in the last axis or lack it. All intermediate values are fp32, and a result is rounded once.
+// tensors of Out get the values of steps that are results. They have the axes of the first result; if the step has one value for
+// each row, they have one element in the last axis or lack it. All intermediate values are fp32, and a result is rounded once.
 type Fused struct {
 	Info
 	Kernel string    // its name: "silu_mul"

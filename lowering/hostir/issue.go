@@ -13,7 +13,7 @@ import (
 type Issue struct {
 	Env   map[string]int64                 // the rank, parameters, and the variables of the enclosing loops
 	Loops []string                         // the variables of the enclosing loops, outermost first
-	Visit func(Stmt) error                 // called for each other statement, which may contain statements
+	Visit func(Stmt) error                 // called for each statement except For and If; a PeerReadSum contains statements
 	Turn  func() error                     // called before each iteration, if set
 	Fail  func(Stmt, string, ...any) error // makes the error for an expression that has no value; nil: the expression's own error
 }

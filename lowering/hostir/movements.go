@@ -20,7 +20,7 @@ type Movement struct {
 	Mesh     string
 	From     string // the mesh of the senders, if it differs from Mesh, the mesh of the receivers
 	By       string // the backend and locality: "NCCL", "IPC-get intra-node"
-	Times    int64  // how often it runs in a call, on the rank that runs it most often
+	Times    int64  // how often it runs in a call, on the rank that runs it most often; added up for merged transfers
 	Bytes    int64  // of one rank's result
 	Pos      diag.Pos
 	Needs    []*Need // why ranks communicate; several if equal transfers of several needs are merged

@@ -32,7 +32,7 @@ func NoteEdge(d *diag.Diagnostic, p *Program, kind string, from Stmt) *diag.Diag
 }
 
 // Work describes a statement in a message: its operation, and the last tensor that it names, such as its result. For a communication
-// it names the tensor whose parts move, in place of a view.
+// it names the buffer in place of a view of it.
 func Work(p *Program, s Stmt) string {
 	what := Mentions(s)
 	if len(what) == 0 {

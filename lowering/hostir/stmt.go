@@ -16,9 +16,9 @@ type Stmt interface {
 // Info is common to all statements.
 type Info struct {
 	Pos  diag.Pos
-	Note string    // a phrase without a final stop, or empty
+	Note string    // the reason for the statement, a phrase without a final stop; or empty
 	On   StreamRef // the stream that it is issued to; unused in a For, If, Allocate or GetCurrentStream
-	Why  string    // of a wait or transfer: what requires it, such as dependency edges, in words; not part of the text form
+	Why  string    // in words, what requires a wait, or what a transfer depends on, such as edges; not part of the text form
 	Need *Need     // why ranks communicate, or nil; not part of the text form
 }
 
@@ -88,7 +88,7 @@ type (
 		Index expr.Expr `text:"index"`
 		Parts int64     `text:"parts?"` // 0: one index
 	}
-	// Set copies In to Out on one rank. Before convert-to-communications it may also reshard; the domains of its operands then
+	// Set copies In to Out within each rank. Before convert-to-communications it may also reshard; the domains of its operands then
 	// define the communication.
 	Set struct {
 		Info
@@ -186,8 +186,8 @@ type (
 		Out *Tensor `text:"="`
 		In  *Tensor
 	}
-	// Reduce folds the logical axis Axis of In with Fn on one rank, and accumulates in fp32. Before convert-to-communications the axis
-	// may also be a Device axis. Out lists the axis as a Reduction axis, or omits it.
+	// Reduce folds the logical axis Axis of In with Fn within each rank, and accumulates in fp32. Before convert-to-communications the
+	// axis may also be a Device axis. Out lists the axis as a Reduction axis, or omits it.
 	Reduce struct {
 		Info
 		Fn   string

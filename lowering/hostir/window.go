@@ -68,7 +68,7 @@ func WindowOf(t *Tensor, eval func(expr.Expr) (int64, error)) (Window, error) {
 	}
 }
 
-// selected returns the window of a Select of w, at an index. If w is Whole, it returns w.
+// selected returns the window of a Select of w, at an index. If w is Whole or lacks the axis, it returns w.
 func (w Window) selected(s *Select, index int64) Window {
 	if w.Whole || s.Axis >= len(w.Size) {
 		return w

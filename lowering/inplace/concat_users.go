@@ -11,7 +11,7 @@ type users struct {
 	program    *hostir.Program
 	statements []hostir.Stmt // without loops and Allocates, in program order
 	sites      map[hostir.Stmt]site
-	of         map[*hostir.Tensor][]hostir.Stmt    // by buffer: the members of statements that name it or a view of it
+	of         map[*hostir.Tensor][]hostir.Stmt    // by buffer: elements of the field statements that name it or a view of it
 	allocates  map[*hostir.Tensor]*hostir.Allocate // allocations outside of loops
 }
 
@@ -90,7 +90,7 @@ func takesGaps(s hostir.Stmt, buffer *hostir.Tensor) bool {
 	}
 }
 
-// earlier reports whether the write of s to buffer precedes the read of t by reader, a view of the same buffer. s
+// earlier reports whether the write of s to buffer precedes the read by reader of t, a view of the same buffer. s
 // must precede reader. If both are in the same outermost loop, s must write the slice that reader reads.
 func (u *users) earlier(s hostir.Stmt, buffer *hostir.Tensor, reader hostir.Stmt, t *hostir.Tensor) bool {
 	first, then := u.sites[s], u.sites[reader]

@@ -82,7 +82,7 @@ func (j *joined) start(number int) domain.Extent {
 const mostAxes = 8
 
 // lies reports whether the buffer's elements keep their order in memory, except for gaps between runs of elements, in
-// as many axes as kernels support.
+// at most as many axes as kernels support.
 func (o *operand) lies() bool {
 	w, err := hostir.WindowOf(o.buffer, anywhere)
 	if err != nil || w.Whole {

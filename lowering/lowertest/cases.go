@@ -125,7 +125,7 @@ func interpret(t *testing.T, program *hostir.Program) []map[string]*interp.Array
 	return first
 }
 
-// integers returns the inputs of every rank. An element is a small integer that depends on its index in the whole tensor.
+// integers returns the inputs of every rank. An element is a small integer that depends on the tensor and on its index in the whole tensor.
 func integers(program *hostir.Program) []map[string]*interp.Array {
 	ranks := make([]map[string]*interp.Array, program.Meshes[0].Size())
 	for r := range ranks {

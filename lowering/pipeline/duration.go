@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// machine is the machine model that decides the order of issue. It does not depend on the machine that runs the program, because all
-// ranks must issue in the same order. Only ratios of its times matter.
+// machine is the machine model that decides the order of issue and the groups of collectives. It does not depend on the machine that
+// runs the program, because all ranks must issue in the same order. Only ratios of its times matter.
 var machine = sync.OnceValue(func() *cost.Machine {
 	m, err := cost.LoadMachine("h200")
 	if err != nil {

@@ -9,17 +9,17 @@ import (
 // element is a top-level statement of a program, with everything in it, as list scheduling sees it.
 type element struct {
 	stmt         hostir.Stmt
-	at           int           // index in the program
-	names        []hostir.Stmt // the statements that allocate its memory and name the caller's stream
+	at           int           // index among the elements, in program order
+	names        []hostir.Stmt // the statements that allocate its memory and, for a loop, name the caller's stream
 	preds, succs []*element
 	tasks        []*Task
 	resource     string // that it occupies: the caller's stream, a communicator or the copy stream
 	duration     int64  // ns on its busiest resource, roughly
-	awaits       int64  // ns until the last transfer of a preceding pipeline arrives
+	awaits       int64  // ns from the end of its predecessors until the last transfer of a pipeline among them arrives; 0: none
 	path         int64  // ns from its start to the end of the program, at least
 	left         int    // predecessors that have not ended
 	end          int64  // ns, in the simulated run: when the awaited transfer arrives, then when the element ends
-	ready        bool   // the awaited transfer has arrived
+	ready        bool   // the awaited transfer has arrived, or there is none
 }
 
 // onlyMoves reports whether an element only moves data between ranks, on one communicator or on the copy

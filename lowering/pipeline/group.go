@@ -86,8 +86,8 @@ func (g *grouping) first(body []hostir.Stmt) (members []*hostir.Communication, e
 	return members, end
 }
 
-// apart reports whether a collective can join a group with the given members: it runs over NCCL, not in place, with their type, team and
-// stream. In the group that results, no member may read or write a buffer that another member writes.
+// apart reports whether a collective can join a group with the given members: it runs over NCCL, is no SendRecv, is not in place, and has
+// their type, team and stream. In the group that results, no member may read or write a buffer that another member writes.
 func apart(members []*hostir.Communication, c *hostir.Communication) bool {
 	share := func(a, b *hostir.Tensor) bool {
 		return slices.ContainsFunc(hostir.Buffers(a), func(t *hostir.Tensor) bool { return slices.Contains(hostir.Buffers(b), t) })

@@ -9,7 +9,7 @@ import (
 // and the later readers. An access only looks at the parts that it touches, and a write replaces them by one part. There can be as
 // many parts as ranks, so an insertion moves the indices of parts and not the parts.
 type history struct {
-	parts []part  // in the order of creation; parts that are not in order are unused
+	parts []part  // in the order of creation; parts that the field order omits are unused
 	order []int32 // indices of the current parts, sorted, without overlap; elements in no part were not touched
 }
 

@@ -95,7 +95,7 @@ func withoutWaits(body []hostir.Stmt) []hostir.Stmt {
 	})
 }
 
-// isEmpty reports whether a statement is a branch or a loop without statements.
+// isEmpty reports whether a statement has statement lists, such as a branch or a loop, and all of them are empty.
 func isEmpty(s hostir.Stmt) bool {
 	bodies := hostir.Bodies(s)
 	return len(bodies) > 0 && !slices.ContainsFunc(bodies, func(b *[]hostir.Stmt) bool { return len(*b) > 0 })

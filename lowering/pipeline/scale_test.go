@@ -52,7 +52,7 @@ func processorTime(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// straight returns a program of n operations on one rank, each of which reads the results of the two before it.
+// straight returns a program of n operations on one rank, each of which reads the results of the two before it, or inputs.
 func straight(n int) *hostir.Program {
 	mesh := &domain.Mesh{Name: "world", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Size: 1}}}, Ranks: []int{0}}
 	p := &hostir.Program{Name: "straight", Meshes: []*domain.Mesh{mesh}}

@@ -40,10 +40,10 @@ func (o *overlap) overSubChunks(loop *hostir.For) bool {
 }
 
 // subChunks schedules a loop over sub-chunks. If the schedule sets block, the number of shards that one GEMM
-// takes, and there are compute streams, the GEMMs stay in order on the current stream. Two concurrent GEMMs
-// would end at the same time, and neither would hide the transfers of the other. The statements after the GEMMs
-// run on a compute stream, at the same time as the GEMMs of the next sub-chunk. Otherwise the statements are
-// scheduled like those outside of the loop.
+// takes, there are compute streams, and other work follows the GEMMs, the GEMMs stay in order on the current
+// stream. Two concurrent GEMMs would end at the same time, and neither would hide the transfers of the other.
+// The statements after the GEMMs run on a compute stream, at the same time as the GEMMs of the next sub-chunk.
+// Otherwise the statements are scheduled like those outside of the loop.
 func (o *overlap) subChunks(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt {
 	cut := behindGEMMs(loop.Body)
 	gemms, rest := loop.Body[:cut], loop.Body[cut:]

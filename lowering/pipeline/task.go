@@ -29,7 +29,7 @@ type Task struct {
 	count int64 // the largest number of instances on any rank
 }
 
-// IsTransfer reports whether the task moves data between ranks: a Wait marks its end.
+// IsTransfer reports whether the task is a collective, a send or a receive, whose end a Wait marks.
 func (t *Task) IsTransfer() bool { return isTransfer(t.Stmt) }
 
 // Handle returns the name that a Wait for the task uses.

@@ -9,13 +9,13 @@ import (
 
 // dim is an axis of a form: the blocks of a tensor axis, one for each rank of a mesh axis, or the elements of a tensor axis.
 type dim struct {
-	axis  int    // index of the tensor's axis; summands for the parts of a partial tensor
-	ranks string // of blocks: the mesh axis, with a block for each rank; empty for elements inside of blocks
+	axis  int    // index of the tensor's axis, or summands; the dim one has another negative number
+	ranks string // of blocks: the mesh axis, with a block for each rank; empty for elements
 	whole bool   // each rank has all blocks
 	domain.Extent
 }
 
-// summands is the axis of a dim that counts the parts of a partial tensor.
+// summands is the axis of a dim that counts the parts of a partial tensor, or elements that a statement sums.
 const summands = -1
 
 // split reports whether each rank has only one of the blocks.
@@ -128,7 +128,7 @@ func (r *rewriter) cut(f form, axis int, over domain.MeshAxis) form {
 	return r.reshaped(f, dims)
 }
 
-// joined merges blocks of an axis, of which each rank has all after a gather, with the elements inside of them.
+// joined merges blocks of an axis, of which each rank has all, with the elements inside of them.
 func (r *rewriter) joined(f form, axis int) form {
 	dims, at := slices.Clone(f.dims), slices.IndexFunc(f.dims, func(d dim) bool { return d.axis == axis && d.whole })
 	block := dims[at]

@@ -14,8 +14,9 @@ type Next struct {
 	Instead string  // the communications that the chosen assignment does not have, as text; or, if there are none, that ranks do more work
 }
 
-// NextBest returns a function that finds the cheapest assignment without a communication of the chosen one, for a tensor and its views.
-// The function returns false if the chosen assignment has no such communication, and a nil Next if no assignment avoids it.
+// NextBest returns a function that finds the cheapest assignment without a communication of the chosen one, for a tensor and all that
+// alike maps to the same name. The function returns false if the chosen assignment has no such communication, and a nil Next if no
+// assignment avoids it.
 func NextBest(p *hostir.Program, prices Prices) func(without hostir.Change) (next *Next, found bool) {
 	chosen, least := assigned(p, prices, hostir.Change{})
 	known := map[hostir.Change]*Next{}
@@ -56,8 +57,8 @@ func assigned(p *hostir.Program, prices Prices, without hostir.Change) (made map
 	return made, us
 }
 
-// alike returns a function that maps the name of a reshaped, permuted or broadcast tensor to the name of the tensor that it is made
-// of. Other names stay.
+// alike returns a function that maps the name of a reshaped, permuted or broadcast tensor to the name of the tensor that it comes
+// from, through any number of these operations. Other names stay.
 func alike(p *hostir.Program) func(name string) string {
 	from := map[string]string{}
 	for _, s := range p.Body {

@@ -18,7 +18,7 @@ type forms struct {
 }
 
 // mostForms limits the placements of one tensor, because a number is one byte. The search drops choices with more placements, which
-// are possible on a mesh of many axes.
+// are possible for tensors of six or more axes on a mesh of three axes.
 const mostForms = 256
 
 // number numbers the placements of all choices. It drops choices whose results cannot be changed to their stated placements, and

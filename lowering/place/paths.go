@@ -55,8 +55,8 @@ func (s *state) find(f *forms) (n int, found bool) {
 	return slices.BinarySearchFunc(s.live, f.id, func(h held, id int) int { return h.id - id })
 }
 
-// read makes a tensor available in a placement, and adds the time of the changes. If the path makes a view, the operand of the view also
-// becomes available. It returns false if there is no path.
+// read adds the time of the path to a placement of a tensor. It records each placement on the path that a change with a positive time
+// makes, also of the operands of views. It returns false if there is no path.
 func (s *state) read(f *forms, at byte) (possible bool) {
 	p := s.paths(f)[at]
 	if math.IsInf(p.us, 1) {

@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// product writes a matmul with blocks as the outermost batch axes. The first operand has no leading axes of one element, which would cost
-// a transposed operand a copy.
+// product writes a matmul or linear with blocks as the outermost batch axes. The first operand has no leading batch axes of one element,
+// which would cost a transposed operand a copy.
 func (r *rewriter) product(s hostir.Stmt, in []form, rows [][]int) form {
 	uses, rank := hostir.Uses(s), len(hostir.Result(s).Axes)
 	k, second := len(uses[0].Axes)-1, len(uses[1].Axes)
@@ -24,7 +24,7 @@ func (r *rewriter) product(s hostir.Stmt, in []form, rows [][]int) form {
 	made.axis = rank - 1
 
 	blocks, batched := r.ranked(x, w), len(r.ranked(w)) > 0
-	var lead, ofX, ofW []dim // dims of the result without columns, and the corresponding dims of each operand
+	var lead, ofX, ofW []dim // dims of the result between blocks and columns, and the corresponding dims of each operand
 	for j := range rank - 1 {
 		xd, wd := one, one
 		if a := j - (rank - 1 - k); a >= 0 {

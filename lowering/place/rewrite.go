@@ -15,13 +15,13 @@ type rewriter struct {
 	body    []hostir.Stmt
 	first   int            // the index in body of the first statement of the current operation
 	from    hostir.Stmt    // the current operation, in the old body
-	of      *hostir.Tensor // the tensor of the model whose form is made
+	of      *hostir.Tensor // the tensor of the old program whose form is made
 	made    map[*hostir.Tensor]map[Placements]form
 	named   map[*hostir.Tensor]bool // whether a form has the name of the tensor
 	state   *state
 }
 
-// rewrite replaces the body by one with the chosen placements.
+// rewrite replaces the body by one with the chosen placements, and removes Temps that it does not use.
 func (g *graph) rewrite(p *hostir.Program, chosen []int) {
 	r := &rewriter{
 		graph: g, program: p, spec: hostir.SpecOf(p), names: hostir.NewNamer(p), made: map[*hostir.Tensor]map[Placements]form{},
@@ -88,7 +88,7 @@ func (r *rewriter) keep(t *hostir.Tensor, at Placements, f form) {
 	r.made[t][at] = f
 }
 
-// read returns a tensor in the placement with number at. It writes the changes on the path that the search takes.
+// read returns a tensor in the placement with number at. It writes the views and changes on the path that the search takes.
 func (r *rewriter) read(f *forms, at byte) form {
 	p := r.state.paths(f)[at]
 	if p.way != none {

@@ -25,7 +25,7 @@ type graph struct {
 	uses    [][]*hostir.Tensor            // its operands
 	defs    [][]*hostir.Tensor            // its results
 	last    map[*hostir.Tensor]int        // index of the last statement that reads a tensor
-	fixed   map[*hostir.Tensor]Placements // of inputs, outputs, and tensors that the spec places
+	fixed   map[*hostir.Tensor]Placements // of inputs, outputs, and other tensors that are not Inferred
 	views   map[*hostir.Tensor]view       // the statements that make views, by result
 	forms   map[*hostir.Tensor]*forms
 }
@@ -109,7 +109,7 @@ func extend(list []Placements, by []Placement) []Placements {
 	return out
 }
 
-// held is a tensor with the placements in which it is available, because a statement made it there or it was changed to them.
+// held is a tensor with the placements in which it is available: as an input or result, or after a change.
 type held struct {
 	*forms
 	have string // the numbers of these placements, one byte each
@@ -133,8 +133,8 @@ func (s *state) key() string {
 	return b.String()
 }
 
-// search returns the cheapest assignment: the number of the choice of each statement, and the time. It returns nil if no assignment is
-// possible. It is a beam search over the statements in order. Of the states with equal keys it keeps the cheapest. It drops states that
+// search returns the cheapest assignment that it finds: the number of the choice of each statement, and the time. It returns nil if it
+// finds none. It is a beam search over the statements in order. Of the states with equal keys it keeps the cheapest. It drops states that
 // others cover, and keeps at most beam of the rest. The result is optimal if there are never more than beam states. Ties go to less
 // memory, then to the earlier choice.
 func (g *graph) search(beam int) (chosen []int, us float64) {

@@ -41,7 +41,7 @@ func (g *graphs) tensor(role hostir.Role, axes ...domain.Axis) *hostir.Tensor {
 // any returns a random earlier tensor.
 func (g *graphs) any() *hostir.Tensor { return g.made[g.IntN(len(g.made))] }
 
-// extent is the size of each axis.
+// extent is the size of each axis of a tensor.
 const extent = 8
 
 func serial() domain.Axis { return domain.Axis{Extent: domain.Extent{Size: extent}} }

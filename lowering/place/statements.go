@@ -175,7 +175,7 @@ func (r *rewriter) regrouped(s *hostir.Reshape, in form, c choice) form {
 }
 
 // folded writes a reduction of each rank's elements, if a rank has several. Blocks of the reduced axis become summands, which a later
-// communication reduces. If each rank has one element, folded only removes the axis and casts to the type of the result.
+// communication reduces. If each rank has one element, folded only removes the axis and casts if the result has another type.
 func (r *rewriter) folded(s *hostir.Reduce, in form, row []int) form {
 	at := slices.IndexFunc(in.dims, func(d dim) bool { return d.axis == s.Axis && d.ranks == "" })
 	f := form{in.tensor, slices.Clone(in.dims)}

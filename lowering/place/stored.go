@@ -5,8 +5,8 @@ import "github.com/hirgen/hirgen/lowering/hostir"
 // traffic records which operands and results kernels read from memory and write to it. Pass fuse-elementwise fuses operations on
 // elements into few kernels, so that most of their operands and results never reach memory.
 type traffic struct {
-	writes map[*hostir.Tensor]bool                 // tensors that are outputs, or that other statements than operations on elements read
-	reads  map[hostir.Stmt]map[*hostir.Tensor]bool // operands that a statement loads: not kept in a kernel, and not loaded earlier
+	writes map[*hostir.Tensor]bool                 // outputs, and tensors that statements read that are not onElements, also through views
+	reads  map[hostir.Stmt]map[*hostir.Tensor]bool // operands that a statement loads: not kept in a kernel or loaded by an earlier onElements
 }
 
 // onElements reports whether a statement is taken to become a part of a fused kernel.

@@ -16,7 +16,7 @@ type grid struct {
 	axes  []stride // from the outermost in ranks to the innermost
 }
 
-// stride is the distance between adjacent ranks along an axis.
+// stride is a mesh axis: its name, its extent, and the distance between adjacent ranks along it.
 type stride struct {
 	axis           string
 	extent, stride int64
@@ -64,8 +64,8 @@ func (g *grid) rankAt(mesh *domain.Mesh, position int) int64 {
 
 // along returns this rank's coordinate along an axis, and a function that maps a coordinate to its rank: the coordinate
 // times the stride, plus the contribution of the other axes. The coordinate is the rank minus the first one, modulo the
-// stride of the next outer axis if there is one, divided by the stride of this axis. If no ranks lie between the two
-// axes, "%" comes last, with the extent as the spec writes it.
+// stride of the next outer axis if there is one, divided by the stride of this axis. If the next outer stride equals the
+// span of this axis, the division comes first, and then "%" with the extent as the spec writes it.
 func (g *grid) along(axis string, extent expr.Expr) (coordinate expr.Expr, rank func(expr.Expr) expr.Expr) {
 	axes := slices.DeleteFunc(slices.Clone(g.axes), func(s stride) bool { return s.extent == 1 && s.axis != axis })
 	i := slices.IndexFunc(axes, func(s stride) bool { return s.axis == axis })
@@ -106,8 +106,8 @@ func (g *grid) along(axis string, extent expr.Expr) (coordinate expr.Expr, rank 
 	}
 }
 
-// listed is like along for a mesh that is not a grid. It returns sums over the ranks of the mesh, in which at most one
-// term is not zero.
+// listed is like along for a mesh that is not a grid. It returns sums of comparisons with the ranks of the mesh and with
+// the coordinates. At most one term of a sum is not zero.
 func listed(mesh *domain.Mesh, axis string) (coordinate expr.Expr, rank func(expr.Expr) expr.Expr) {
 	self := expr.Expr(expr.Var("rank"))
 	coordinate = expr.Int(0)

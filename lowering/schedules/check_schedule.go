@@ -13,10 +13,10 @@ import (
 )
 
 // CheckSchedule checks the schedule against the communications of the program, so that no choice is silently
-// ignored. It reports names that no communication has, and choices that no communication can have. It also
-// reports communications of one loop with different choices for how to cut or order it. It does not check the
-// choices of schedule: auto. If parameters give a mesh axis one rank, nothing moves along it. Then a choice
-// may refer to a missing communication, so that a spec also runs on one rank.
+// ignored. It reports names that no communication has, choices that apply to no communication, and choices that
+// a communication cannot have. It also reports communications of one loop with different choices for how to cut
+// or order it. It does not check the choices of schedule: auto. If parameters give a mesh axis one rank, nothing
+// moves along it. Then a choice may refer to a missing communication, so that a spec also runs on one rank.
 //
 // Requires: each communication is a separate statement.
 // Establishes: every choice of the user that concerns communications applies to one, unless parameters
@@ -105,8 +105,8 @@ func (c *scheduleCheck) transport(choice schedule.Choice) {
 	}
 }
 
-// complain reports a problem. For a choice for all communications in the spec, it notes where the communication is that has the
-// problem. A choice on the command line gets the position of that communication.
+// complain reports a problem of a choice. If of is set, it is the communication that has the problem. A choice for all communications
+// in the spec then gets a note with the place of that communication, and a choice on the command line gets its position.
 func (c *scheduleCheck) complain(choice schedule.Choice, p *schedule.Problem, of *schedule.Facts) {
 	inSpec := choice.Pos.IsValid()
 	if !inSpec && of != nil {
@@ -172,7 +172,7 @@ func (c *scheduleCheck) loops() {
 	}
 }
 
-// interchanged reports two sums with interchange: true that have different splits, if there are any.
+// interchanged reports two sums, or gathers of sums, with interchange: true and different splits, if there are any.
 func (c *scheduleCheck) interchanged() {
 	splits := map[string]*schedule.Facts{}
 	for _, f := range c.facts {

@@ -16,7 +16,7 @@ import (
 // one size. Beyond it, the model predicts better.
 const nearEnough = 1
 
-// MeasuredMachine is the machine of the measurements. Other schedules are predicted for the same machine.
+// MeasuredMachine is the machine of the measurements, and of predictions unless another machine is given.
 const MeasuredMachine = "h200"
 
 // byMeasuredMachine returns a predictor with the model of the machine of the measurements.
@@ -94,9 +94,9 @@ func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, e
 const asIs = "the default of each field"
 
 // candidates lists the program's schedule unchanged, the measured schedules without duplicates, and the
-// unmeasured ones. It omits schedules with another pipeline than the spec asks for and, on one rank, all
-// but eager ones. Schedules that cut nothing are safe, and so is the unchanged schedule: others must gain
-// more than the error of the model.
+// unmeasured ones. If the spec asks for a pipeline, it omits eager schedules and those with another pipeline.
+// On one rank, it omits all but eager ones. Schedules that cut nothing are safe (Whole), and so is the
+// unchanged schedule.
 func candidates(p *hostir.Program) []Candidate {
 	list := []Candidate{{Name: asIs, Whole: true, Set: func(*hostir.Program) {}}}
 	pipeline, asked := p.Choices.Given("", schedule.Pipeline)

@@ -14,14 +14,14 @@ import (
 // same operation was measured at a similar size, the pass takes its fastest schedule. Otherwise it predicts
 // the time of each candidate that agrees with the spec, and takes the fastest. Without a prediction, it
 // takes the schedule of the nearest size, if there is one. A prediction lowers the program with the
-// candidate.
+// candidate. With deterministic: true, the pass uses no measurements.
 //
-// Establishes: every choice is made, and p.Auto.Basis is the reason.
+// Establishes: with schedule: auto, p.Auto.Basis is the reason of the choices.
 //
 //	before: auto given graph; choices preset auto, graph true
 //
 //	after:  auto given graph by "ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: ..."
-//	        choices preset auto, graph true, pipeline p2p, all.via ipc-get, all.signals batched
+//	        choices preset auto, graph true, pipeline p2p, all.via ipc-get, streams 0, all.signals batched
 func ChooseSchedule(p *hostir.Program, lower Lower) error {
 	return chooseSchedule(p, byMeasuredMachine(lower))
 }
@@ -40,8 +40,8 @@ func chooseSchedule(p *hostir.Program, predict predictor) error {
 }
 
 // chooseBasis makes the choices and returns their reason: a measurement of the same operation at a similar
-// size, or else a prediction, or else the measurement of the nearest size. With none of these it chooses
-// nothing and says so.
+// size, or else a prediction, or else the measurement of the nearest size. With deterministic: true it uses
+// no measurements. If it chooses nothing, the reason says so.
 func chooseBasis(p *hostir.Program, predict predictor) (basis string, err error) {
 	problem, known := recognise(p.Body)
 	m := (*measurement)(nil)
@@ -104,7 +104,7 @@ func recognise(body []hostir.Stmt) (problem, bool) {
 }
 
 // recogniseStep returns the steps of an operation that a statement is: none, gather, GEMM, both, or sum. It
-// records their size. ok is false if the statement communicates in another way.
+// records the size of a gather or GEMM. ok is false if the statement communicates in another way.
 func recogniseStep(s hostir.Stmt, found *problem) (steps []string, ok bool) {
 	rows := hostir.AxisMap(s)
 	if reduce, isReduce := s.(*hostir.Reduce); isReduce && hostir.SplitOver(reduce.In.Axes[reduce.Axis]) != "" {

@@ -120,7 +120,7 @@ func rankForm(ranked []Ranked, form *Form, m *cost.Machine, lower Lower) []Ranke
 }
 
 // placed returns a copy of a program with derived placements, and sets p.Derived. It returns nil if package place may not choose
-// or finds no placements, or if the program is too large to predict its time.
+// or finds no placements, or if the program has more than mostOperations statements.
 func placed(p *hostir.Program, m *cost.Machine) (*hostir.Program, error) {
 	if len(p.Body) > mostOperations {
 		return nil, nil //nolint:nilnil // there is no such program

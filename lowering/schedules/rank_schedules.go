@@ -33,8 +33,8 @@ type Ranked struct {
 	Refused    error
 }
 
-// Lower has the passes that turn a program into calls once its schedule is chosen: the passes after choose-schedule, except
-// assign-placements and disabled passes. Without Places, all candidates have the form of the spec.
+// Lower has the function that turns a program with a chosen schedule into calls, by all passes except assign-placements and
+// disabled ones. Without Places, all candidates of schedule: auto have the form of the spec.
 type Lower struct {
 	Run    func(*hostir.Program) ([]*calls.Program, error)
 	Places bool
@@ -42,7 +42,7 @@ type Lower struct {
 
 // Rank lowers a program from fresh with each candidate, and predicts how long a call takes on a machine. It
 // sorts the candidates by time, in their order if times are equal, with refused candidates last. The times of the
-// first triedFirst and of candidates without choices are complete predictions. Other times may be lower bounds.
+// first triedFirst and of candidates without choices are exact predictions. Other times may be lower bounds.
 func Rank(fresh func() (*hostir.Program, error), candidates []Candidate, m *cost.Machine, lower Lower) []Ranked {
 	ranked := make([]Ranked, len(candidates))
 	var times fastest

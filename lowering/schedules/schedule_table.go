@@ -77,9 +77,9 @@ func (m measurement) set(s *schedule.Schedule) {
 }
 
 // fits reports whether a problem can have the schedule of a measurement together with the asked choices. An
-// asked pipeline must be the pipeline of the measurement. A split must divide the rows of each shard. A ring
-// overwrites the parts of a sum, so the program must not need them. The communications of the problem must
-// allow every other choice.
+// asked pipeline must be the pipeline of the measurement, and excludes preset: eager. A split must divide the
+// rows of each shard. A ring overwrites the parts of a sum, so the program must not need them. The communications
+// of the problem must allow every other choice.
 func (m measurement) fits(p problem, asked schedule.Schedule) bool {
 	made, own := schedule.Schedule{Choices: asked.Choices}, schedule.Schedule{Choices: m.choices}
 	m.set(&made)
@@ -123,7 +123,7 @@ var communicationsOf = map[string][]string{
 	"allgather": {"allgather"}, "ag_matmul": {"allgather"}, "matmul_rs": {"reducescatter"}, "matmul_ar": {"reducescatter", "allgather"},
 }
 
-// measuredText has one line for each measurement, with columns separated by tabs.
+// measuredText has comments, the titles of the columns, and one line for each measurement, with columns separated by tabs.
 // scripts/bench_gpu/table_of.py writes it from the benchmark's JSON.
 //
 //go:embed measured_schedules.tsv

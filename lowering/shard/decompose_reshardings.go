@@ -100,7 +100,7 @@ func unstreamed(t *hostir.Tensor) *hostir.Tensor {
 	return t
 }
 
-// IsGather reports whether the operand's only split axis becomes whole, and the operand's mesh is one team.
+// IsGather reports whether the operand's only split axis becomes whole or is reduced, and the operand's mesh is one team.
 func (m Movement) IsGather() bool {
 	return len(m.Shifts) == 1 && m.Shifts[0].To == NoAxis && !IsSplit(m.Out) && len(m.In.Mesh.Axes) == 1
 }

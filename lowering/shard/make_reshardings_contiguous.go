@@ -6,11 +6,12 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// MakeReshardingsContiguous copies tensors that a communication, a matmul or a reshape cannot use in their layout. A
-// communication does not reorder memory, so its operand gets the order of its result. A pipeline slices the Stream axis, and
-// its slices have gaps if another axis lies outside of it. The pass therefore lays out a Temp with the Stream axis outermost,
-// and copies tensors of the caller slice by slice. Elementwise operations read slices with gaps directly. A communication
-// does not convert types, so the pass casts the parts of a sum over ranks to the type of the result.
+// MakeReshardingsContiguous copies tensors that a statement, such as a communication or a matmul, cannot use in their
+// layout. A communication does not reorder memory, so its operand gets the order of its result. A pipeline slices the
+// Stream axis, and its slices have gaps if another axis lies outside of it. The pass therefore lays out a Temp with the
+// Stream axis outermost, and copies tensors of the caller slice by slice. Elementwise operations read slices with gaps
+// directly. A communication does not convert types, so the pass casts the parts of a sum over ranks to the type of the
+// result.
 //
 // Requires: gathered and scattered axes are outermost.
 // Establishes: both sides of a movement have their axes in the same order. Slices that are moved, multiplied or reshaped

@@ -83,7 +83,7 @@ func areRows(s hostir.Stmt, row []int, axes []int) bool {
 	return true
 }
 
-// hasAxis reports whether an axis of a matmul's result is an axis of its second operand or its bias, too.
+// hasAxis reports whether an operand of a matmul other than the first has several elements along an axis of the result.
 func hasAxis(s hostir.Stmt, axis int) bool {
 	for k, t := range hostir.Uses(s)[1:] {
 		i := slices.Index(hostir.AxisMap(s)[k+1], axis)

@@ -26,7 +26,8 @@ func (c *contiguity) readably(list []hostir.Stmt) []hostir.Stmt {
 }
 
 // inRows copies the operand of the reshape that ends a list if the operand is not row-major. In a
-// pipeline, each slice must be row-major, otherwise the whole tensor. The result is a view of a copy that is row-major as a whole.
+// pipeline, each slice must be row-major, otherwise the whole tensor. A
+// temporary result without a Stream axis is a view of the copy.
 func (c *contiguity) inRows(list []hostir.Stmt, r *hostir.Reshape) []hostir.Stmt {
 	along := SlicedAlong(r)
 	rows := inFront(logicalOrder(r.In), func(a int) int {
@@ -104,7 +105,7 @@ func rowsLieAsResult(s hostir.Stmt, k int) bool {
 	return slices.Equal(lie, rows) && (len(live) == 0 || !hasInside(t, live[len(live)-1]))
 }
 
-// hasInside reports whether axes of more than one element lie inside of axis in t's buffer.
+// hasInside reports whether an axis has several local elements and such axes lie inside of it in t's buffer.
 func hasInside(t *hostir.Tensor, axis int) bool {
 	order := hostir.Layout(t)
 	return t.Axes[axis].LocalSize() > 1 && slices.ContainsFunc(order[slices.Index(order, axis)+1:], func(a int) bool {

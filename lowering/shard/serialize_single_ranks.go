@@ -12,7 +12,7 @@ import (
 //
 // Establishes: no tensor is split over a mesh axis of one rank.
 //
-//	before: P = Matmul(A, B); C = Reduce(sum, P, axis 0)     P [DIDx(1), M, N], C [r(1), Stream(1), M, N]
+//	before: P = Matmul(A, B); C = Reduce(sum, P, axis 0)     P [DIDx(1), Stream(1), M, N], C [r(1), Stream(1), M, N]
 //	after:  C = Matmul(A, B)                                 C [r(1), 1, M, N]
 func SerializeSingleRanks(p *hostir.Program) error {
 	s := &serialization{uses: map[*hostir.Tensor]int{}, makers: map[*hostir.Tensor]hostir.Stmt{}, gone: map[*hostir.Tensor]bool{}}

@@ -27,7 +27,7 @@ import (
 //
 //	before: P = Linear(A, W); S = Reduce(sum, P, axis 0); Y = Binary(add, X, S)       P [DIDx(D), M, N], S [M, N]
 //	after:  A_rows = Reshape(A); W_rows = Broadcast(W, axis 1); P = Linear(A_rows, W_rows); S = Reduce(sum, P, axis 0)
-//	        X_rows = Reshape(X); Y_rows = Binary(add, X_rows, S); Y = Reshape(Y_rows)
+//	        X_rows = Reshape(X); Y_rows = Binary(add, X_rows, S); Y_rows_all = Set(Y_rows); Y = Reshape(Y_rows_all)
 //	                                       P [DIDx(D), D, M/D, N], S and Y_rows [DIDx(D), M/D, N]
 func SplitRows(p *hostir.Program) error {
 	if !namesNoPipeline(p) {
@@ -68,7 +68,7 @@ func newRowSplitter(p *hostir.Program) *rowSplitter {
 	return r
 }
 
-// statement appends s. It runs on split rows if its operands have them and s can run along them.
+// statement appends s. It runs on split rows if follows finds any. A Reduce over split rows may become two (see folds).
 func (r *rowSplitter) statement(s hostir.Stmt, rows [][]int) {
 	out := hostir.Result(s)
 	at, found := r.follows(s, rows, r.splits)

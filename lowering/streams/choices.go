@@ -49,7 +49,7 @@ func (l *streamLowering) loopChoice(g *group, field string) string {
 	return value
 }
 
-// loopNumber returns the value of a numeric field, or 0 if it is unset.
+// loopNumber returns the value of a numeric field, or 0 if it is unset and has no default.
 func (l *streamLowering) loopNumber(g *group, field string) int64 {
 	return schedule.Number(l.loopChoice(g, field))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Communications lists the communications of a program in order, with the facts that decide which schedules
-// are legal for them. It groups statements into pipelines as lower-streams does; ok is false if the Stream axis
+// Communications lists the communications of a program, pipeline by pipeline, with the facts that decide which
+// schedules are legal for them. It groups statements into pipelines as lower-streams does; ok is false if the Stream axis
 // of some statement cannot be lowered.
 func Communications(p *hostir.Program) (list []*schedule.Facts, ok bool) {
 	l := newStreamLowering(p)

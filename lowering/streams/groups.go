@@ -152,7 +152,8 @@ func (g *group) add(st step) {
 }
 
 // orderSteps sets the mesh axis along which each step goes through the slices. For a step that exchanges slices it is the
-// axis of the ranks that exchange. The steps that compute the slices to send go along the same axis.
+// axis of the ranks that exchange. The steps that compute the slices to send go along the same axis, unless their own
+// collective forbids it (see parts).
 func orderSteps(steps []step) {
 	wanted := map[*hostir.Tensor]string{}
 	for i := range slices.Backward(steps) {

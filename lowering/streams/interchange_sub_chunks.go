@@ -83,8 +83,8 @@ func (f *interchange) swapLoops(s hostir.Stmt) *hostir.For {
 	}
 }
 
-// append adds a statement to a list. It merges two adjacent loops over the same sub-chunks. An Allocate goes before
-// the loops over sub-chunks that end the list.
+// append adds a statement to a list. It merges two adjacent loops over the same sub-chunks if their sub-chunks are
+// independent. An Allocate goes before the loops over sub-chunks that end the list.
 func (f *interchange) append(body []hostir.Stmt, s hostir.Stmt) []hostir.Stmt {
 	n := len(body)
 	for n > 0 && f.overSubChunks(body[n-1]) != nil {

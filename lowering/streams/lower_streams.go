@@ -22,7 +22,7 @@ import (
 // before its first use; no list of statements contains views.
 //
 //	before: C = Unary(relu, A)                                      C [Stream(S), M]
-//	after:  caller = GetCurrentStream; C = Allocate; For s: C_s = Unary(relu, A_s), with views C_s and A_s
+//	after:  C = Allocate; caller = GetCurrentStream; For s: C_s = Unary(relu, A_s), with views C_s and A_s
 func LowerStreams(p *hostir.Program) error {
 	if hostir.Allocates(p) {
 		return nil
@@ -120,7 +120,7 @@ func (l *streamLowering) start(s hostir.Stmt) {
 	}
 }
 
-// work emits the loop of a pipeline and the statements after it.
+// work emits a pipeline: its loop, or its statements if one GEMM computes all slices, and the statements after it.
 func (l *streamLowering) work(g *group) {
 	first := g.steps[0].stmt
 	slicer := &slicer{

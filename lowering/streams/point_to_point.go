@@ -12,7 +12,7 @@ import (
 
 // A point-to-point pipeline that is no ring exchanges at distance s in step s. In a gather with steps: rotation, a
 // rank receives the slice of rank + s and sends its own slice to rank - s. Step 0, or the last step with local: last,
-// takes the local shard. In all other steps each rank sends and receives one slice.
+// takes the local shard. In all other steps each rank sends and receives.
 
 // rotate prepares the steps that exchange slices between ranks: it sets the team and the order of its ranks, and
 // begins sums over ranks with collectParts or collectSums.
@@ -40,7 +40,7 @@ func (c *slicer) rotate(g *group) {
 //	before: A_all = Set(A)                      A [DIDx(D), m, K], A_all [Stream(D), m, K]
 //
 //	after:  A_all_s = Select(A_all, axis 0, index (rank + s) % D)
-//	        If s == 0: A_local = Select(A, axis 0, index 0); A_all_s = Set(A_local)
+//	        If s == 0: A_s = Select(A, axis 0, index 0); A_all_s = Set(A_s)
 //	        Else: (send A, receive A_all_s)
 func (c *slicer) passFromRank(st step) {
 	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]

@@ -21,7 +21,7 @@ import (
 //	before: A_all = Set(A)                      A [DIDx(D), m, K], A_all [Stream(D), m, K]
 //
 //	after:  If s == 0: A_s = Select(A, axis 0, index 0) Else: A_s = Select(A_all, axis 0, index (D + rank - s) % D)
-//	        If s != D - 1: (send A_s to the next rank, receive slice (D + rank - s - 1) % D, wait for both)
+//	        If s != D - 1: (send A_s to the next rank, receive slice (D + rank - (s + 1)) % D, wait for both)
 func (c *slicer) passOn(st step) {
 	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
 	in, out := hostir.Uses(set)[0], hostir.Result(set)

@@ -96,7 +96,7 @@ func (c *slicer) statement(st step) {
 	c.body = append(c.body, s)
 }
 
-// dropAxis renumbers the axes in a statement's attributes, after axis in is removed from its operands and axis out
+// dropAxis renumbers the axes in a statement's attributes, after axis in is removed from its first operand and axis out
 // from its results. live is the index of axis in among the axes of the first operand without reduced axes.
 func dropAxis(s hostir.Stmt, out, in, live int) {
 	switch s := s.(type) {

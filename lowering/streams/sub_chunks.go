@@ -203,7 +203,7 @@ func (c *slicer) partOf(t *hostir.Tensor, loop string, axis int, parts int64) *h
 	return view
 }
 
-// uneven reports an axis that cannot be cut into equal sub-chunks, once for all tensors with that axis.
+// uneven reports an axis that cannot be cut into equal sub-chunks, once for each extent.
 func (c *slicer) uneven(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	l, extent := c.lowering, t.Axes[axis].Extent
 	if l.uncut[extent] {

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/transports"
 )
 
-// exchange returns statements that send to one rank of the team and receive from another. They use NCCL, or shared memory, or
+// exchange returns statements that send to rank to of the team and receive from rank of. They use NCCL, or shared memory, or
 // shared memory intra-node and NCCL inter-node. In shared memory the ready flag comes first. The waits are last.
 func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.Expr) []hostir.Stmt {
 	pair := transferPair{c: c, stmt: s, from: from, into: into, to: c.team.Rank(to), of: c.team.Rank(of)}
@@ -26,7 +26,7 @@ func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.
 	}
 }
 
-// transferPair is a send to one rank and a receive from another.
+// transferPair is a send to the rank to and a receive from the rank of, which may be the same.
 type transferPair struct {
 	c          *slicer
 	stmt       hostir.Stmt

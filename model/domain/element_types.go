@@ -130,5 +130,5 @@ const (
 	FillMask     = "mask"     // 0 or 1
 )
 
-// Fills lists the values of inputs.
+// Fills lists the fills that a spec may choose for an input.
 var Fills = []string{FillNormal, FillPositive, FillMask}

@@ -127,8 +127,8 @@ const (
 )
 
 // tighten scales all bounds of a tensor by one factor from leastShare to 1: a multiple of the largest ratio of the
-// difference between the two evaluations to the bound. It does nothing if all values are fp32, if rounding may decide
-// between branches, or for fewer than leastElements independent errors.
+// difference between the two evaluations to the bound. It does nothing without values of fewer bits than fp32, if rounding may
+// decide between branches, or for fewer than leastElements independent errors.
 func (k *bounded) tighten() {
 	n := float64(k.samples)
 	if !k.rounds || k.jumps || n < leastElements {

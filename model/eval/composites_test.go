@@ -142,7 +142,7 @@ func TestCompositesOfOneAxis(t *testing.T) {
 }
 
 // TestWhereLeavesOutWhatIsInfinite checks that where can drop elements that are infinite or NaN, and that its mask may have
-// any type.
+// another type than the other operands.
 func TestWhereLeavesOutWhatIsInfinite(t *testing.T) {
 	p := mustLoad(t, "hirgen: 1\nname: p\ndtype: bf16\ntensors: {M: {axes: [3], dtype: fp32}, A: [3], B: [3]}\nops: [\"Y = where(M, A, B)\", "+
 		"\"Z = masked(A, B)\"]")

@@ -21,7 +21,7 @@ func Exact(p *model.Pipeline) bool {
 	if slices.ContainsFunc(p.Inputs, asks) || roundsBetween(p) {
 		return false
 	}
-	products := make(map[*model.Tensor]int, len(p.Tensors)) // number of GEMMs on the longest path
+	products := make(map[*model.Tensor]int, len(p.Tensors)) // number of GEMMs on the longest path; mul adds the numbers of its operands
 	moved := map[*model.Tensor]*model.Tensor{}              // maps a moved tensor to the tensor that its elements come from
 	for _, op := range p.Ops {
 		n := 0
@@ -90,9 +90,9 @@ func keepsIntegers(op *model.Op) bool {
 }
 
 // Deviations returns the standard deviation of the normal values that fill each input. It is 1, except for an input that is
-// the second operand of a GEMM (a weight). There it is 1 over the root of the number of terms in the GEMM's sums, so that GEMMs
-// do not grow the values along a pipeline. For the ids of a gather, which are no normal values, it is the number of rows
-// of the table.
+// the second operand of GEMMs (a weight). There it is 1 over the root of the number of terms in their longest sums, so that
+// GEMMs do not grow the values along a pipeline. For the ids of a gather, which are no normal values, it is the number of
+// rows of the table.
 func Deviations(p *model.Pipeline) map[*model.Tensor]float64 {
 	deviations, rows := make(map[*model.Tensor]float64, len(p.Inputs)), map[*model.Tensor]float64{}
 	for _, op := range slices.Backward(p.Ops) {
@@ -134,8 +134,8 @@ func rowsOf(op *model.Op) float64 {
 	return rows
 }
 
-// summed returns the number of terms in each sum of a GEMM, or in the longer of the two sums of an attention or its gradient.
-// It is 1 for other operations.
+// summed returns the number of terms in each sum of a GEMM. For an attention or its gradient it is the number of keys or
+// the head size, whichever is larger, and for other operations 1.
 func summed(op *model.Op) int64 {
 	switch {
 	case op.Kind == model.OpAttention:

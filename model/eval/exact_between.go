@@ -48,8 +48,8 @@ func rowWise(op *model.Op) bool {
 	}
 }
 
-// largestOf estimates the largest element of a result from the largest elements of earlier tensors, for operations
-// that keepsIntegers accepts.
+// largestOf estimates the largest element of a result from the largest elements of earlier tensors, for GEMMs and
+// operations that keepsIntegers accepts.
 func largestOf(op *model.Op, largest map[*model.Tensor]float64) float64 {
 	a := largest[op.In[0]]
 	name, constant := domain.SplitFn(op.Fn)
@@ -74,7 +74,7 @@ func largestOf(op *model.Op, largest map[*model.Tensor]float64) float64 {
 	case op.Kind == model.OpBinary:
 		return max(a, largest[op.In[1]], 1)
 	default:
-		for _, t := range op.In[1:] { // of a concat
+		for _, t := range op.In[1:] { // of a concat or a gather
 			a = max(a, largest[t])
 		}
 		return max(a, 1)

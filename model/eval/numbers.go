@@ -12,7 +12,7 @@ type Numbers struct {
 	// Picks returns the factor of the row with a number in the sum that a gather computes for an id. Programs use 1 if the number is
 	// the id, and otherwise 0. A proof uses other factors.
 	Picks func(id, row float64) float64
-	// Round rounds a result to its element type.
+	// Round converts an input or a result to its element type.
 	Round func(*Array, domain.DType)
 }
 

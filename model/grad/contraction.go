@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// contraction is the GEMM for the gradient of a second operand. It sums over rows and over the batches that this operand
-// lacks. A batch is an axis before the rows and columns; batches count from 0 in the result of the forward GEMM.
+// contraction is the GEMM for the gradient of a second operand. It sums over rows and over the batches for which summed is
+// true. A batch is an axis before the rows and columns; batches count from 0 in the result of the forward GEMM.
 type contraction struct {
 	b       *backward
 	out     []domain.Axis // of the result of the forward GEMM
@@ -61,10 +61,10 @@ func (c *contraction) merged(left, right value) []int {
 	return beside
 }
 
-// at returns the index of a batch among a value's axes. It is negative if the value lacks the batch.
+// at returns the index of batch i's axis among a value's axes. It is negative if the value lacks this axis.
 func (c *contraction) at(v value, i int) int { return i - c.batches + len(v.axes) - 2 }
 
-// has reports whether a value has every element of a batch.
+// has reports whether a value has the axis of batch i at its full extent.
 func (c *contraction) has(v value, i int) bool {
 	at := c.at(v, i)
 	return at >= 0 && !standsFor(v.axes[at], c.out[i])
@@ -135,7 +135,7 @@ func (c *contraction) singles(merged []int) int {
 }
 
 // prepare computes an operand of the GEMM: batches, then [columns, rows] if transposed, else [rows, columns]. A batch
-// of one element next to the rows becomes rows, unless other keeps it.
+// of one element after the first merged batch becomes rows, too, unless other has more elements along it.
 func (c *contraction) prepare(v, other value, merged []int, transposed bool) value {
 	n := len(v.axes)
 	var kept, rows []int
@@ -173,7 +173,7 @@ func (c *contraction) prepare(v, other value, merged []int, transposed bool) val
 }
 
 // rows merges count axes, from index first on, into one axis. It inserts the given number of axes of one element before
-// the merged axis.
+// the merged axis. If count is 1, it returns v.
 func (c *contraction) rows(v value, first, count, singles int) value {
 	if count == 1 {
 		return v

@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-// tolerance of directional derivatives in float64.
+// tolerance is the relative error that directional derivatives in float64 may have.
 const tolerance = 1e-6
 
 // backwardOf makes the backward pass of a pipeline, and loads it.

@@ -153,7 +153,7 @@ func (b *backward) seed() {
 	}
 }
 
-// through adds the backward operations of one forward operation, or reports that it has no gradient.
+// through adds the backward operations of one forward operation, if it is active, or reports that it has no gradient.
 func (b *backward) through(op *model.WrittenOp) {
 	if !slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return b.active[t] }) {
 		return

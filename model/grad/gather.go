@@ -84,8 +84,8 @@ func (b *backward) typed(v value, dtype domain.DType) value {
 	return b.named(v.name+"_"+string(dtype), cast(v, dtype))
 }
 
-// finish adds up the parts of a gradient. It first adds parts that must be summed over the same axes, so that the sum over
-// ranks is computed only once.
+// finish adds up the parts of a gradient. It first adds parts that must be summed over the same axes, so that this sum is
+// computed only once.
 func (b *backward) finish(t *model.Tensor) {
 	parts, name := b.parts[t], "d"+t.Name
 	for i := 0; i < len(parts); i++ {
@@ -131,7 +131,8 @@ func choose(first bool, a, b string) string {
 }
 
 // settled gives a gradient the distribution of its tensor if the spec annotates the tensor, the gradient is requested,
-// the gradient is on another mesh, or ranks add it. Otherwise, or if the spec cannot declare v so, it returns v unchanged.
+// the gradient is on another mesh, or ranks add it. If the spec cannot declare v so, settled adds a set for a requested
+// gradient and for one on another mesh, and returns others unchanged.
 func (b *backward) settled(v value, t *model.Tensor) value {
 	asked, moved := slices.Contains(b.targets, t), !v.mesh.Same(t.Mesh)
 	if !asked && !moved && !t.Annotated && !b.addedByRanks(v, t) {

@@ -1,5 +1,5 @@
 // Package grad writes the backward pass of a pipeline as a spec, which computes the gradients of the inputs from the
-// gradients of the outputs. Operations and composites have rules for their gradients. The tensors of the forward pass
+// gradients of the outputs. Most operations and composites have rules for their gradients. The tensors of the forward pass
 // that the rules read are inputs of the backward pass, or are recomputed.
 package grad
 
@@ -23,7 +23,7 @@ type Options struct {
 	Axes map[string][]domain.Axis
 	// Plain writes Stream axes as plain axes, so that the backward pass has no pipelines that the schedule does not choose.
 	Plain bool
-	// Declared declares all results of the backward pass: the gradient of a tensor with the axes of the tensor.
+	// Declared declares the results of the backward pass that are not recomputed.
 	Declared bool
 }
 
@@ -166,9 +166,9 @@ func (b *backward) rename() {
 }
 
 // declareResults declares the gradients that have all elements of their tensors, each with the axes of its tensor, and the other
-// results of the backward pass.
+// results that are not recomputed.
 func (b *backward) declareResults() {
-	for _, op := range b.pipeline.Written { // in this order, since tensors may have one gradient
+	for _, op := range b.pipeline.Written { // in program order, because several tensors may share a gradient
 		for _, t := range op.Out {
 			if v := b.grads[t]; b.declared[v.name] == nil && alike(v.axes, b.axes(t)) {
 				b.declared[v.name] = t

@@ -53,7 +53,7 @@ func TestBackwardPassesOfPipelines(t *testing.T) {
 	}
 }
 
-// TestBackwardPassesWithoutSlices compares the other backward passes of the benchmark with the generated ones.
+// TestBackwardPassesWithoutSlices compares two backward passes of the benchmark without slices with the generated ones.
 func TestBackwardPassesWithoutSlices(t *testing.T) {
 	for _, name := range []string{"natural_mlp", "natural_swiglu"} {
 		p, _, err := model.LoadFile(benchmark+name+"/spec.yaml", nil)

@@ -115,7 +115,7 @@ func (u use) bias(g value) {
 }
 
 // weights adds the gradient with respect to the second operand: A^T dC, or dY^T X if that is transposed. It is a sum
-// over all rows, and over the batches that the operand lacks. These batches become rows of one GEMM if possible.
+// over all rows, and over the batches for which summed is true. These batches become rows of one GEMM if possible.
 func (u use) weights(g, x value, transposed bool) {
 	out, w := u.along(), u.axes(u.In[1])
 	c := &contraction{b: u.backward, out: out, batches: len(out) - 2, w: len(w) - 2, weight: w}

@@ -111,7 +111,7 @@ func rope(fn string) func(use) {
 	}
 }
 
-// counted returns the axis along which a rope counts rows, or 0 if the positions are an operand.
+// counted returns the axis along which a rope counts rows, or 0 if the positions or the tables are operands.
 func counted(op *model.WrittenOp) int {
 	axis := 0
 	for _, step := range op.Ops {

@@ -13,7 +13,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// width is the longest line of a comment, and column the column in which comments after an operation begin, in characters.
+// width is the longest line of a comment, and column the least text in front of a comment after an operation, in characters.
 const (
 	width  = 120
 	column = 52
@@ -29,8 +29,8 @@ type writer struct {
 }
 
 // spec prints the backward pass. It drops the schedule of the forward pass, which is about other communications. If the
-// forward pass has collective pipelines and not preset auto, eager or none, the backward pass has collective pipelines,
-// too, and keeps the Stream axes.
+// forward pass has collective pipelines and not preset auto, eager or none, and Options.Plain is not set, the backward pass
+// has collective pipelines, too, and keeps the Stream axes.
 func (w *writer) spec() string {
 	given := &w.pipeline.Schedule
 	preset := given.Get(schedule.Preset)

@@ -42,7 +42,7 @@ func refused(program, tensor string) bool {
 	return err != nil
 }
 
-// abiFunctions are the suffixes of the C functions of a program.
+// abiFunctions are suffixes of names of a program, hirgen_NAME_SUFFIX: C functions and targets of CMake.
 var abiFunctions = strings.Fields("create run tensor transport destroy last_error main abi_version tune device runtime archive")
 
 // TestNamesOfTheRuntimeAreReserved checks that no program can have a name with which its C names (hirgen_NAME,

@@ -81,7 +81,7 @@ func Names(scope Scope) []string {
 // IsNumber reports whether the field can be a number.
 func (f Field) IsNumber() bool { return f.High != 0 }
 
-// ValueNames lists the named values of a field; nil for a number or a mesh axis.
+// ValueNames lists the named values of a field; nil if it has none.
 func (f Field) ValueNames() []string {
 	var names []string
 	for _, v := range f.Values {
@@ -109,7 +109,7 @@ func (f Field) Can(value string) bool {
 	return f.MeshAxis && value != "" || f.IsNumber() && err == nil && f.Low <= n && n <= f.High
 }
 
-// Completions returns the values that a shell may offer for the field. For numbers, these are the limits.
+// Completions returns the values that a shell may offer for the field: its named values and limits, or the names of the mesh axes.
 func (f Field) Completions() []string {
 	names := f.ValueNames()
 	if f.IsNumber() {

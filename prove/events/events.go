@@ -11,7 +11,7 @@
 //   - A stream runs its operations one after the other, also from call to call. In a captured program a call begins, on every
 //     stream, after the whole previous call.
 //   - A wait follows the last record of its event that the host issued before it, in the same call.
-//   - A wait for a flag follows the write of its sequence number.
+//   - A wait for a flag follows the first write of at least its sequence number.
 //   - NCCL calls end when all their parts have begun. This rule is for deadlocks. For the order of accesses the package assumes
 //     less: a receive follows the beginning of its send, and a send may end before its receive begins.
 //   - NCCL calls of one communicator on several streams of a rank run in the order of issue. Those of UCC have no such order.

@@ -24,7 +24,7 @@ type rank struct {
 	streams []stream
 	threads []int32              // operations that have ended, by thread: streams, then lanes
 	ended   []int32              // by operation: in how many calls it has ended
-	begun   int64                // operations that have begun in the order of issue, over all calls
+	begun   int64                // position in the order of issue, over all calls; only in mode OneQueue and in inSequence
 	records map[inCall]*record   // records that later waits need
 	begins  []*Clock             // of a captured program, by call: its CallBegin
 	waiting map[int32][]streamOf // by operation: streams that wait for its end

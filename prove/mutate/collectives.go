@@ -117,8 +117,8 @@ func wrongReduction(e *editor, s *calls.NcclCall) {
 	}
 }
 
-// likely returns another collective whose operands and results have the same sizes, or else an allreduce. It returns nil for a call
-// that is no collective or only copies.
+// likely returns another collective whose operands and results have the same sizes, or else an allreduce. It returns nil for a
+// broadcast, a send_recv, and a call that is no collective.
 func likely(kind string) *collective.Row {
 	of := collective.Of(kind)
 	if of == nil || of.Copies() {

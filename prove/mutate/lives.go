@@ -83,7 +83,7 @@ func freeBeforeClose(e *editor) {
 	}
 }
 
-// dropMeetings removes all meetings of ranks, since one meeting is enough.
+// dropMeetings removes all meetings of ranks, since any one of them is enough.
 func dropMeetings(e *editor) {
 	meets := func(s calls.Step) bool { return s.Do == calls.Meet }
 	list := &e.program.Life.Destroy

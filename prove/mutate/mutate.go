@@ -1,5 +1,5 @@
 // Package mutate makes wrong programs from right ones: call IR programs with one mistake each, of the kinds that a faulty
-// lowering makes. Tests use them to check the verifiers.
+// lowering makes. Tests and internal/tools/recall use them to check the verifiers.
 //
 // A mutant is not always wrong; for example, a redundant wait may be missing. An oracle, such as the interpreter of the calls,
 // decides which mutants compute something else.
@@ -115,7 +115,7 @@ func inLists(edit func(e *editor, list []calls.Stmt) []calls.Stmt) func(*editor)
 	}
 }
 
-// each edits each statement in place.
+// each edits each statement of type S in place.
 func each[S calls.Stmt](edit func(e *editor, s S)) func(*editor) {
 	return func(e *editor) {
 		for typed := range calls.Each[S](e.program.Body) {

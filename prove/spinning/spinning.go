@@ -72,7 +72,7 @@ func (f *finder) Ended(at events.Point, begun, needed *events.Clock) {
 	}
 }
 
-// needsSMs reports whether an operation is a kernel.
+// needsSMs reports whether an operation counts as a kernel.
 func needsSMs(p *unroll.Program, o *unroll.Op) bool {
 	switch o.Kind {
 	case unroll.Gemm, unroll.Attend, unroll.Launch, unroll.Transfer, unroll.PeerSum, unroll.Nccl:

@@ -63,7 +63,7 @@ func newUnroller(p *calls.Program, nodes []int) *unroller {
 	return u
 }
 
-// layout returns the number of a layout.
+// layout returns the number of a layout, and numbers it on first use.
 func (u *unroller) layout(size int64, extents, strides []int64) int32 {
 	key := make([]byte, 0, 64)
 	key = append(key, byte(size))

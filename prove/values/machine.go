@@ -99,7 +99,7 @@ func (m *machine) handOver(rank int32, views operands) {
 // result is an output as the caller reads it, row-major.
 type result struct {
 	data   []float64
-	writer []int32 // the statement that wrote each element last
+	writer []int32 // the statement that wrote each element last; -1: none
 }
 
 // takeBack stores the outputs of a rank.

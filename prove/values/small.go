@@ -220,7 +220,7 @@ func (s *search) original(name string) int64 {
 	return s.program.Params[i].Value
 }
 
-// models reports whether the model can be loaded with these values.
+// models reports whether the model can be loaded with these values, and has the same operations.
 func (s *search) models(values map[string]int64) bool {
 	_, err := s.model(values)
 	return err == nil

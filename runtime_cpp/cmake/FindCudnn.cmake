@@ -5,8 +5,8 @@
 #   CUDNN_INCLUDE_DIRS   of cudnn.h and cudnn_frontend.h
 #   CUDNN_LIBRARY        libcudnn.so.9, or nothing
 #
-# They are looked for under CUDNN_ROOT (a variable of CMake or of the environment), beside CUDA, where Python keeps
-# packages, and where the system does. CUDNN_FRONTEND_ROOT names another version of the frontend.
+# cudnn.h and the library are looked for under CUDNN_ROOT (a variable of CMake or of the environment), next to CUDA,
+# among Python's packages, and in the system's folders. CUDNN_FRONTEND_ROOT names another version of the frontend.
 find_program(CUDNN_PYTHON NAMES python3 python)
 set(cudnn_packages)
 if(CUDNN_PYTHON)

@@ -1,4 +1,4 @@
-# Sets CMAKE_CUDA_ARCHITECTURES: nvcc compiles for the GPUs of this machine, or for Hopper if the machine has no GPU.
+# Sets CMAKE_CUDA_ARCHITECTURES, unless it is set: to $CUDAARCHS, else for the GPUs of this machine, else for Hopper.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES $ENV{CUDAARCHS})
   if(NOT CMAKE_CUDA_ARCHITECTURES)

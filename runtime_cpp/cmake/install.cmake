@@ -1,7 +1,7 @@
 # What "cmake --install" of an emitted folder leaves in a prefix: the library, which is named by the
 # version of the C ABI, its headers, the program, a package for find_package(<name>), which defines
-# <name>::<name>, and hirgen_<name>.pc for pkg-config. Several programs fit into one prefix if all are for one
-# device. Nothing in it is an absolute path of that prefix, so that it can be moved.
+# <name>::<name>, and hirgen_<name>.pc for pkg-config; also the CPU device, if the program is for it. Several programs
+# fit into one prefix if all are for one device. Nothing in it is an absolute path of that prefix, so that it can be moved.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -21,7 +21,7 @@ install(TARGETS ${library}_run RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${PROJECT_NAME}.h DESTINATION ${headers})
 install(FILES runtime/include/hirgen/c_api.h DESTINATION ${headers}/hirgen)
 
-# What the package for PyTorch needs (pyproject.toml): the library, in the package's folder, and nothing else.
+# What the package for PyTorch needs (pyproject.toml), in its folder: the library and, on that device, the CPU device.
 if(HIRGEN_PYTHON_PACKAGE)
   install(TARGETS ${library} LIBRARY DESTINATION ${HIRGEN_PYTHON_PACKAGE}/lib NAMELINK_SKIP
       COMPONENT python EXCLUDE_FROM_ALL)

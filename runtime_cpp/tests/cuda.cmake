@@ -27,8 +27,7 @@ add_library(device INTERFACE)
 target_include_directories(device SYSTEM INTERFACE ${NCCL_INCLUDE_DIR} ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(device INTERFACE CUDA::cudart CUDA::cublasLt ${NCCL_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS})
 
-# Lets the library call cuDNN, if CMake has found its headers. The library loads libcudnn by name
-# when a program runs.
+# Lets the library call cuDNN, if CMake has found its headers. Programs load libcudnn when they run.
 function(use_cudnn library)
   if(NOT Cudnn_FOUND)
     return()

@@ -1,4 +1,4 @@
-# use_ucc compiles the calls of UCC into a program's library, not into the runtime, which programs without UCC share.
+# use_ucc compiles the calls of UCC into a library: of a program, since programs without UCC share the runtime, or in tests the runtime.
 # For GPUs, it looks for UCC under UCC_ROOT, $UCC_ROOT, $HPCX_UCC_DIR and the usual paths. The CPU device has its own UCC (cpu/).
 set(ucc_folder ${CMAKE_CURRENT_LIST_DIR})
 

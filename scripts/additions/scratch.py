@@ -47,7 +47,7 @@ class Addition:
         self.scratch, self.section, self.touched = scratch, section, set(generated)
 
     def insert(self, path, anchor, text):
-        """Inserts lines after the only lines that an expression matches."""
+        """Inserts lines after the only place that an expression matches."""
         before = self.scratch.read(path)
         found = list(re.finditer(anchor, before, re.MULTILINE))
         if len(found) != 1:

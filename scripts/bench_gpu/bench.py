@@ -58,8 +58,8 @@ class Step(typing.NamedTuple):
 
 
 def planned(args):
-    """The steps, the most important first: shape by shape, and the tiny call after the first shape. The longest allreduce
-    comes last, since no performance goal covers it and its check is among the longest."""
+    """The steps, the most important first: shape by shape, and the tiny call after the first shape. An allreduce of
+    more than HUGE_SECONDS comes last, since no performance goal covers it and its check is among the longest."""
     steps = []
     for shape in args.shapes:
         own = cells.cells(args.ranks, [shape], args.operations)
@@ -208,7 +208,7 @@ def merged(results):
 
 
 def kept(entries, key):
-    """The last entry for each key. A skipped entry never replaces a measured one."""
+    """The last measured entry for each key, or its first skipped one."""
     found = {}
     for entry in entries:
         if "skipped" not in entry or key(entry) not in found:

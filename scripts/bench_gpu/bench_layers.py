@@ -146,7 +146,7 @@ def teams_of(args, count):
 
 def group_of(left, seconds, rates, teams, args):
     """The next rows to prepare together. rates has the seconds of the last preparation and of its slowest row, which limit the group
-    to the time left. The rows must also fit into GPU memory while each of them checks a program."""
+    to the time left. Several rows must also fit into GPU memory while each of them checks a program."""
     count = min(len(left), len(teams), int((seconds - rates[0]) / rates[1]))
 
     def takes(group):

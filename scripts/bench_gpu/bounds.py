@@ -11,7 +11,7 @@ import table_of
 from cells import ELEMENT, OPERATIONS, Cell
 from tables import derived, median, ms, number, shape, table
 
-SUM = "sum of the parts"  # D partial sums of [M/d, N], accumulated in fp32
+SUM = "sum of the parts"  # d partial sums of [M/d, N], accumulated in fp32
 AS_MANY_BYTES = "copy of as many bytes as the sum's"  # within the GPU
 ONE_SLICE = "copy of one slice"  # [M/d, N] from another GPU
 

@@ -7,7 +7,7 @@
 import dataclasses
 import math
 
-#: The most important shapes first, for runs with little time: those with performance goals, then the small ones.
+#: The most important shapes first, for runs with little time.
 SHAPES = [
     (32768, 8192, 16384),
     (8192, 8192, 8192),
@@ -77,7 +77,8 @@ class Cell:
         return max(self.flops / PRODUCT_FLOPS, self.moved_bytes / LINK_BYTES, self.weight_bytes / MEMORY_BYTES, LEAST_SECONDS)
 
     def in_graph(self, asked=0):
-        """The number of calls in a CUDA graph, on both sides: asked, or if asked is 0 as many as last for GRAPH_SECONDS."""
+        """The number of calls in a CUDA graph, on both sides: asked, or if asked is 0 as many as last for GRAPH_SECONDS, at most
+        MOST_IN_GRAPH."""
         return asked or max(1, min(MOST_IN_GRAPH, round(GRAPH_SECONDS / self.expected_seconds)))
 
     @property

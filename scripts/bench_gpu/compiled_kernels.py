@@ -27,7 +27,7 @@ def silu_mul(zg, zu):
 
 
 def rope(x, cos, sin):
-    """Rotary embeddings of the two halves of channels. Tables have the angles, which all heads of a token share."""
+    """Rotary embeddings of the two halves of channels. All heads of a token share the tables of cosines and sines."""
     first, second = x.float().chunk(2, -1)
     return torch.cat([first * cos - second * sin, second * cos + first * sin], -1).to(x.dtype)
 
@@ -50,7 +50,7 @@ def of_tokens():
 
 
 def of_rows(columns):
-    """Tuples as of of_tokens, for kernels along rows, which also have small operands."""
+    """Tuples as of of_tokens, for kernels that also have small operands."""
     gamma, beta = (torch.ones(columns, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     rstd = torch.ones(256 * MB // columns, 1, device="cuda")
     return [

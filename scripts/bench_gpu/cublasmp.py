@@ -64,7 +64,7 @@ class Cublasmp(runs.Peers):
         return [self.program, pathlib.Path(self.folder.name) / f"id{self.starts}"]
 
     def environment(self):
-        """Turns NVLink multicast off."""
+        """Turns NVLink multicast off, for NCCL only if NCCL_NVLS_ENABLE is not set."""
         return {"NVSHMEM_DISABLE_NVLS": "1", "NCCL_NVLS_ENABLE": os.environ.get("NCCL_NVLS_ENABLE", "0")}
 
     def start(self):

@@ -1,7 +1,7 @@
 """Random shapes with schedule: auto, each with the source of hirgen's choice.
 
 A seed gives the same shapes on every machine: M, N and K are log-uniform in RANGES, rounded to multiples of STEPS, or as odd_shapes
-does. Each shape has a program with the schedule that hirgen chooses, and one whose schedule is in a CUDA graph, as the peers.
+does. Each shape has a program with the schedule that hirgen chooses, and one with graph: true in addition, as peers have graphs.
 """
 import math
 import random

@@ -6,7 +6,7 @@
 //     -o gemm_epilogues FILE runtime_cpp/src/kernels/reduce.cu
 //   ./gemm_epilogues [epilogues | operands]
 //
-// A round runs one implementation for 20 ms and times the second half; a number is the median of
+// A round runs one implementation for about 20 ms and times the second half; a number is the median of
 // five rounds. "first" uses the heuristic's first algorithm, "best" the fastest of its first eight.
 #include <cublasLt.h>
 

@@ -68,7 +68,7 @@ def covered(spans):
 
 
 def longest(trace):
-    """[(statement, us of a call)] of the longest statements, each on its slowest rank."""
+    """[(statement, us of a call)] of the longest statements: for each the most of any rank and category of events."""
     found = collections.Counter()
     for (rank, statement, _), us in traces.parts(trace).items():
         found[statement] = max(found[statement], us)
@@ -97,7 +97,7 @@ def markdown(row):
 
 
 def lost_by(row):
-    """A line with the differences between the program's call and the peer's; "" without "explained"."""
+    """A line with the differences between the program's call and the peer's, or the reason that there is none; "" without "explained"."""
     told = row.get("explained", {"refused": ""})
     if "refused" in told:
         return told["refused"]

@@ -139,7 +139,7 @@ class Layer(cells.Cell):
 
     @property
     def weight_bytes(self):
-        """Bytes of the matrices of a rank, and of their gradients."""
+        """Bytes of the matrices of a rank and, in a backward pass, of their gradients."""
         return self.weights * cells.ELEMENT * (2 if self.is_backward else 1) / self.ranks
 
     @property
@@ -218,7 +218,7 @@ FEED_FORWARD = [
 MERGED = {("swiglu", form): f"swiglu_merged_{form}" for form in ("slices", "p2p")}
 
 WHOLE = {"block": "llama_block", "block_sp": "llama_block_sp"}  # example specs without slices
-#: Like FEED_FORWARD, for the blocks. "cut" is the spec in slices of ranks, which all pipelines share.
+#: Like FEED_FORWARD, for the blocks and for mlp_backward and swiglu_backward. "cut" is the spec with one slice per rank.
 OTHERS = [
     ("whole", "whole", {}, EAGER),
     ("whole, graph", "whole", {}, {**EAGER, **GRAPH}),

@@ -1,4 +1,4 @@
-"""Helpers of peers.py and products.py: tensors on this rank's GPU, CUDA graphs, and timing."""
+"""Helpers of the PyTorch peers: tensors on this rank's GPU, CUDA graphs, and timing."""
 import contextlib
 import math
 

@@ -115,6 +115,6 @@ def launch_variables(rank, ranks, port):
 
 
 def own_variables(rank, ranks, port):
-    """The environment that `hirgen run` sets for a rank."""
+    """The environment that `hirgen run` sets for a rank, without the secret of the run."""
     return {"HIRGEN_RANK": str(rank), "HIRGEN_WORLD": str(ranks), "HIRGEN_LOCAL_RANK": str(rank), "HIRGEN_ADDR": "127.0.0.1",
             "HIRGEN_PORT": str(port)}

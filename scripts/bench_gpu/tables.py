@@ -104,7 +104,7 @@ def main_table(rows):
 
 
 def item_text(item):
-    """A cell of a table of variants: ms and the number of wrong elements if any, or the kind of failure."""
+    """A cell of a table of variants: ms, with the number of wrong elements or "not checked", the kind of failure, or a dash."""
     if item is None or median(item) is None:
         return "-" if item is None else item.get("refused", "failed").split(":")[0]
     wrong = item.get("wrong")

@@ -97,7 +97,7 @@ SMALL = {
     ],
 }
 
-#: The allgather of an ag_matmul cell alone. T_comm is the minimum of these and of NCCL's allgather.
+#: The allgather of an ag_matmul cell alone. Tables show the minimum of these and of NCCL's allgather.
 ALLGATHER = [
     ("allgather eager", "allgather_p2p", {}, EAGER),
     ("allgather get", "allgather_p2p", {}, GET),

@@ -19,7 +19,7 @@ if (ROOT / "bin" / "hirgen").exists():
 
 import hirgen  # noqa: E402
 
-#: The schedule of every program: chosen by prediction, and with graph=true, so that PyTorch can capture calls into its own CUDA graphs.
+#: The schedule of every program: chosen by hirgen, and with graph=true, so that PyTorch can capture calls into its own CUDA graphs.
 SCHEDULE = ("preset=auto", "graph=true")
 
 

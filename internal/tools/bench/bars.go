@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// full is the position of the longest time, in percent of the space for bars. The rest is for the mark at its end.
+// full is the part of the space for bars that a scale takes, in percent. The rest is for marks at its ends.
 const full = 97
 
 // bars places the marks of a problem's rows, in percent of the space for bars.
@@ -50,8 +50,8 @@ func (b bars) place(us float64) string {
 
 func percent(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
-// fastest returns the fastest row with status OK among the peers or among hirgen's programs. It is nil if there is
-// none.
+// fastest returns the fastest measured row with status OK among the peers or among hirgen's programs. It is nil if
+// there is none.
 func fastest(rows []Row, peers bool) *Row {
 	var best *Row
 	for i := range rows {

@@ -20,7 +20,7 @@ type Candidate struct {
 	Predicted float64
 }
 
-// Name returns the fields of the schedule: "pipeline=p2p all.via=ipc-get", or "default" if there are none.
+// Name returns the fields of the schedule: "all.via=ipc-get pipeline=p2p", or "default" if there are none.
 func (c Candidate) Name() string {
 	var words []string
 	for _, s := range c.Settings {
@@ -31,8 +31,7 @@ func (c Candidate) Name() string {
 	return cmp.Or(strings.Join(words, " "), "default")
 }
 
-// The search starts from the best searchFrom candidates and tries all their neighbours. It repeats this searchSteps
-// times.
+// Each of the searchSteps steps of a search tries all neighbours of the best searchFrom candidates.
 const (
 	searchFrom  = 3
 	searchSteps = 2
@@ -105,10 +104,10 @@ func sorted(fields []model.Setting) []model.Setting {
 	return slices.SortedFunc(slices.Values(fields), func(a, b model.Setting) int { return cmp.Compare(a.Path, b.Path) })
 }
 
-// fixed lists fields that select the program and not its schedule.
+// fixed lists fields that neighbours does not change.
 var fixed = []string{schedule.Preset, "transport", "nodes", "buffers", "kernels"}
 
-// neighbours returns the schedules that differ from settings in one field. A field without a value has its default.
+// neighbours returns schedules that differ from settings in one field. A field that is absent has its default.
 func neighbours(settings []model.Setting, ranks int) [][]model.Setting {
 	own := map[string]string{}
 	for _, s := range settings {
@@ -144,8 +143,8 @@ func neighbours(settings []model.Setting, ranks int) [][]model.Setting {
 	return list
 }
 
-// Values returns the values to try for a field. For a number these are small numbers and the number of ranks, within
-// the bounds of the field.
+// Values returns the values to try for a field: its named values and, if it takes numbers, small numbers and the
+// number of ranks, within its bounds.
 func Values(f *schedule.Field, ranks int) []string {
 	var list []string
 	for _, v := range f.Values {

@@ -14,8 +14,8 @@ import (
 // fewestPoints is the least number of points of a curve.
 const fewestPoints = 3
 
-// curves returns the charts of a result: one for each program and each field with at least
-// fewestPoints positive values.
+// curves returns the charts of a result: one for each program and each numeric field of its labels. A curve has the
+// measured rows, without the baseline, whose labels agree in all else. Curves of fewer than fewestPoints points are left out.
 func curves(rows []Row) []chart.Chart {
 	type key struct{ program, field string }
 	found := map[key]map[string][]chart.Sample{}

@@ -23,9 +23,9 @@ type Options struct {
 	Version   string        // version of hirgen
 	Work      string        // folder for programs; they are not deleted
 	CMake     []string      // additional cache entries
-	Rounds    int           // a round times every program of a problem once
+	Rounds    int           // number of rounds; a round times each ready program once, unless Near skips it
 	Repeats   int           // repeats of a program in a round
-	Iters     int           // calls of a repeat; 0: 5 to 200, about 20 ms by the prediction
+	Iters     int           // calls of a repeat; 0: 5 to 200, about 20 ms by the prediction; 5 without one
 	Together  int           // most programs that are ready at the same time; 0: all of a problem
 	Starting  int           // most programs that start and check themselves at the same time; 0: all
 	Jobs      int           // programs to lower or build at the same time; 0: one
@@ -34,12 +34,13 @@ type Options struct {
 	Peers     string        // command that times other libraries in the same rounds (see peers.go); "": none
 	Arguments []string      // further arguments of the programs
 	Progress  Progress
-	// Kept returns a row of an earlier run of the same program, label, ranks and device. The row is not measured again.
-	// nil: measure everything.
+	// Kept returns a row of an earlier run of the same program, label, ranks and device, which need not be measured
+	// again (see keep). nil: measure everything.
 	Kept func(Row) (Row, bool)
-	// KeptPeers returns the peers that were timed together with such a row.
+	// KeptPeers returns the rows of peers of an earlier run for the problem of a row.
 	KeptPeers func(Row) []Row
-	// Done receives the rows of a problem once all of them are measured. If it returns an error, Run stops.
+	// Done receives the rows of compared programs, and then the rows of their peers, when all are complete. If it returns
+	// an error, Run stops.
 	Done func(Row) error
 }
 
@@ -53,7 +54,7 @@ const (
 	endLimit   = time.Minute
 )
 
-// Run measures cases, problem by problem, in their order. A program that fails is a row with status Failed. Run returns
+// Run measures cases, in groups of the same problem. A program that fails is a row with status Failed. Run returns
 // an error if the environment or Done stops it.
 func Run(ctx context.Context, cases []Case, o Options) error {
 	r := &run{Options: &o, ctx: ctx, alone: map[string]*program{}}
@@ -94,7 +95,7 @@ type run struct {
 	*Options
 	ctx       context.Context
 	done, all int
-	alone     map[string]*program // built programs that run GEMMs alone, by the list of their GEMMs
+	alone     map[string]*program // programs that run GEMMs alone, by the list of their GEMMs
 	mutex     sync.Mutex          // protects done
 }
 
@@ -171,8 +172,8 @@ func (r *run) keep(g []*program) []Row {
 	return peers
 }
 
-// productsOf returns a built program that runs only the GEMMs of the first program that has any. It returns nil if no
-// program has GEMMs, or with NoGEMMs.
+// productsOf builds a program that runs only the GEMMs of the first program that has any and was built, or returns an
+// earlier program for the same GEMMs. It returns nil if there are no such GEMMs, or with NoGEMMs.
 func (r *run) productsOf(g []*program) (*program, error) {
 	for _, p := range g {
 		if r.NoGEMMs || len(p.products) == 0 || p.row.Status != "" {

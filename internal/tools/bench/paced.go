@@ -15,7 +15,7 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// Output lines of a program that was started with --paced.
+// Beginnings of output lines of a program that was started with --paced.
 const (
 	saysReady = "# ready"
 	saysRound = "# round, us:"
@@ -24,7 +24,7 @@ const (
 // process is a program of hirgen, or a peer, that is timed in rounds.
 type process interface {
 	ready(limit time.Duration) error
-	round(limit time.Duration) ([]float64, error) // the times of its repeats in microseconds
+	round(limit time.Duration) ([]float64, error) // microseconds of a call in each repeat
 	finish(limit time.Duration) error
 	kill()
 }
@@ -60,14 +60,14 @@ func startPaced(ctx context.Context, program string, ranks int, arguments []stri
 	return p, nil
 }
 
-// ready waits until the program has checked itself.
+// ready waits until the program waits for its first round.
 func (p *paced) ready(limit time.Duration) error {
 	_, err := p.out.wait(saysReady, limit)
 	return err
 }
 
-// round times a round. It returns the times of the repeats in microseconds, or an error if the program ends or does not
-// answer in time.
+// round times a round. It returns the microseconds of a call in each repeat, or an error if the program ends or does
+// not answer in time.
 func (p *paced) round(limit time.Duration) ([]float64, error) {
 	if _, err := p.stdin.WriteString("round\n"); err != nil {
 		return nil, errors.New(p.out.said())
@@ -88,7 +88,7 @@ func (p *paced) round(limit time.Duration) ([]float64, error) {
 }
 
 // finish closes the program's input, and kills the program if it does not end in time. That is an error, and so is an
-// exit code other than 0, also for wrong elements.
+// exit code other than 0, which a program with wrong elements also has.
 func (p *paced) finish(limit time.Duration) error {
 	_ = p.stdin.Close()
 	defer p.stop()
@@ -100,7 +100,7 @@ func (p *paced) finish(limit time.Duration) error {
 	}
 }
 
-// kill ends the program now.
+// kill kills the program and waits until it has ended.
 func (p *paced) kill() {
 	_ = p.stdin.Close()
 	p.stop()

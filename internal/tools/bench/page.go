@@ -41,7 +41,7 @@ type problemView struct {
 // rowView is a row of the table with its bar. Tag describes a row that is not a correct program of hirgen.
 type rowView struct {
 	Case, Tag, Class, Reason string
-	IsBest                   bool // the fastest correct row of its side, if the problem has peers
+	IsBest                   bool // the fastest correct row of its side, if a peer was measured
 	barView
 	Cells []string
 }

@@ -91,7 +91,7 @@ func (r *run) openPeers(row Row) (*peers, []string, error) {
 		return nil, nil, err
 	}
 	go func() {
-		_ = command.Wait() // the output of the command is the error
+		_ = command.Wait() // not reported: errors quote the command's output
 		p.out.end()
 		close(p.ended)
 	}()

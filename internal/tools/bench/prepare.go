@@ -77,7 +77,7 @@ func (o *Options) lower(c Case) *program {
 	return p
 }
 
-// print lowers, verifies and prints the program.
+// print lowers, verifies and prints the program, and predicts its time.
 func (p *program) print(pipeline *model.Pipeline, o *Options) error {
 	options := lowering.Options{Machine: o.Machine, Verify: true}
 	host, err := lowering.Host(pipeline, options)

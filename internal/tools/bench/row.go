@@ -37,7 +37,7 @@ type Row struct {
 	Wrongs    int64             `json:"wrong"`
 	Unchecked bool              `json:"unchecked,omitempty"`   // its elements were not compared: --no-check
 	Flops     float64           `json:"flops,omitempty"`       // FLOP of the GEMMs of a rank
-	Products  float64           `json:"products_us,omitempty"` // the same GEMMs, each whole, without the rest: measured
+	Products  float64           `json:"products_us,omitempty"` // GEMMs of the group's first program with any, each whole, measured alone
 	// its communications one after the other: predicted, or measured where there is such a figure
 	Moves     float64 `json:"moves_us,omitempty"`
 	Predicted float64 `json:"predicted_us,omitempty"`

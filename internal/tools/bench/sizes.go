@@ -84,7 +84,7 @@ func Load(spec string, params map[string]int64, ranks int) (*model.Pipeline, map
 	return p, all, nil
 }
 
-// Rivals returns the cases that time a schedule against schedule: auto for each size, in freshly started programs.
+// Rivals returns the cases that time a schedule against schedule: auto for each size.
 func Rivals(spec string, params map[string]int64, sizes Sweep, winner Candidate) ([]Case, error) {
 	names := slices.Sorted(maps.Keys(params))
 	list, err := Cases(spec, names, params, winner.Settings, sizesOf(sizes), "auto")

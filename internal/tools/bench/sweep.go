@@ -1,6 +1,6 @@
 // Package bench measures combinations of specs, parameters and schedules on this machine. It emits and builds a program
-// for each, keeps the programs of one problem ready, and times them in alternating rounds. All programs thus run at the
-// same clocks and temperature.
+// for each, keeps the programs of one problem ready, and times them in alternating rounds. The programs of a
+// problem thus run at similar clocks and temperatures.
 package bench
 
 import (

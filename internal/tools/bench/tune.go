@@ -13,18 +13,18 @@ import (
 // Tuned is the result of a search on the machine.
 type Tuned struct {
 	Winner Candidate
-	// Rows are all programs: those that were left at the end, the fastest first, then the others, the last eliminated
-	// first. schedule: auto is one of them and may precede the winner.
+	// Rows are all programs: those that were left at the end, the fastest first, then the eliminated ones, the last
+	// eliminated first, then those that did not run. schedule: auto is one of them and may precede the winner.
 	Rows   []Row
-	Rounds int // number of rounds in which the winner was timed
+	Rounds int // number of rounds of the search
 }
 
-// auto is the case of schedule: auto in a search.
+// auto is the label of the case with schedule: auto in a search.
 const auto = "schedule=auto"
 
-// Tune times candidates and schedule: auto in alternating rounds. Every two rounds it drops the slower half, but never
-// auto. It ends when one candidate is left, when the 90th percentile of the fastest is below the 10th of the second, or
-// after 16 rounds. It returns an error if no candidate could be measured.
+// Tune times candidates and schedule: auto in alternating rounds. Every two rounds it drops the slower half and failed
+// programs, but auto only if it failed. It ends when at most one candidate is left, when the 90th percentile of the
+// fastest is below the 10th of the second, or after 16 rounds. It returns an error if no candidate could be measured.
 func Tune(ctx context.Context, spec string, params map[string]int64, candidates []Candidate, o Options) (*Tuned, error) {
 	cases := []Case{{Spec: spec, Params: params, Settings: []model.Setting{{Value: "auto"}}, Label: auto}}
 	for _, c := range candidates {
@@ -64,7 +64,7 @@ func Tune(ctx context.Context, spec string, params map[string]int64, candidates 
 	return result, ctx.Err()
 }
 
-// startAll starts programs and waits until all are ready.
+// startAll starts programs and waits until each is ready or has failed.
 func (r *run) startAll(g []*program) ([]*turn, error) {
 	var turns []*turn
 	for some := range slices.Chunk(g, max(1, cmp.Or(r.Starting, len(g)))) {
@@ -96,8 +96,8 @@ const (
 	mostStages    = 8
 )
 
-// halve times programs until the fastest is known, for at most mostStages. It returns them ranked, the fastest first,
-// and the number of rounds.
+// halve times programs until the fastest is known, for at most mostStages stages. It returns all programs in the order
+// of Tuned.Rows, and the number of rounds.
 func (r *run) halve(turns []*turn) (ranked []*turn, rounds int) {
 	running := func(t *turn) bool { return t.running != nil }
 	racing := slices.DeleteFunc(slices.Clone(turns), func(t *turn) bool { return !running(t) })
@@ -156,7 +156,7 @@ func cutHalf(racing []*turn) (stay, leave []*turn) {
 	return stay, leave
 }
 
-// decided reports whether, apart from auto, only one of sorted programs is left, or the 90th percentile of the first is
+// decided reports whether, apart from auto, at most one of sorted programs is left, or the 90th percentile of the first is
 // below the 10th of the second.
 func decided(racing []*turn) bool {
 	others := slices.DeleteFunc(slices.Clone(racing), func(t *turn) bool { return t.row.Label == auto })

@@ -112,7 +112,7 @@ func (r *run) near(racing []*turn) []*turn {
 	return slices.DeleteFunc(slices.Clone(racing), func(t *turn) bool { return medians[t] > r.Near*best })
 }
 
-// start starts a program. A program that could not be built has no process.
+// start starts a program, unless its row already has a status, for example of a failed build.
 func (r *run) start(p *program, more ...string) (*turn, error) {
 	t := &turn{program: p, report: p.path + ".bench.json"}
 	if p.row.Status != "" {
@@ -186,7 +186,7 @@ func (t *turn) finish() {
 		t.row.Status = OK
 	}
 	t.row.Memory, t.row.Machine = r.Memory, r.machine()
-	if t.row.Device != string(launch.CPU) { // the CPU device has no other kernels
+	if t.row.Device != string(launch.CPU) { // the CPU device has no cuDNN
 		t.row.Tiled = r.tiled()
 	}
 	t.row.take(t.times)

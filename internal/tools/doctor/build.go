@@ -33,7 +33,7 @@ func (e *examination) build() {
 	e.nvcc(group)
 }
 
-// nvcc checks the CUDA compiler and records the folders of its toolkit.
+// nvcc checks the CUDA compiler and records the folders that may have the libraries of its toolkit.
 func (e *examination) nvcc(group string) {
 	c := Check{Name: "nvcc", needed: forGPUs, Without: "programs are built for the CPU device only",
 		Install: "https://developer.nvidia.com/cuda-downloads"}

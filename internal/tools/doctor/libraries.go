@@ -15,7 +15,7 @@ type python struct {
 	Torch    string `json:"torch"`    // the version of PyTorch, if it is there
 }
 
-// askPython prints a python as JSON. It imports no package, because importing PyTorch takes seconds.
+// askPython prints a python as JSON. It does not import PyTorch, which takes seconds.
 const askPython = `import json, platform, sysconfig
 from importlib import metadata
 try:
@@ -24,7 +24,7 @@ except metadata.PackageNotFoundError:
     torch = ""
 print(json.dumps({"version": platform.python_version(), "packages": sysconfig.get_paths()["purelib"], "torch": torch}))`
 
-// libraries checks the libraries that GPU programs link or use.
+// libraries checks the CUDA libraries, Python, PyTorch and Open MPI.
 func (e *examination) libraries() {
 	const group = "libraries"
 	e.python = e.askForPython()

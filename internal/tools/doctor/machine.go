@@ -44,7 +44,7 @@ func This() *Machine {
 // versionNumber matches the first text that looks like a version.
 var versionNumber = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)+`)
 
-// versionOf returns the version that a program prints, or "" if it prints none.
+// versionOf returns the version that a program prints, or "" if it prints none or fails.
 func (m *Machine) versionOf(ctx context.Context, path string) string {
 	output, err := m.Run(ctx, path, "--version")
 	if err != nil {

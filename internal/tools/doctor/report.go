@@ -30,8 +30,8 @@ const (
 	forGPUs       // no program runs on GPUs without it
 )
 
-// A Report is the result of all checks of a machine. Device is the default of hirgen run, "cuda" or "cpu", or empty if
-// programs cannot run.
+// A Report is the result of all checks of a machine. Device is "cuda" if programs can be built for its GPUs, else "cpu",
+// or empty if none can be built.
 type Report struct {
 	Device string   `json:"device"`
 	GPUs   int      `json:"gpus"`
@@ -54,7 +54,7 @@ type examination struct {
 	*Machine
 	ctx    context.Context //nolint:containedctx // it lives as long as one call of Examine
 	report *Report
-	cuda   []string // folders of the CUDA toolkit that is found
+	cuda   []string // folders that may have libraries of the CUDA toolkit; nil without nvcc
 	python *python
 }
 
@@ -108,7 +108,7 @@ func counted(n int, noun string) string {
 	return noun + "s"
 }
 
-// Print writes a table, group by group, and below it the remedies.
+// Print writes the verdict, a table, group by group, and below it the remedies.
 func (r *Report) Print(w io.Writer) error {
 	var out strings.Builder
 	fmt.Fprintln(&out, r.Verdict())

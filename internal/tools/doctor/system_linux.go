@@ -17,7 +17,7 @@ func systemLimits() (files, locked uint64) {
 	return soft(syscall.RLIMIT_NOFILE), soft(lockedMemory)
 }
 
-// freeSpace returns the free bytes of the file system of a folder for this user.
+// freeSpace returns the bytes of the file system of a folder that are free for users without privileges.
 func freeSpace(folder string) (bytes uint64, err error) {
 	var stat syscall.Statfs_t
 	if err := syscall.Statfs(folder, &stat); err != nil {

@@ -136,7 +136,7 @@ const byDefault = "default"
 // differs reports whether the predicted time of the alternative differs from the program's by at least 0.05 us.
 func (a Alternative) differs() bool { return a.Refused == "" && math.Abs(a.Difference) >= 0.05 }
 
-// otherwise lists fields that select the program and not its schedule.
+// otherwise lists fields whose other values are not tried.
 var otherwise = []string{schedule.Preset, "transport", "nodes"}
 
 // field tries the other values of a field of the schedule. It returns false for a field that is not tried, and if the
@@ -188,8 +188,8 @@ func given(program *hostir.Program, path string) (schedule.Choice, bool) {
 	return program.Choices.Choices[at], true
 }
 
-// whole ranks complete schedules: the program's, auto, the default, no pipeline, and those that were fastest in any
-// measurement.
+// whole ranks complete schedules: the program's, auto unless it chose that one, the default, no pipeline, and those that
+// were fastest in any measurement.
 func (t *trial) whole(program *hostir.Program) []Alternative {
 	list := []Alternative{
 		{Name: "the schedule of the program", Predicted: t.own},

@@ -81,8 +81,9 @@ func TestGoldenPage(t *testing.T) {
 	}
 }
 
-// TestLinksLeadSomewhere checks that in the pages of all examples each line leads to lines of the spec that exist, each
-// call of the call IR has lines of C++ and a line of the spec, and each wait has a reason.
+// TestLinksLeadSomewhere checks that in the pages of all examples each link leads to lines of the spec that exist, each
+// call with a position has a line of the spec, and each wait has a reason, a line of the spec and a line of C++. It also
+// checks that the tasks stand inside the drawing.
 func TestLinksLeadSomewhere(t *testing.T) {
 	list, err := filepath.Glob(filepath.Join(specs, "*", "spec.yaml"))
 	if err != nil || len(list) == 0 {

@@ -26,13 +26,13 @@ type Lane struct {
 type Node struct {
 	Number int
 	Name   string
-	Where  string // how long it takes alone, and the loops around it
+	Where  string // its predicted time alone, and the loops and branches around it
 	X, Y   int
 	W, H   int
 	TextX  int
 	Line1  int // Y of its two lines of text
 	Line2  int
-	Moves  bool // between ranks
+	Moves  bool // whether it moves data between ranks
 	From   []int
 	In     []string // the reasons of the edges that lead to it
 }
@@ -43,7 +43,7 @@ type Arc struct {
 	Kind    string // "data" or "reuse"
 	Later   bool   // the arc ends in a later iteration
 	Reason  string
-	A, B    int // tasks
+	A, B    int // numbers of the tasks at its beginning and end
 	LabelX  int
 	LabelY  int
 	Caption string // how many iterations later; empty if in the same iteration

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	written = regexp.MustCompile(` @(\d+)(?::\d+)?(?:$| )`) // the position at the end of a statement or a declaration
+	written = regexp.MustCompile(` @(\d+)(?::\d+)?(?:$| )`) // the position of a statement or a declaration
 	word    = regexp.MustCompile(`\bk[A-Z]\w*\b`)           // a name that may be a label
 )
 

@@ -12,7 +12,7 @@ type Page struct {
 	Spec    string // the name of its file
 	Summary []Fact
 	Lines   []Line // lines of the spec
-	Model   []Line // tensors and operations
+	Model   []Line // parameters, tensors and operations
 	Graph   Graph
 	GEMMs   []cost.Product
 	Stages  []Stage // host programs after each pass, then calls after each pass
@@ -24,7 +24,7 @@ type Page struct {
 	Hidden  []Hidden
 	Basis   string // why auto chose the schedule; empty if the spec states it
 	Choices []Choice
-	Idle    string        // fields at their defaults whose other values do not change the predicted time
+	Idle    string        // fields at their defaults whose other values change the predicted time by less than 0.05 us
 	Whole   []Alternative // complete schedules, the fastest first
 	Skipped string        // why alternatives were not predicted; empty where they were
 }
@@ -77,7 +77,7 @@ type Move struct {
 }
 
 // Hidden is a communication, its predicted time on the rank with the longest exposed time, and the tasks that hide it.
-// Times are in microseconds.
+// Total, Exposed and Behind are in microseconds.
 type Hidden struct {
 	Name                   string
 	From                   []int

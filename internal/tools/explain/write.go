@@ -17,7 +17,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"short":    shortened,
 }).Parse(pageText))
 
-// from returns the attribute that links an element of the page to lines of the spec: " 12 14 ".
+// from returns the value of the attribute that links an element of the page to lines of the spec: " 12 14 ".
 func from(lines []int) string {
 	text := " "
 	for _, n := range lines {

@@ -20,8 +20,8 @@ type BuildOptions struct {
 	Folder  string    // build folder; empty means the preset's, build/<device> in Dir
 	Verbose io.Writer // receives the output of the tools; nil: a failure returns it as EnvironmentError.Output
 	// Progress, if not nil, is called with the number of finished steps, the number of all steps (0 if not yet known),
-	// and the next step. An empty next marks the end of the build. It is not called if the program is up to date. With
-	// Verbose, it is not called for the steps of the tools.
+	// and the next step. An empty next marks the end of the build. It is not called if there is nothing to do or to wait
+	// for. With Verbose, it is not called for the steps of the tools.
 	Progress func(done, all int, next string)
 }
 
@@ -68,7 +68,7 @@ func Build(ctx context.Context, options BuildOptions) (string, error) {
 
 type builder struct {
 	BuildOptions
-	dir, folder string // absolute
+	dir, folder string // emitted folder, absolute, and build folder
 	told        bool   // progress was reported
 }
 

@@ -24,7 +24,7 @@ type rank struct {
 	cmd    *exec.Cmd
 	err    error // error that Wait returned
 	gone   bool  // the rank has ended, and err is valid
-	killed bool  // the launcher ended it
+	killed bool  // kill was called before it ended
 }
 
 // start starts one rank in its own process group. Ctrl-C then reaches only the launcher, and a kill reaches all
@@ -117,8 +117,8 @@ func (g *group) kill() {
 	})
 }
 
-// report prints how a rank failed and returns its exit code, or 1 if it has none. It returns 0 for a rank that the
-// launcher stopped, because that code is not the program's.
+// report prints how a rank failed and returns its exit code, 128 + the signal that killed it, or 1 if it has neither. It
+// returns 0 for a rank that the launcher stopped, because that code is not the program's.
 func (g *group) report(r *rank) int {
 	g.out.flush(r.index)
 	var exit *exec.ExitError

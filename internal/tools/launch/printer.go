@@ -8,7 +8,7 @@ import (
 )
 
 // printer merges the output of the ranks line by line. Rank 0's standard output is the report of the run and passes
-// through as it is. If there are several ranks, every other line starts with its rank.
+// through as it is. If there are several ranks, all other lines that ranks print start with the rank.
 type printer struct {
 	mutex   sync.Mutex
 	options Options

@@ -60,7 +60,7 @@ func (s *steps) line(text string) {
 	}
 }
 
-// stepName shortens a line of ninja to the name of the file: "Building CXX object CMakeFiles/hirgen_x.dir/abi.cpp.o"
+// stepName shortens a line of ninja, mostly to the name of the file: "Building CXX object CMakeFiles/hirgen_x.dir/abi.cpp.o"
 // becomes "abi.cpp".
 func stepName(said string) string {
 	words := strings.Fields(said)

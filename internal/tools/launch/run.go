@@ -63,7 +63,7 @@ func Run(ctx context.Context, options Options) (exit int, err error) {
 }
 
 // environment returns the environment of this process with the launch variables of one rank. The secret
-// keeps other processes of this machine out of the job. It is an environment variable, because other users cannot read
+// keeps processes of other users out of the job. It is an environment variable, because other users cannot read
 // the environment of a process.
 func (o *Options) environment(rank, port int, secret string) []string {
 	env := append(os.Environ(),

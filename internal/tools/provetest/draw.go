@@ -55,7 +55,7 @@ func Draw(path string, seed uint64) *Drawn {
 			}
 			settings = settings[1:]
 		}
-		params = nil // sizes of the spec that these do not divide
+		params = nil // they may not divide the sizes of the spec
 	}
 }
 

@@ -1,4 +1,5 @@
-// Package provetest contains helpers for tests of prove: the programs of the example specs.
+// Package provetest contains helpers for tests of prove: the programs of the example specs, with their own and with
+// random schedules.
 package provetest
 
 import (

@@ -67,7 +67,7 @@ func (r *DeviceResult) Survives() bool {
 	return r.Rejected == nil && (r.Effect != None || r.Device != None)
 }
 
-// perFolder is how many mutants of a subject are built one after the other in one folder. They differ only in the
+// perFolder is the most mutants of a subject that are built, one after the other in one folder. They differ only in the
 // source of the program.
 const perFolder = 6
 

@@ -18,7 +18,7 @@ const (
 	Hangs Effect = "hangs"
 	// HangsSerialized: hangs if the communications of a GPU run one after the other in issue order.
 	HangsSerialized Effect = "hangs, serialized"
-	Invalid         Effect = "invalid" // a call fails: missing memory, or an event without a record
+	Invalid         Effect = "invalid" // a call fails, as on missing memory or an event without a record
 )
 
 // Judge runs a program under several seeds until one shows an effect. If none does, it runs the communications of

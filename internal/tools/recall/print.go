@@ -58,7 +58,7 @@ func Faults() []string {
 	return list
 }
 
-// Print prints a row for each kind with results, and every survivor with its effect on the oracle.
+// Print prints a row for each kind with results, and every survivor with the effect that the oracle saw.
 func Print(w io.Writer, kinds []string, results []*Result) {
 	var all row
 	of := map[string]*row{}
@@ -80,7 +80,7 @@ func Print(w io.Writer, kinds []string, results []*Result) {
 		}
 	}
 	line("all", &all)
-	_ = t.Flush() // the writer below reports the error
+	_ = t.Flush() // Print ignores errors of w
 	fmt.Fprintf(w, "\n%d survivors\n", all.wrong-all.caught)
 	for _, r := range results {
 		if r.Survives() {

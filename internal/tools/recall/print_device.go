@@ -21,7 +21,7 @@ func PrintDevice(w io.Writer, results []*DeviceResult) {
 	fmt.Fprintln(t, "\tdevice: an effect\tdevice: none\t")
 	fmt.Fprintf(t, "interpreter: an effect\t%d\t%d\t\n", seen[[2]bool{true, true}], seen[[2]bool{true, false}])
 	fmt.Fprintf(t, "interpreter: none\t%d\t%d\t\n", seen[[2]bool{false, true}], seen[[2]bool{false, false}])
-	_ = t.Flush() // the writer below says what fails
+	_ = t.Flush() // PrintDevice ignores errors of w
 	fmt.Fprint(w, "\non the device:")
 	for _, e := range effects {
 		fmt.Fprintf(w, " %s %d;", e, of[e])

@@ -16,9 +16,9 @@ type Checker func(s *Subject, p *calls.Program) error
 
 // Options configure Run and RunFaults.
 type Options struct {
-	PerKind int    // mutants of each kind of each subject
+	PerKind int    // most mutants of each kind, or programs of each fault, of each subject
 	Seed    uint64 // seed that picks the mutants
-	Orders  uint64 // seeds of the oracle
+	Orders  uint64 // number of seeds of the oracle
 	Check   Checker
 }
 

@@ -24,8 +24,7 @@ type Subject struct {
 	variant  int // variant of host
 }
 
-// sizes are small values of the parameters of specs. They differ where possible, so that swapped extents have an
-// effect.
+// sizes are small values of the parameters of specs. M, N and K differ, so that swapped extents have an effect.
 var sizes = map[string]int64{
 	"D": 4, "S": 4, "M": 32, "N": 24, "K": 16, "B": 2, "L": 8, "H": 16, "G": 8, "C": 4, "E": 64, "F": 32, "R": 2,
 }

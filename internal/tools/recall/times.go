@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// processorTime returns the processor time of this process. Unlike wall-clock time it does not depend on other load.
+// processorTime returns the processor time of this process. It depends less on other load than wall-clock time.
 func processorTime() time.Duration {
 	used := usage()
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
@@ -29,7 +29,7 @@ func PrintExamples(w io.Writer, list []*Timing) (ok bool) {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%.2f\t%.1f\t\n", x.Name, x.Ranks, x.Operations, x.Took.Seconds(), x.Limit.Seconds())
 		ok = ok && x.Error == nil && x.Took <= x.Limit
 	}
-	_ = t.Flush() // the writer below reports the error
+	_ = t.Flush() // PrintExamples ignores errors of w
 	failures(w, list)
 	return ok
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/hirgen/hirgen/prove/values"
 )
 
-// Timing is how long a proof took, including the lowering.
+// Timing is how long a proof took.
 type Timing struct {
 	Name       string
 	Ranks      int64
 	Operations int           // number of operations of all ranks in a call
-	Took       time.Duration // processor time to read, lower and prove it
+	Took       time.Duration // processor time to read the spec, lower it unless its calls were given, and prove it
 	Limit      time.Duration // 0: none
 	Error      error         // why it is not proved
 }

@@ -130,7 +130,7 @@ func (o *Options) predict(row *Row, base *model.Pipeline) error {
 }
 
 // paramsAt returns the parameters that differ at the number of ranks of a row. It returns an error if there is no
-// parameter for the number of ranks, or if the scaled one is not an integer.
+// parameter for the number of ranks, or if the scaled one is not an integer or too large.
 func (o *Options) paramsAt(row *Row, base *model.Pipeline) (map[string]int64, error) {
 	own := base.Meshes[0].Size()
 	params := map[string]int64{}
@@ -195,7 +195,7 @@ func (r *Result) Largest() *cost.Prediction {
 	return nil
 }
 
-// firstOf returns the first error in a spec, with its position.
+// firstOf returns the first error in a spec, with its position, or the text of another error.
 func firstOf(err error) string {
 	if found, ok := diag.Diagnostics(err); ok {
 		return found.Items[0].Error()

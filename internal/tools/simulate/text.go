@@ -37,7 +37,7 @@ func (r *Row) figures() string {
 	return "not validated"
 }
 
-// number prints a figure of a row that has a prediction.
+// number prints a figure with the given number of decimals.
 func number(x float64, digits int) string { return strconv.FormatFloat(x, 'f', digits, 64) }
 
 // columns returns the columns of the table, with the growing parameter and the definition of efficiency in this result.

@@ -14,7 +14,7 @@ import (
 )
 
 // Counts has the statistics of a search. Specs, Interpreted and the table of refused specs cover all specs, the rest
-// only accepted specs without a finding.
+// only accepted specs in which Examine finds nothing. Built counts failed builds too.
 type Counts struct {
 	Specs, Accepted, Built, Interpreted, Unsure int
 

@@ -129,7 +129,7 @@ func (g *generator) vary(p *model.Pipeline) {
 		g.operation()
 	}
 	own := s.Schedule
-	if g.schedule(false); g.chance(0.6) { // what the example has, with a few other choices
+	if g.schedule(false); g.chance(0.6) { // the example's own choices, a few of them replaced
 		for _, c := range own {
 			if g.chosen(c.Path) == "" || c.Path == schedule.Pipeline || c.Path == "all.via" && g.chance(0.5) {
 				g.unset(c.Path)

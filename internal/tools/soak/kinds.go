@@ -206,7 +206,7 @@ func attends(split string) func(*model.Pipeline, *hostir.Program) bool {
 	}
 }
 
-// scattersToSlices reports whether a sum over ranks splits a Stream axis over them, and its result has another Stream axis.
+// scattersToSlices reports whether a reduction over ranks splits a Stream axis over them, and its result has another Stream axis.
 func scattersToSlices(p *model.Pipeline, _ *hostir.Program) bool {
 	isStream := func(a domain.Axis) bool { return a.Kind == domain.Stream }
 	return slices.ContainsFunc(p.Ops, func(op *model.Op) bool {

@@ -31,7 +31,8 @@ func (g *generator) dropout() bool {
 	return true
 }
 
-// gather takes rows of a tensor, or of the blocks that its first axis counts. It returns false if the result is too large.
+// gather takes rows of a tensor, or of the blocks that its first axis counts. It returns false if the result
+// could be too large or have too many axes.
 func (g *generator) gather() bool {
 	v, shape, rows := g.any(), []int64{g.extent(), g.extent()}[:1+g.IntN(2)], 1
 	op := on("gather", v)

@@ -148,8 +148,8 @@ func (g *generator) maxOfRankSums() {
 	}
 }
 
-// rankSum makes a sum over ranks with three axes: a matmul over an axis of one element per rank, or a reduction. Half
-// of the sums have one element in the outermost axis, split over a mesh axis of one rank.
+// rankSum makes a sum over ranks with three axes: a matmul over an axis of one element per rank, or a reduction. About
+// half of the sums have one element in the outermost axis, split over a mesh axis of one rank.
 func (g *generator) rankSum() *value {
 	m := &g.spec.World
 	over := m.Axes[0].device()
@@ -176,7 +176,7 @@ func (g *generator) rankSum() *value {
 	return sum
 }
 
-// sharedSum makes a sum of few parts that several operations read. Some of them read only a part of it, on their rank.
+// sharedSum makes a sum of few parts that several operations read. One of them may read only the part of its rank.
 func (g *generator) sharedSum() { g.sharedSumOf(false) }
 
 // sharedListedSum is like sharedSum, but the sum is declared and lists the reduced axis.

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// twoMoves begins with two sums over ranks in one loop over slices, with a local operation on the way from the first to the second. The
-// schedule may issue transfers ahead.
+// twoMoves begins with two reductions over ranks in one loop over slices, with local operations on the way from the first
+// to the second. The schedule may issue transfers ahead.
 func (g *generator) twoMoves() {
 	ranks := &g.spec.World.Axes[0]
 	ranks.Size = max(ranks.Size, 2)

@@ -54,7 +54,7 @@ func (g *generator) streamedBatches() {
 	g.multiplied(p)
 }
 
-// turnedBatches makes a matmul of transposed operands, some of which must move to other ranks.
+// turnedBatches makes a matmul of permuted operands, which may have to move to other ranks.
 func (g *generator) turnedBatches() {
 	batch := g.shape(1 + g.IntN(2))
 	p := g.batched(batch, batch[g.IntN(len(batch)):])

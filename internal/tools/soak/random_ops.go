@@ -386,7 +386,7 @@ func (g *generator) composite() bool {
 	fn := pick(g, model.Composites...)
 	op := on(fn, v)
 	last := v.shape()[len(v.axes)-1:]
-	few := map[string]int64{"normalize_grad": 2, "layer_norm_grad": 2, "rms_norm_grad": 1}[fn] // only rounding errors remain
+	few := map[string]int64{"normalize_grad": 2, "layer_norm_grad": 2, "rms_norm_grad": 1}[fn] // up to this extent, only rounding errors
 	if last[0] <= few {
 		return false
 	}
@@ -421,7 +421,7 @@ func (g *generator) composite() bool {
 			g.countRows(&op, n-2)
 		}
 	case "split", "quantize", "dequantize", "scaled_linear", "dropout", "gather", "scatter_add", "top_k", "cumsum":
-		return false // some have several results; the others have a maker
+		return false // these have several results, special operands or a maker
 	case "where":
 		op = on(fn, g.mask(v), v, g.partner(v))
 	case "softmax_grad", "normalize_grad", "log_softmax_grad":

@@ -6,7 +6,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// scatterAdd adds the rows of a tensor at numbers, in one block or several. It returns false if the result is too large.
+// scatterAdd adds rows of a tensor to the rows of a result that indices name, in one block or several. It returns false
+// if the result could be too large or has too many axes.
 func (g *generator) scatterAdd() bool {
 	v, rows := g.any(), g.extent()
 	lead := 1 + g.IntN(len(v.axes))

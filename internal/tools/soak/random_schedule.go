@@ -22,7 +22,7 @@ func (g *generator) schedule(none bool) {
 		return
 	}
 	if none {
-		if g.chance(0.15) { // has the effect of no schedule
+		if g.chance(0.15) { // as in a spec without the line schedule
 			g.spec.Schedule = []model.Setting{{Path: schedule.Preset, Value: schedule.Auto}}
 		}
 		return
@@ -52,7 +52,7 @@ func (g *generator) of(f schedule.Field) string {
 	return pick(g, append(slices.Clone(op.In), op.Out)...)
 }
 
-// choose chooses a value of a field, rarely an invalid one.
+// choose chooses a value of a field, sometimes an invalid one. It often leaves the preset open.
 func (g *generator) choose(f schedule.Field, of string) {
 	var value string
 	switch {

@@ -28,7 +28,7 @@ func Shrink(f *Finding, examine func(Spec) *Finding, limit time.Duration) *Findi
 	return f
 }
 
-// smallerSpecs returns slightly smaller specs, the largest reductions first. They need not be legal.
+// smallerSpecs returns smaller specs, those with fewer operations first. hirgen may refuse them.
 func smallerSpecs(s Spec) []Spec {
 	var smaller []Spec
 	for _, reduce := range []func(Spec, func(func(*Spec))){fewerOps, lessSchedule, fewerRanks, smallerExtents, plainerTensors} {
@@ -74,7 +74,7 @@ func (s *Spec) give(t Tensor) {
 	s.Tensors[at].Axes = domain.WithoutReductions(s.Tensors[at].Axes)
 }
 
-// inferred returns the tensors of a spec as they would be declared.
+// inferred returns the tensors of a spec as they would be declared, or none if the spec is refused.
 func inferred(s Spec) map[string]Tensor {
 	tensors := map[string]Tensor{}
 	p, err := model.Load("spec.yaml", []byte(s.Text()), nil)
@@ -123,8 +123,8 @@ func lessSchedule(s Spec, propose func(func(*Spec))) {
 	}
 }
 
-// fewerRanks drops axes of the mesh, puts tensors of other meshes on the world, and numbers the ranks of other meshes
-// in order.
+// fewerRanks drops an axis of the world, or drops another mesh and puts its tensors on the world. It also numbers the
+// ranks of another mesh in order, with or without giving its axes to the world.
 func fewerRanks(s Spec, propose func(func(*Spec))) {
 	for i, a := range s.World.Axes {
 		if len(s.World.Axes) == 1 {
@@ -159,7 +159,8 @@ func fewerRanks(s Spec, propose func(func(*Spec))) {
 	}
 }
 
-// smallerExtents replaces an extent by a smaller one: everywhere, or only in axes that are not split over ranks.
+// smallerExtents drops the parameters, or replaces an extent by a smaller one: everywhere, or only in axes that are not
+// split over ranks.
 func smallerExtents(s Spec, propose func(func(*Spec))) {
 	propose(func(c *Spec) { c.Params = nil })
 	for _, was := range s.sizes() {
@@ -217,7 +218,8 @@ func (s *Spec) replace(was, to int64, meshes bool) {
 	}
 }
 
-// plainerTensors leaves a result undeclared, makes an axis serial, leaves out a type.
+// plainerTensors leaves a result undeclared, makes an axis serial, or leaves out a type or a reduced axis. It also makes
+// fp32 the default type.
 func plainerTensors(s Spec, propose func(func(*Spec))) {
 	made := map[string]bool{}
 	for _, op := range s.Ops {

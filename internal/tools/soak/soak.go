@@ -20,12 +20,12 @@ type Options struct {
 	Examples []Example
 	Yard     *Yard  // builds and runs programs; nil: do not build
 	Every    uint64 // build accepted specs whose number is a multiple of this
-	Builds   int    // no more than these; 0: as many as there is time for
+	Builds   int    // most specs that are built; 0: as many as there is time for
 	Repeat   string // a command that repeats a spec; takes its number
 	Log      io.Writer
 }
 
-// Make makes the spec of a number. Every third spec is a changed example, and some must be accepted.
+// Make makes the spec of a number. About every third spec is a changed example, and some must be accepted.
 func (o *Options) Make(number uint64) Spec {
 	if number%everyLegal == everyLegal-2 {
 		return MakeLegal(o.Seed, number)
@@ -45,7 +45,7 @@ type search struct {
 	mutex    sync.Mutex
 	next     uint64
 	counts   *Counts
-	found    map[string]*Finding // findings by shape of the spec
+	found    map[string]*Finding // findings by their Shape
 	build    chan accepted
 	packed   int // specs that are built or wait in a pack
 }
@@ -60,8 +60,8 @@ type accepted struct {
 // coresOfBuilder is the number of cores that produce accepted specs as fast as one builder builds them.
 const coresOfBuilder = 8
 
-// Run searches until the time is over or there are enough findings. It reduces each finding and prints it with the
-// command that repeats it.
+// Run searches until the time is over, all specs are done or there are enough findings. It reduces each finding, unless
+// Whole is set, and prints it with the command that repeats it.
 func Run(o Options) (*Counts, []*Finding) {
 	s := &search{Options: o, next: o.From, counts: newCounts(), found: map[string]*Finding{}, build: make(chan accepted, 64)}
 	s.deadline = time.Now().Add(time.Duration(o.Seconds) * time.Second)

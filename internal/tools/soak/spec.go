@@ -155,7 +155,7 @@ func (s Spec) Text() string {
 	if len(s.Outputs) > 0 {
 		fmt.Fprintf(&b, "outputs: [%s]\n", strings.Join(s.Outputs, ", "))
 	}
-	fmt.Fprintf(&b, "schedule: {%s}\n", schedule.Flow(s.choices())) // the default schedule is auto
+	fmt.Fprintf(&b, "schedule: {%s}\n", schedule.Flow(s.choices())) // without this line the schedule is auto
 	return b.String()
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// packSize is the number of specs in one program. They share the cost of compiling headers.
+// packSize is the most specs in one program. They share the cost of compiling headers.
 const packSize = 16
 
 // flags make compilation fast and check indices.
@@ -27,7 +27,7 @@ const flags = "-O0 -D_GLIBCXX_ASSERTIONS"
 // runTime bounds one run of a program, whose own waits have a shorter bound.
 const runTime = 90 * time.Second
 
-// checkedCalls follow each other without the host, each on other inputs.
+// checkedCalls is the number of calls of a check. They follow each other without the host, each on other inputs.
 const checkedCalls = 4
 
 var checking = []string{"--checks", strconv.Itoa(checkedCalls), "--warmup", "1", "--iters", "1", "--repeats", "1", "--timeout", "30"}

@@ -35,7 +35,7 @@ func (b *reader) byThread() map[[2]string][]*Slice {
 	return found
 }
 
-// at returns the last slice that begins at or before a time, unless it has ended by then. If several begin at that
+// at returns the last slice that begins at or before a time, unless it ended before. If several begin at that
 // time, it returns the longest.
 func at(list []*Slice, time Time) *Slice {
 	after, _ := slices.BinarySearchFunc(list, time+1, func(s *Slice, t Time) int { return cmp.Compare(s.Begin, t) })

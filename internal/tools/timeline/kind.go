@@ -11,7 +11,7 @@ type Kind uint8
 // The kinds of slice.
 const (
 	GEMM   Kind = iota
-	Kernel      // any other kernel
+	Kernel      // any other kernel, copy or memset
 	NCCL        // a communication by NCCL
 	Copy        // a transfer by a copy engine, or by a kernel of the runtime
 	Wait        // an event or a flag: no work
@@ -44,7 +44,7 @@ var byCategory = map[string]Kind{
 	"gpu_memcpy": Kernel, "gpu_memset": Kernel,
 }
 
-// hostCategories are categories of PyTorch's profiler for events on the host.
+// hostCategories are categories of PyTorch's profiler for events that are no work of a GPU.
 var hostCategories = []string{
 	"cpu_op", "user_annotation", "gpu_user_annotation", "cuda_runtime", "cuda_driver", "cuda_sync", "python_function", "overhead",
 	"Trace", "cpu_instant_event", "ac2g", "fwdbwd", "async_cpu_to_gpu", "cuda_profiler_range",

@@ -47,7 +47,7 @@ type box struct {
 	slice       *Slice
 }
 
-// link is the line of the critical path from one slice to the next.
+// link is a line segment of the critical path.
 type link struct {
 	FromX, ToX string
 	FromY, ToY int

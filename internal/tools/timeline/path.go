@@ -17,7 +17,7 @@ func (s Step) Length() Time { return s.End - s.Last.Begin }
 
 // setPath finds the critical path from the events alone, backwards from the work that ends last. The predecessor of a
 // slice is the work that ends last before the slice begins. Candidates are the work on all tracks of its rank, and the
-// sources of arrows to it and to the waits directly before it on its track. Waits are not work, so the time between two
+// work that arrows and waits lead back to (see released). Waits are not work, so the time between two
 // slices of the path is a gap. A collective ends only after its last rank has entered, so the path continues at that
 // rank.
 func (t *Trace) setPath() {

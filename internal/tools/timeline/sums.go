@@ -82,7 +82,7 @@ func (t *Trace) sums() Sums {
 	return all
 }
 
-// ranks returns the number of ranks.
+// ranks returns the number of ranks, including those that others represent.
 func (t *Trace) ranks() int {
 	n := 0
 	for _, r := range t.Ranks {

@@ -64,7 +64,7 @@ func TestCompared(t *testing.T) {
 	}
 }
 
-// TestErrors checks that Read refuses input that is not a trace, and names the position.
+// TestErrors checks that Read refuses input that is not a trace, and names the position of an error in the JSON.
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                           "x:1:1: not a trace of Chrome's form: unexpected end of JSON input",

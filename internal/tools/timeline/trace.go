@@ -46,7 +46,7 @@ type Slice struct {
 	Name       string // the text on it
 	Where      string // its position in the spec: file:line:column
 	Index      string // how often the statement made the call before
-	Detail     string // call, index, function and kernel, as text
+	Detail     string // call, index, function, kernel and and_also, as text
 	Begin, End Time
 	Bytes      int64 // that a transfer sends or receives; 0 if unknown
 	Lane       int

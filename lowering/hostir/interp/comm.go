@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// transfer issues the statements that concern communication. A communication over NCCL or UCC runs on the stream that
-// carrier returns. It starts after the tasks that were issued to the current stream before, and Wait makes the current
+// transfer issues the statements that concern communication. A communication that is not over CUDA IPC runs on the stream
+// that carrier returns. It starts after the tasks that were issued to the current stream before, and Wait makes the current
 // stream follow its end.
 func (r *rank) transfer(s hostir.Stmt) error {
 	switch s := s.(type) {

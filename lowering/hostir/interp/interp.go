@@ -23,7 +23,7 @@ type Array = eval.Array
 // NaN. The program is called three times in a row, and the outputs are those of the second call. The first and third calls have
 // other values in the inputs. The caller overwrites the inputs after each call, so a missing order can show as wrong data for
 // some seed. A communication takes place when all of its ranks have reached it. A transfer over CUDA IPC takes place when its
-// flags are set. If no task can run, the error names ranks and statements.
+// ready flag is set. If no task can run, the error names ranks and statements.
 //
 // Run interprets the program after any pass. Before the pass that adds Allocate statements, all buffers exist. A statement that
 // still needs several ranks is run by all of them together.

@@ -92,8 +92,8 @@ func TestInterpretCopiesBetweenSharedMemories(t *testing.T) {
 	}
 }
 
-// TestEveryWaitForASharedMemoryIsNeeded drops one Wait or Synchronize. A copy is no
-// rendezvous, so without it some order must compute a wrong result.
+// TestEveryWaitForASharedMemoryIsNeeded drops one Wait or Synchronize at a time. Some order must then compute a
+// wrong result, because a copy is no rendezvous.
 func TestEveryWaitForASharedMemoryIsNeeded(t *testing.T) {
 	for _, step := range []string{getStep, putStep} {
 		for _, line := range []string{"    Wait(send)\n", "    Wait(recv)\n", "  Synchronize(caller)\n", "  Synchronize(worker s % 2)\n"} {

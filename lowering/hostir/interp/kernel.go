@@ -9,8 +9,8 @@ import (
 )
 
 // kernel returns the work of a statement that computes, except Positions, Attention and a Fused of several operations.
-// Matmuls and reductions accumulate in fp32. A result is rounded to its element type. An unknown operation or function
-// is an error.
+// Matmuls and reductions accumulate in fp32. A result is rounded to its element type. An unknown statement, or an
+// unknown function of a Unary, Binary or Reduce, is an error.
 func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 	dtype := hostir.Result(s).DType
 	if _, ok := s.(*hostir.Reshape); ok {

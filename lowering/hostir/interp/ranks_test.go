@@ -34,7 +34,7 @@ R = Unary(neg, B)
 `
 
 // TestMeshesSayWhoRunsAStatement interprets transfers between meshes that overlap. Rank 1
-// sends and receives, and rank 2 takes part in a broadcast without having the result.
+// sends to itself, and rank 2 takes part in a broadcast without having the result.
 func TestMeshesSayWhoRunsAStatement(t *testing.T) {
 	p, err := text.Parse("p.hir", meshes)
 	if err != nil {

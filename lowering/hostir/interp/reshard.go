@@ -12,7 +12,7 @@ import (
 // several meshes. Before convert-to-communications statements may.
 func crosses(s hostir.Stmt) bool { return !onOneMesh(s) || len(crossed(s)) > 0 }
 
-// onOneMesh reports whether operands and results live on the same mesh.
+// onOneMesh reports whether operands and results are on the same mesh, ignoring tensors without a mesh.
 func onOneMesh(s hostir.Stmt) bool {
 	out := hostir.Result(s)
 	return !slices.ContainsFunc(slices.Concat(hostir.Uses(s), hostir.Defs(s)), func(t *hostir.Tensor) bool {

@@ -87,7 +87,7 @@ func (x *explicit) side(v, side *hostir.Tensor) []hostir.Stmt {
 }
 
 // fits reports whether a branch on views can be merged into the previous one: they have the same or opposite conditions, the same
-// position, and at most one note.
+// position, and no two different notes.
 func fits(last, branch *hostir.If) bool {
 	same := last.Cond.String() == branch.Cond.String() || last.Cond.String() == expr.Opposite(branch.Cond).String()
 	return same && last.Pos == branch.Pos && (last.Note == "" || branch.Note == "" || last.Note == branch.Note)

@@ -16,7 +16,7 @@ import (
 // generator makes programs that use every statement of the text form except Attention,
 // and most attributes. Their text is valid, but they compute nothing meaningful.
 type generator struct {
-	on hostir.StreamRef // the stream of the last statement
+	on hostir.StreamRef // the stream that statements get
 	*rand.Rand
 	p *hostir.Program
 }

@@ -10,8 +10,7 @@ import (
 )
 
 // Parse reads the text form of Print: Parse(Print(p)) is p, without fields that are not part of the text form. The text may
-// contain lines that start with "#", and the body may contain empty lines. Errors are *diag.Errors with positions in the
-// text, one per wrong line.
+// contain lines that start with "#", and the body may contain empty lines. Errors are *diag.Errors at positions in the text.
 func Parse(filename, text string) (*hostir.Program, error) {
 	program := &hostir.Program{}
 	p := &parser{file: filename}
@@ -45,7 +44,7 @@ func Parse(filename, text string) (*hostir.Program, error) {
 }
 
 type parser struct {
-	*scan.Line // of the current line
+	*scan.Line // the current line
 	file       string
 	program    *hostir.Program // being parsed
 	start      int             // its first line

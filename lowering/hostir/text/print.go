@@ -21,11 +21,11 @@ import (
 //	streams 4
 //	choices reshard after @14:20, streams 4 @14:36
 //	tensor A: bf16 [S, DIDx(D), M/(S*D), K], mesh world, input @8:3
-//	reference C = matmul(A, B), shape [4, 4, 2, 8], bf16 @12:5
+//	reference C = matmul(A, B), shape [S, D, M/(S*D), N], bf16 @12:5
 //
 //	C = Allocate @12:5
-//	For s in S: @12:5
-//	  SetCurrentStream(worker s % 4) @12:5  # why
+//	For s in S: @12:5  # why
+//	  SetCurrentStream(worker s % 4) @12:5
 func Print(p *hostir.Program) string {
 	w := &printer{file: p.File}
 	w.header(p)

@@ -74,7 +74,7 @@ func argument(f hostir.Field) string {
 	return strings.TrimSpace(f.Word + " " + text)
 }
 
-// value returns the text of a value; empty if it is nil or empty.
+// value returns the text of a value; empty for nil, an empty string, and an empty list of names or tensors.
 func value(of any) string {
 	switch v := of.(type) {
 	case *string:

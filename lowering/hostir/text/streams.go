@@ -73,7 +73,7 @@ func runsOn(s hostir.Stmt) (hostir.StreamRef, bool) {
 }
 
 // written returns a copy of a body for printing, with statements that make its views, and a SetCurrentStream wherever the stream
-// changes.
+// changes. At its end the caller's stream is current.
 func written(body []hostir.Stmt) []hostir.Stmt {
 	out, cur := explicitStreams(withViews(body), current{})
 	if n := len(out); n > 0 && !cur.is(hostir.StreamRef{}) {

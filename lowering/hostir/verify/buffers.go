@@ -124,7 +124,7 @@ func (f *flow) behind(t *hostir.Tensor) []*hostir.Tensor {
 	return list
 }
 
-// available checks that a buffer is allocated at statement s, and not freed.
+// available checks that a buffer is not freed at statement s and, in a lowered program, that it is allocated.
 func (f *flow) available(s hostir.Stmt, base *hostir.Tensor) {
 	switch {
 	case base.Role == hostir.Input || base.Role == hostir.View:

@@ -63,8 +63,8 @@ func (v *verifier) places(s *hostir.Communication) bool {
 	return ok
 }
 
-// receivesEverywhere reports whether all ranks of a Broadcast's mesh have its result. A fixed root may lack the result
-// and only send. If the root depends on the iteration, every rank must have the result.
+// receivesEverywhere reports whether all ranks of a Broadcast's mesh have its result. A root that is a number may lack the
+// result and only send. If the root is another expression, every rank must have the result.
 func receivesEverywhere(s *hostir.Communication) bool {
 	root, fixed := s.Root.(expr.Int)
 	for i, r := range s.Mesh.Ranks {

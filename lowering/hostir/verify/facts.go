@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// fact is a fact that holds from a statement on, on the current path.
+// fact is a property of a tensor or a handle that holds from a statement on, on the current path.
 type fact struct {
 	kind factKind
 	what any // *Tensor or a name

@@ -116,7 +116,8 @@ func (v *verifier) rank(s hostir.Stmt, t *hostir.Tensor) bool {
 	return ok
 }
 
-// operand checks that corresponding axes have the same extent and, in a lowered program, the same ranks.
+// operand checks that corresponding axes have the same extent, except for axes that stretch (stretches), and, in a lowered program,
+// the same ranks.
 func (v *verifier) operand(s hostir.Stmt, t *hostir.Tensor, row []int) {
 	out := hostir.Result(s)
 	for i, j := range row {

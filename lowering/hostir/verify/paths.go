@@ -77,7 +77,7 @@ func (f *flow) branch(s *hostir.If) {
 	}
 }
 
-// side checks statements under a condition, which may bound a loop variable.
+// side checks statements under a condition, which may bound a variable.
 func (f *flow) side(cond expr.Expr, body []hostir.Stmt) {
 	if c, ok := cond.(*expr.Binary); ok {
 		name, _ := c.X.(expr.Var)

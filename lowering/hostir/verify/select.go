@@ -27,7 +27,7 @@ func (v *verifier) selects(s *hostir.Select) {
 		axes, lies = alive(axes, lies)
 	}
 	same := slices.EqualFunc(want, axes, func(a, b domain.Axis) bool {
-		sameKind := (a.Kind == domain.Reduction) == (b.Kind == domain.Reduction) // a Stream axis is a plain axis by now
+		sameKind := (a.Kind == domain.Reduction) == (b.Kind == domain.Reduction) // an axis may be Stream in one and Serial in the other
 		return sameKind && hostir.SplitOver(a) == hostir.SplitOver(b) && a.Size == b.Size
 	})
 	switch {

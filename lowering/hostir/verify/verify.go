@@ -42,7 +42,7 @@ var Invariants = []Invariant{
 	{"locality", "what is sent or received intra-node is sent or received inter-node, too"},
 }
 
-// Program checks all invariants of a program, and of its fallback variant, and returns every breach as *diag.Errors. After a wrong
+// Program checks all invariants of a program, and of its fallback variant, and returns the breaches as *diag.Errors. After a wrong
 // name, axis, layout or declaration it checks nothing else.
 func Program(p *hostir.Program) error {
 	v := &verifier{program: p, bounds: newBounds(p), lowered: hostir.Allocates(p)}

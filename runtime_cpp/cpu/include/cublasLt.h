@@ -1,5 +1,5 @@
-// The CPU device: the cuBLASLt calls that emitted programs and the runtime use. GEMMs sum in fp32,
-// and round once at the end.
+// The CPU device: the cuBLASLt calls that emitted programs, the runtime and the tests use. GEMMs
+// sum in fp32, and round once at the end.
 #pragma once
 
 #include <cuda_runtime.h>

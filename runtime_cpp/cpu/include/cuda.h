@@ -1,5 +1,5 @@
-// The CPU device: the driver API calls that emitted programs use (stream memory operations, and
-// address ranges). Programs call them through cudaGetDriverEntryPointByVersion or directly.
+// The CPU device: the driver API calls that emitted programs and the tests use (stream memory
+// operations, and address ranges). They call them through cudaGetDriverEntryPointByVersion.
 #pragma once
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
-// The CPU device: the part of the CUDA runtime API that emitted programs and the runtime use, run
-// by threads of this process. Names, signatures and enum values are CUDA's. Other calls are compile
-// errors.
+// The CPU device: the part of the CUDA runtime API that emitted programs, the runtime and the tests
+// use, run by threads of this process. Names, signatures and enum values are CUDA's. Other calls
+// are compile errors.
 #pragma once
 
 #include <stddef.h>
@@ -134,7 +134,7 @@ typedef struct CUuuid_st {
   char bytes[16];
 } cudaUUID_t;
 
-/// A part of CUDA's structure: the fields that programs read.
+/// A part of CUDA's structure.
 typedef struct cudaDeviceProp {
   char name[256];
   cudaUUID_t uuid;

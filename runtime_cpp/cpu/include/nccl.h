@@ -1,6 +1,6 @@
-// The CPU device: the NCCL calls that emitted programs use, between processes of one host or
-// threads of one process. They have rendezvous semantics: no operation completes before every
-// participating rank has issued it.
+// The CPU device: the NCCL calls that emitted programs and the tests use, between processes of one
+// host or threads of one process. They have rendezvous semantics: no operation completes before
+// every participating rank has issued it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -51,7 +51,7 @@ typedef enum {
   ncclBfloat16 = 9
 } ncclDataType_t;
 
-/// A part of NCCL's structure: the fields that programs set.
+/// A part of NCCL's structure.
 typedef struct ncclConfig {
   size_t size;
   unsigned int magic;

@@ -11,9 +11,10 @@
 namespace hirgen {
 
 /// hirgen_<name>_create: joins the other ranks and builds the program. On failure `*handle` is null
-/// and abi_last_error(nullptr) returns the message. If `options` is null, rank, world, device and
-/// rendezvous come from the launcher's environment, and the other options have their zero values.
-/// options->on_failure selects the effect of a failure of any rank (c_api.h).
+/// and abi_last_error(nullptr) returns the message. If `options` is null or options->world is 0,
+/// rank, world, device and rendezvous come from the launcher's environment. If `options` is null,
+/// the other options are zero. options->on_failure selects the effect of a failure of any rank
+/// (c_api.h).
 int abi_create(const ProgramTable& table, const hirgen_options* options, hirgen_handle** handle);
 
 /// hirgen_<name>_run: issues one call on `stream` (a cudaStream_t) of the handle's device.

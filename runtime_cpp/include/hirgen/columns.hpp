@@ -1,7 +1,7 @@
 // Launches of fused kernels that reduce along columns: each result folds the values that a kernel
 // computes in one column, over all rows. An emitted program has a struct of operands for each such
-// kernel, its body. The call operator of a body returns the values of one row. Include this from
-// .cu files only.
+// kernel, its body. The call operator of a body returns the values of some columns of one row.
+// Include this from .cu files only.
 #pragma once
 
 #include <cstdint>

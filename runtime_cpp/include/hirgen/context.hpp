@@ -1,5 +1,5 @@
 // The resources that one rank owns while its program lives: device, communicators, streams, events,
-// cuBLASLt handle, rendezvous and watchdog. They are created before the first call.
+// cuBLASLt handle, rendezvous and watchdog.
 #pragma once
 
 #include <cublasLt.h>
@@ -173,7 +173,8 @@ class Context {
   /// Names a stream for traces, and registers it with the watchdog. A stream without a name is
   /// called "stream".
   void name_stream(cudaStream_t stream, const std::string& name);
-  /// Removes the name of a stream. Call this before a named stream is destroyed.
+  /// Undoes name_stream(). Call this before a named stream is destroyed, other than one of the
+  /// context.
   void forget_stream(cudaStream_t stream);
   std::string stream_name(cudaStream_t stream) const;
 
@@ -214,7 +215,7 @@ class Context {
   void watch(std::shared_ptr<FlagWaits> waits);
 
   /// Tells the watchdog that the host begins to issue a call, or captures one into a graph of the
-  /// host program. run_call() calls this.
+  /// application. run_call() calls this.
   void begin_call(bool captured);
   /// The number of the last call that was begun, counted from 1; 0 before the first call.
   int64_t call() const { return clock_.call; }

@@ -44,7 +44,8 @@ __device__ inline void write_flag(CUdeviceptr flag, uint32_t sequence) {
 
 /// Returns whether the calling block is the last of gridDim.x blocks to call this with `blocks`.
 /// All threads of a block must call this. In the last block, the earlier writes of all these blocks
-/// are complete. `*blocks` counts the blocks that have called; the last block resets it to zero.
+/// are complete. `*blocks` counts the calls of blocks, and is zero before the first and after the
+/// last one.
 __device__ inline bool is_last_block(uint32_t* blocks) {
   __shared__ bool last;
   __syncthreads();

@@ -47,9 +47,8 @@ class Error : public std::runtime_error {
 /// when the host is stuck in a call. Never null.
 extern std::atomic<const char*> host_position;
 
-/// The number of statements that the host has begun since the process started. A host that works
-/// and begins no statement within the deadline is stuck. In a call, the rank that has begun the
-/// fewest statements holds up the others.
+/// The number of statements that the process has begun. Threads that begin statements at the same
+/// time may lose a count. The watchdog measures the progress of the host by this number.
 extern std::atomic<uint64_t> host_statements;
 
 /// Begins a statement: sets host_position to `where`, a string that outlives the program, and

@@ -40,10 +40,10 @@ class GraphCache {
   GraphCache(const GraphCache&) = delete;
   GraphCache& operator=(const GraphCache&) = delete;
 
-  /// Launches on `caller` a graph of the work that `issue` enqueues on its stream argument,
-  /// calls_per_graph times. `issue` runs only if there is no graph for these tensors yet. Before it
-  /// returns, it must join all other streams that it uses to its argument. If `caller` is being
-  /// captured, or no graph is made yet, launch() passes `caller` to `issue` instead.
+  /// Launches on `caller` a graph of calls_per_graph calls of `issue`, and captures this graph
+  /// first if there is none for these tensors. Calls issue(caller) instead if `caller` is being
+  /// captured, or if these tensors are new and capture_first_calls is false. Before `issue`
+  /// returns, it must join all other streams that it uses to its argument.
   void launch(cudaStream_t caller, const std::vector<void*>& tensors, const Issue& issue);
 
  private:
@@ -59,7 +59,7 @@ class GraphCache {
   const char* where_;
   cudaStream_t stream_ = nullptr;  // capture is not possible on the default stream
   std::list<Entry> entries_;       // the most recently used one first
-  uint64_t plan_changes_ = 0;      // hirgen::plan_changes when the entries were captured
+  uint64_t plan_changes_ = 0;      // hirgen::plan_changes as of the last launch()
 };
 
 }  // namespace hirgen

@@ -16,8 +16,8 @@ namespace hirgen {
 
 #define HG_ENUMERATOR(enumerator, ...) enumerator,
 
-/// A function of one operand. In specs it has the name of the enumerator, in lower case and with
-/// underscores. kGelu is the exact form, with erf; kGeluTanh is the tanh form.
+/// A function of one operand. Its name in specs is that of the enumerator (except kCopy), in lower
+/// case and with underscores. kGelu is the exact form, with erf; kGeluTanh is the tanh form.
 struct UnaryFn {
   /// The functions with a constant (`by`) are the last enumerators.
   enum Kind { kCopy, HG_UNARY_FUNCTIONS(HG_ENUMERATOR) HG_CONSTANT_FUNCTIONS(HG_ENUMERATOR) };

@@ -41,8 +41,8 @@ HG_HOST_DEVICE inline void aligned_access([[maybe_unused]] const void* address,
 #endif
 }
 
-/// Returns the W elements at an address, which has the alignment of Pack<T, W>. The CPU device
-/// checks the alignment.
+/// Returns the W elements at an address, which has the alignment of Pack<T, W>. If W > 1, the CPU
+/// device checks the alignment.
 template <int W, typename T>
 HG_HOST_DEVICE inline auto& pack_at(T* data) {
   using Plain = Pack<std::remove_const_t<T>, W>;
@@ -60,7 +60,8 @@ HG_HOST_DEVICE inline void widen_all(const Pack<T, W>& pack, float (&x)[W]) {
   constexpr bool kPairs = false;
 #endif
   if constexpr (kPairs) {
-    // A bf16 is the upper half of a float. For elements, the compiler would first split each pair.
+    // A bf16 is the upper half of a float. In a loop over elements, the compiler would first split
+    // each pair.
     uint32_t pairs[W / 2];
     memcpy(pairs, &pack, sizeof(pairs));
     HG_UNROLL

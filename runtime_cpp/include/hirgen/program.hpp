@@ -23,7 +23,8 @@ class Program {
   virtual ~Program() = default;
   /// Issues one call on the caller's stream with the caller's device pointers, in the order of
   /// ProgramTable::tensors (inputs, then outputs). Does not wait for the GPU; blocks the host only
-  /// to share new buffers with other ranks (Peers::share_for_call, Peers::prepare).
+  /// to share new buffers with other ranks (Peers::share_for_call, Peers::prepare), and until UCC
+  /// has started a collective.
   virtual void run(cudaStream_t caller, const std::vector<void*>& tensors) = 0;
 };
 
@@ -48,7 +49,7 @@ struct ProgramInfo {
   /// shard.
   int64_t bytes = 0;
   std::string largest = {};    ///< kind of that communication: "allgather"; empty for none
-  int team_size = 1;           ///< number of its ranks if it is a collective
+  int team_size = 1;           ///< number of its ranks if it is a collective, else 1
   std::string transport = {};  ///< of ProgramTable::create: "nccl", "ipc-get", ...
   bool graph = false;          ///< calls launch CUDA graphs (GraphCache)
   /// Parameters of the spec by name, with the values of this program; for the JSON report.
@@ -74,14 +75,14 @@ struct ProgramTable {
   std::vector<int> (*sharers)(const Context& context) = nullptr;
 };
 
-/// Whether `caller` is being captured into a graph of the host program. Only programs with
+/// Whether `caller` is being captured into a graph of the application. Only programs with
 /// ProgramInfo::graph are `capturable`: their calls are counted on the device, so that a graph can
-/// be launched many times. Throws Error(kUsage) for other programs, and if the use of `caller`
-/// would break the capture of another stream.
+/// be launched many times. Throws Error(kUsage) if `caller` is captured and the program is not
+/// capturable, or if the use of `caller` would break the capture of another stream.
 bool is_captured(cudaStream_t caller, bool capturable);
 
 /// Announces a call to the watchdog, then issues it. Both the driver and the C ABI issue every call
-/// through this function. `captured` is the result of is_captured().
+/// through this function. `captured`: whether `caller` is being captured (is_captured()).
 void run_call(Context& context, Program& program, cudaStream_t caller,
               const std::vector<void*>& tensors, bool captured);
 

@@ -18,8 +18,7 @@
 namespace hirgen {
 
 /// Evaluates operations on one device, in order on one stream. The host waits for the stream to
-/// free a tensor, in dropout() and upload(), and to compute bounds. A tensor that is defined again
-/// with the same size keeps the memory of data(), unless another tensor shares it. Functions throw
+/// free a tensor, in dropout() and upload(), and to compute bounds. Operations throw
 /// Error(kInternal) for undefined operands or wrong shapes, Error(kEnvironment) if there is too
 /// little memory, and Error(kUsage) for a matmul that is too large for one grid.
 class DeviceReference final : public Reference {
@@ -76,7 +75,8 @@ class DeviceReference final : public Reference {
     DType dtype = DType::kFp32;   ///< the type that elements are rounded to
     /// Of an uploaded int64 tensor of one element; fp32 keeps only 24 bits.
     std::optional<int64_t> seed = {};
-    // The members below are for bounds. bound: by element; null: no element depends on rounding.
+    // The members below are for bounds. bound: by element; null: no element depends on rounding,
+    // or there are no ranks.
     std::shared_ptr<float> bound = {};
     std::shared_ptr<float> other = {};  ///< elements of a second evaluation, rounded differently
     bool rounds = false;                ///< to 16 or 8 bits, here or in an earlier operation
@@ -84,7 +84,7 @@ class DeviceReference final : public Reference {
     /// the errors.
     bool jumps = false;
     int64_t samples = 0;  ///< number of elements with independent errors; others repeat these
-    bool tight = false;   ///< tighten() has lowered the bounds
+    bool tight = false;   ///< tighten() has already been applied
 
     const float* again() const { return (other ? other : data).get(); }
   };

@@ -4,7 +4,7 @@
 //   RegisterRow  a thread keeps its elements of the row in registers, so each is read once
 //   StreamedRow  each use reads the row again; it may have any length
 //
-// Operands are dense, or Scattered: with a stride for each of the A axes of rows.
+// Operands in memory are dense, or Scattered: with a stride for each of the A axes of rows.
 //
 // Threads of one block share a row. On the CPU device, one thread processes the whole row.
 #pragma once

@@ -49,7 +49,7 @@ struct Walk {
   }
 
   /// Returns whether elements i width to (i + 1) width - 1 are contiguous, for every i, and start
-  /// at a multiple of `width` in every view.
+  /// at a multiple of `width` in every view. Returns false if there is only one element.
   bool divides(int64_t width) const {
     if (axes == 0 || extent[axes - 1] % width != 0) return false;
     for (int v = 0; v < N; ++v) {

@@ -28,7 +28,7 @@ class Tensor:
     shape: tuple[int, ...]
     dtype: torch.dtype
     splits: tuple[Split, ...] = ()
-    weight: bool = False  # a parameter of a linear layer or a norm
+    weight: bool = False  # in a forward program: a parameter of a linear layer or a norm
     shared: bool = False  # other ranks access its memory by CUDA IPC
 
     @property

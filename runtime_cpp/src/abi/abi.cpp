@@ -135,8 +135,9 @@ const char* host_memory(const void* pointer, const char* where) {
   return "memory of the host, or was freed";
 }
 
-// Rejects pointers on which a kernel would fault and leave the device unusable. Addresses that the
-// last call also used are not looked up again.
+// Rejects null and unaligned pointers, and host memory: on most of these a kernel would fault and
+// leave the device unusable. A pointer that the last call had for the same tensor is not looked up
+// again.
 void check_pointers(const Embedded& embedded, void* const* tensors) {
   for (size_t i = 0; i < embedded.tensors.size(); ++i) {
     const TensorDesc& tensor = embedded.tensors[i];

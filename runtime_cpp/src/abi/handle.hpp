@@ -27,8 +27,8 @@ struct Embedded {
   std::optional<Staging> staging;  ///< of a program with CUDA IPC between ranks
   CallersGraphs graphs;
 
-  /// Waits for the calls, then ends the program and the context. Returns the failure of an earlier
-  /// call or of the end, if any.
+  /// Waits for the calls, then ends the program and the context. Returns the failure of this or
+  /// another rank, if any.
   std::optional<Error> end();
 
  private:
@@ -59,9 +59,9 @@ void enter_process();
 /// forked process, whose locks may be held for ever.
 hirgen_handle* known_handle(const hirgen_handle* handle);
 
-/// The use of a handle by one call. Other threads wait meanwhile, and the current device is the
-/// handle's instead of the thread's. Throws Error(kUsage) for a handle that is null, destroyed or
-/// from another library, and in a forked process.
+/// The use of a handle by one call. Other users of the handle wait meanwhile, and the current
+/// device is the handle's instead of the thread's. Throws Error(kUsage) for a handle that is null,
+/// destroyed or from another library, and in a forked process.
 class HandleUse {
  public:
   explicit HandleUse(const hirgen_handle* handle);

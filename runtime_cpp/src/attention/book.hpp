@@ -14,17 +14,17 @@ struct AttentionReport {
   std::string attention;  ///< describe() of its shape
   bool gradient = false;
   std::string method;
-  std::string reason;  ///< why the method is not cuDNN's; empty if it is, or cuDNN was not tried
+  std::string reason;  ///< why the method is not cuDNN's; empty if it is, or "tiled" was requested
   int64_t workspace_bytes = 0;
 };
 
 /// The methods of one context's attentions. Not thread-safe.
 class AttentionBook {
  public:
-  /// The method for a problem: cuDNN if it supports the problem, otherwise the tiled kernels.
-  /// HIRGEN_ATTENTION requests one of them, "cudnn" or "tiled"; throws Error if the requested one
-  /// is unknown or does not support the problem. Equal problems share one method, which is made
-  /// once.
+  /// The method for a problem: cuDNN's if cuDNN supports the problem and the shape is not
+  /// deterministic, otherwise the tiled kernels. HIRGEN_ATTENTION requests one of them, "cudnn" or
+  /// "tiled"; throws Error if the requested one is unknown or cannot be used. Equal problems share
+  /// one method, which is made once.
   template <typename Problem>
   std::shared_ptr<const AttentionMethod<Problem>> method(const Problem& problem, const char* where);
 

@@ -24,12 +24,12 @@ namespace fe = cudnn_frontend;
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 using Pointers = std::unordered_map<int64_t, void*>;
 
-/// The ids of a graph's tensors. A call passes a pointer for each id.
+/// The ids of tensors in graphs. A call passes a pointer for the id of each tensor of its graph.
 enum Uid : int64_t { kQ = 1, kK, kV, kO, kLse, kGradO, kGradQ, kGradK, kGradV };
 
 /// An attention as cuDNN takes it. cuDNN's causal diagonal starts at the first query and key, or
-/// ends at the last ones. So Request leaves out the keys after the last query's position: then the
-/// diagonal of a part of a sequence ends at the last key, too.
+/// ends at the last ones. So a causal Request leaves out the keys after the last query's position:
+/// then the diagonal of a part of a sequence ends at the last key, too.
 struct Request {
   AttentionShape shape;
   int64_t keys_seen;
@@ -153,8 +153,8 @@ struct PlannedGraph {
   }
 };
 
-/// The bytes of workspace for log-sum-exps that a call does not need: a forward graph always writes
-/// them.
+/// The bytes of workspace for the log-sum-exps of a call that does not need them: a forward graph
+/// always writes them.
 size_t room_for_logarithms(const AttentionProblem& p) {
   return sizeof(float) *
          static_cast<size_t>(p.shape.batch * p.shape.query_heads * p.shape.query_rows);

@@ -72,7 +72,7 @@ std::shared_ptr<CudnnHandle> CudnnHandle::shared(std::string* reason) {
   static std::mutex mutex;
   static std::map<int, std::weak_ptr<CudnnHandle>> handles;
   const std::lock_guard lock(mutex);
-  // With several CUDA installations, the frontend would otherwise load the wrong runtime.
+  // With several CUDA installations, the frontend could otherwise load the wrong runtime.
   const std::string cudart = format("libcudart.so.%d", CUDART_VERSION / 1000);
   setenv("CUDNN_FRONTEND_CUDART_LIB_NAME", cudart.c_str(), 0);
   if (!open_library(reason)) return nullptr;

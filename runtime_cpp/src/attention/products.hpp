@@ -137,7 +137,7 @@ HG_DEVICE void multiply(Fragment<N>& sums, const Fragment<M>& a, const SharedRow
 #else
 
 /// sums[16, N] += a b^T: rows [first, first + 16) of `a`, all rows of `b`, over their first `depth`
-/// columns. Columns after `depth` are zeros.
+/// columns. Columns from `depth` on are zeros.
 template <typename T, int D, int R, int N>
 void multiply_transposed(Fragment<N>& sums, const SharedRows<T, D, R>& a, int first,
                          const SharedRows<T, D, N>& b, int depth) {

@@ -1,5 +1,5 @@
 // Rows of a head in shared memory. If the rows are aligned, asynchronous copies of 16 bytes load
-// them, so that the next tile arrives while the current one is used.
+// them on a GPU, so that the next tile can arrive while the current one is used.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +33,8 @@ struct SharedRows {
 
   HG_DEVICE T* at(int row) const { return data + row * kPitch; }
 
-  /// Starts to copy rows [first, first + R) of `source`, with all threads of the block. They have
-  /// arrived after arrived() and a barrier.
+  /// Starts to copy rows [first, first + R) of `source`, with all threads of the block. The rows
+  /// have arrived after end_of_request(), arrived() and a barrier.
   HG_DEVICE void request(const GlobalRows<const T>& source, int64_t first) const {
     constexpr int kPacks = D / kWidth;
     for (int i = warp() * kLanes + lane(); i < R * kPacks; i += kWarps * kLanes) {

@@ -1,8 +1,8 @@
 // Attention by kernels of this runtime, in tiles that pass through shared memory, after Dao,
 // "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning" (2023). They
-// support bf16, fp16 and fp32, head sizes up to kMostHeadSize and any number of rows. Programs use
-// them for attentions that cuDNN does not compute (see AttentionBook). They are not meant to be as
-// fast as cuDNN. One source serves both devices; on the CPU device a warp is one thread.
+// support bf16, fp16 and fp32, and head sizes up to kMostHeadSize. Programs use them for attentions
+// that cuDNN does not compute (see AttentionBook). They are not meant to be as fast as cuDNN. One
+// source serves both devices; on the CPU device a warp is one thread.
 #pragma once
 
 #include "attention/method.hpp"

@@ -18,9 +18,9 @@ struct Clock {
 
 using Deadline = Clock::time_point;
 
-/// Makes Clock count only the time that this process runs, so that all ranks together may be
-/// stopped and continued (SIGSTOP, SIGCONT). A Context calls this for ContextOptions::running_time
-/// or HIRGEN_RUNNING_TIME=1.
+/// Makes Clock leave out the time in which this process is stopped, but for 0.2 s, so that all
+/// ranks together may be stopped and continued (SIGSTOP, SIGCONT). A Context calls this for
+/// ContextOptions::running_time or HIRGEN_RUNNING_TIME=1.
 void count_running_time();
 
 /// The moment `seconds` from now.

@@ -1,4 +1,4 @@
-// Writes and parses JSON: reports, plan files, headers of safetensors files.
+// Writes and parses JSON, such as reports, plan files and headers of safetensors files.
 #pragma once
 
 #include <cstdint>

@@ -173,7 +173,7 @@ class Bootstrap {
     return text + options_.meeting_hint;
   }
 
-  // Tells every rank whether the job starts; throws if it does not.
+  // Tells every rank that came whether the job starts; throws if it does not.
   void judge() {
     std::vector<int64_t> came;
     std::vector<int64_t> missing;

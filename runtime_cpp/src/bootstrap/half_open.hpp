@@ -28,7 +28,8 @@ class HalfOpen {
   HalfOpen(Socket listener, size_t most) : listener_(std::move(listener)), most_(most) {}
 
   /// The next connection whose first message is complete; nullopt at the deadline, even while other
-  /// connections arrive. Throws Error(kEnvironment) if this process cannot open more files.
+  /// connections arrive. Throws Error(kEnvironment) if this process can open no more files and has
+  /// no connection to drop.
   std::optional<Arrival> next(Deadline deadline);
 
  private:

@@ -63,8 +63,9 @@ class LaunchReader {
   }
 
   // Chooses the family of variables to use: HIRGEN_*, else the first launcher's (unless
-  // local_rank_known() prefers Slurm's), else Slurm's. Throws if a family that is set lacks its
-  // rank or world size, or if two launchers disagree. If HIRGEN_* is set, looks at no other family.
+  // local_rank_known() prefers Slurm's), else Slurm's. If HIRGEN_* is set, looks at no other
+  // family; if a launcher's variables are set, does not check Slurm's. Throws if no family is set,
+  // if one that is checked lacks its rank or world size, or if two launchers disagree.
   const Family& choose() const {
     if (has_rank(kExplicit) || has_world(kExplicit)) return *complete(kExplicit);
     const Family* chosen = nullptr;

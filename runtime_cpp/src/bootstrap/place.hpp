@@ -16,7 +16,8 @@ struct Place {
 };
 
 /// Reads a host and an optional port: "node0", "node0:4000", "::1", "[::1]", "[::1]:4000", or ""
-/// for no host. Returns nullopt if brackets do not match, or if the port is not a number in range.
+/// for no host. Returns nullopt for a port without a host, for brackets that do not match, and for
+/// a port that is not a number in range.
 std::optional<Place> parse_place(const std::string& text);
 
 }  // namespace hirgen

@@ -12,7 +12,7 @@ namespace hirgen {
 /// The result of a transfer.
 enum class Io {
   kDone,
-  kClosed,   ///< the other side closed the connection or the network broke
+  kClosed,   ///< the connection is closed or broken
   kTimeout,  ///< the deadline passed
 };
 

@@ -62,7 +62,7 @@ struct Products {
 };
 void product_bound(const Products& products, float* noise, float* other, int64_t n, DType dtype,
                    cudaStream_t stream);
-/// Adds the error of rounding raw[i] to `dtype` to bound[i].
+/// Combines bound[i] with the error of rounding raw[i] to `dtype`.
 void round_bound(float* bound, const float* raw, int64_t n, DType dtype, cudaStream_t stream);
 
 /// out[i] = a[i]^2 + b[i]^2, without the term of an array that is null.
@@ -109,8 +109,8 @@ HG_HOST_DEVICE inline bool chooses(ReduceFn fn) {
   return fn == ReduceFn::kMax || fn == ReduceFn::kMin;
 }
 
-/// Six standard deviations of the distance of two correct results with one rounding each, in units
-/// in the last place.
+/// About six standard deviations of the distance of two correct results with one rounding each, in
+/// units of epsilon_of() of their type.
 constexpr double kSpread = 2;
 /// The ratio of the error of a sum of products to the error of a rounded sum: tensor cores
 /// truncate.

@@ -68,7 +68,7 @@ Shape broadcast_shape(const char* out, const Shape& a, const Shape& b) {
 }
 
 /// Returns the matmul of shapes `a` and `b`. If b is one matrix, the leading axes of `a` are rows;
-/// otherwise they are batch axes, which b must also have.
+/// otherwise they are batch axes.
 reference::Matmul matmul_of(const char* out, const Shape& a, const Shape& b, bool transposed_b,
                             DType dtype) {
   require(a.size() >= 2 && b.size() >= 2, out, text(a) + " times " + text(b));

@@ -1,5 +1,5 @@
-// The kernels of the reference: operands and results are fp32, but results are rounded to an
-// element type.
+// The kernels of the reference: operands and results are fp32, but computed results are rounded to
+// an element type.
 #pragma once
 
 #include <cuda_runtime.h>

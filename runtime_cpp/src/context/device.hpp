@@ -8,7 +8,7 @@
 namespace hirgen {
 
 /// Whether ranks may share a GPU (HIRGEN_SHARE_GPU=1). CUDA IPC works between processes of one GPU,
-/// so a machine with a single GPU can check a program. NCCL does not allow it.
+/// so a machine with a single GPU can check a program. NCCL does not allow two ranks on one GPU.
 bool may_share_gpu();
 
 /// The device ordinal of this rank: options.device if it is set, else the only visible device, else
@@ -22,9 +22,8 @@ std::string open_device(int device);
 /// "NVIDIA H200".
 std::string device_name(int device);
 
-/// The number of bytes to allocate for `bytes` bytes: from 1 MiB on, a multiple of 64 KiB. With
-/// other sizes, peers access the memory at 0.56 to 0.77 of the rate of their links
-/// (docs/design/allocation-sizes.md).
+/// The number of bytes to allocate for `bytes` bytes: from 1 MiB on, a multiple of 64 KiB. Peers
+/// write to memory of other sizes at a lower rate (docs/design/allocation-sizes.md).
 size_t allocation_bytes(size_t bytes);
 
 }  // namespace hirgen

@@ -95,7 +95,7 @@ Code Driver::run() {
   choose_algorithms();
   const bool is_checked = options_.check || !options_.dump.empty();
   if (is_checked) issue_checked_calls();
-  // Timed calls use tensors at other addresses, and make more flags, which do not count.
+  // Timed calls use tensors at other addresses, and may make more flags, which do not count.
   report_.memory = context_.memory().since(memory_before_);
   if (options_.check) report_.wrong = count_all_wrong();
   reference_.reset();  // whole tensors: other programs on this GPU may need the memory
@@ -166,8 +166,8 @@ void Driver::place_tensors(size_t offset) {
   }
 }
 
-// The host does not wait between the calls, so that the check finds a call that starts too early:
-// it reads or overwrites data of the previous call.
+// The host does not wait between the calls. So the check finds a call that starts too early, and
+// reads or overwrites data of the previous call.
 void Driver::issue_checked_calls() {
   place_tensors(kLeastAligned);
   keep_saved_inputs();
@@ -198,7 +198,7 @@ int64_t Driver::count_all_wrong() {
 void Driver::note_tolerance(const TensorDesc& output) {
   const float* bounds = reference_->bounds(output.name, output.dtype);
   if (bounds == nullptr) return;
-  double sums[2] = {};  // squares of elements and of bounds, where both are finite
+  double sums[2] = {};  // sums of squares of elements and of bounds, where both are finite
   std::vector<float> numbers(2 * static_cast<size_t>(output.elements()));
   const size_t half = numbers.size() / 2, bytes = half * sizeof(float);
   const float* const parts[2] = {reference_->data(output.name), bounds};

@@ -20,9 +20,8 @@ namespace hirgen {
 class TraceRecorder;
 struct RankTrace;
 
-/// Throws Error(kUsage) unless all tensors of the options exist and only inputs are loaded, and
-/// Error(kEnvironment) if the file of --load-map is wrong. Every rank checks this before it joins
-/// the others.
+/// Throws Error(kUsage) unless all tensors of the options exist and only inputs are loaded. Also
+/// throws as LoadPlan() does. Every rank checks this before it joins the others.
 void check_tensor_names(const std::vector<TensorDesc>& descs, const Options& options);
 
 /// Throws Error(kUsage) if the program cannot have the trace that the options request. Every rank
@@ -60,7 +59,8 @@ class Driver {
   /// Whether the driver generates the values of a tensor: it is an input that no file provides.
   bool is_drawn(size_t tensor) const;
   uint64_t seed_of(int64_t call) const;
-  /// Computes the inputs that a forward pass saves, for every checked call.
+  /// Computes the inputs that a forward pass saves, for every checked call, by the reference. Does
+  /// nothing without a reference.
   void keep_saved_inputs();
   /// Puts the generated inputs of one checked call on the device; call 0 is the first. Inputs from
   /// files are already there.
@@ -79,7 +79,7 @@ class Driver {
   void dump_tensor(const std::string& name, const std::string& path);
   /// Fills generated inputs with normal values, so that the load of the device is realistic.
   void fill_normal_inputs();
-  /// Chooses the algorithms of the GEMMs, by --plans and --tune.
+  /// Tunes the GEMMs for --tune, and reports their algorithms.
   void choose_algorithms();
   /// Seconds of one call in each repeat, on the slowest rank.
   std::vector<double> time_calls();
@@ -109,9 +109,9 @@ class Driver {
   const std::vector<TensorDesc> descs_;
   std::vector<char*> buffers_;                  ///< memory of the tensors, as allocated
   std::vector<void*> tensors_;                  ///< of one call, as run() takes them
-  std::vector<std::vector<void*>> kept_;        ///< outputs by checked call and tensor; or null
+  std::vector<std::vector<void*>> kept_;        ///< outputs by checked call and tensor; input: null
   std::map<size_t, std::vector<char>> loaded_;  ///< shards of loaded tensors, by index of tensor
-  std::map<size_t, std::vector<void*>> saved_;  ///< inputs saved by a forward pass, by checked call
+  std::map<size_t, std::vector<void*>> saved_;  ///< saved inputs, by tensor and checked call
   cudaStream_t stream_ = nullptr;
   cudaEvent_t begin_ = nullptr, end_ = nullptr;  ///< of a timed repeat
   ProgramPlans plans_;

@@ -14,7 +14,7 @@ using NamedFiles = std::vector<std::pair<std::string, std::string>>;
 /// The options of the driver, with the defaults of --help.
 struct Options {
   int64_t iters = 10;           ///< back-to-back calls of a repeat
-  int64_t warmup = 5;           ///< calls before the first repeat
+  int64_t warmup = 5;           ///< calls before the repeats of a round
   int64_t repeats = 7;          ///< timed repeats; the median is reported
   int64_t checks = 2;           ///< checked calls, back to back, each with new inputs
   int64_t calls_per_graph = 1;  ///< calls in one CUDA graph, if the program launches graphs

@@ -45,11 +45,12 @@ struct Report {
   std::vector<std::vector<double>> rank_seconds;  ///< times on each rank: by rank, then by repeat
   std::optional<int64_t> wrong;  ///< elements, over all ranks and checked calls; unset: no check
   double tolerance = 0;          ///< largest norm(bounds) / norm(output) of an output; 0: exact
-  int64_t not_finite = 0;        ///< checked elements that must be NaN or infinite
+  int64_t not_finite = 0;        ///< checked elements whose reference is NaN or infinite
   int64_t unsure = 0;  ///< elements that are not compared, since rounding or NaN decides them
 };
 
-/// The median of the values, the mean of the middle two for an even number; not empty.
+/// The median of the values, or the mean of the middle two of an even number. Call it with at least
+/// one value.
 double median(std::vector<double> values);
 
 /// Floating-point operations of the GEMMs of one call on one rank.

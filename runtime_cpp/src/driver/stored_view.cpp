@@ -75,7 +75,7 @@ class Order {
     Steps steps(order_.size());
     size_t end = order_.size();
     for (size_t f = view.extents.size(); f-- > 0;) {
-      int64_t inside = 1;  // distance between indices of the tensor's next axis
+      int64_t inside = 1;  // indices of axis f between those of the tensor's next axis
       while (end > 0 && (inside < view.extents[f] || extents_[end - 1] == 1)) {
         --end;
         const bool is_stack = f == 0 && view.bases.size() > 1;

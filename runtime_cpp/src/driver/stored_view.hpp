@@ -24,11 +24,12 @@ struct StoredView {
 /// the bytes of that part are read. Of several views, each rank takes its part of each, and joins
 /// the parts along the first axis that is not split and longer than 1.
 ///
-/// A view has the shape of the tensor, or adjacent axes of it are merged or split. An axis that is
-/// split over ranks may also be part of a later axis of the view. For example, let a tensor have
-/// axes [2, 4, 4], of which the first is split over two ranks. It can be read from [8, 4], whose
-/// rows are split, or from [4, 8], whose columns are split. Throws Error(kEnvironment) with both
-/// sides for other element types, and for a shape that does not fit or fits in several ways.
+/// A view has the shape of the tensor, or adjacent axes of it are merged or split. If it does not
+/// fit so, an axis that is split over ranks may also be part of a later axis of the view. For
+/// example, let a tensor have axes [2, 4, 4], of which the first is split over two ranks. It can be
+/// read from [8, 4], whose rows are split, or from [4, 8], whose columns are split. Throws
+/// Error(kEnvironment) with both sides for other element types, for a shape that does not fit, and
+/// for one that fits only with a moved axis, in several ways.
 std::vector<char> read_views(const std::vector<StoredView>& views, const TensorDesc& desc,
                              bool whole);
 

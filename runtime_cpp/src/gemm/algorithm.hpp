@@ -31,7 +31,7 @@ std::vector<AlgorithmScope> scopes_of(int device);
 std::string scope_text(const AlgorithmScope& scope);
 std::string scope_text(const std::vector<AlgorithmScope>& scopes);
 
-/// The attributes of an algorithm; none if this process lacks its library.
+/// The attributes of an algorithm; none if this process lacks its library or the bytes are invalid.
 AlgorithmAttributes attributes_of(const GemmAlgorithm& algorithm);
 
 /// "id 66 tile 20 stages 35 split_k 1 ..."; attributes that are 0 are left out, except the first.

@@ -90,7 +90,7 @@ class CublasltMethod final : public GemmMethod {
 };
 
 /// The reason to refuse a shape: cuBLASLt counts batches, rows and columns in an int. "" if all
-/// fit. The emitter rejects specs with larger ones.
+/// fit. hirgen rejects specs with larger ones.
 std::string cublaslt_refuses(const MatmulShape& s) {
   const bool counts = std::max({s.m, s.n, s.k, s.batch}) <= std::numeric_limits<int32_t>::max();
   return counts ? "" : "it has no GEMM of so many rows";

@@ -1,5 +1,5 @@
-// Copies GEMM operands whose rows are not aligned to aligned rows in the workspace, where any
-// library then multiplies them.
+// Copies GEMM operands whose rows are not aligned to aligned rows in the workspace, where a library
+// then multiplies them.
 #pragma once
 
 #include <cuda_runtime.h>

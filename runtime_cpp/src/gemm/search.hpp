@@ -14,7 +14,7 @@ using MeasureRound = std::function<std::vector<double>(const std::vector<int>& c
 /// The number of measurements, and the least gain that counts.
 struct SearchLimits {
   int rounds_per_halving = 2;
-  int finalists = 4;          ///< candidates that halving leaves, not counting the default
+  int finalists = 4;          ///< most candidates that halving leaves, without the default
   int final_rounds = 8;       ///< only these decide
   double least_gain = 0.005;  ///< as a share of the default's time
 };

@@ -15,7 +15,7 @@
 
 namespace hirgen {
 
-/// Chooses the fastest algorithm for every GEMM that all ranks have in their programs. For each
+/// Chooses the fastest algorithm for every GEMM for which all ranks offer a common one. For each
 /// candidate, the tuner times calls of the whole program back to back, with the transfers and GEMMs
 /// of all ranks, and takes the slowest rank's time. The GPUs' queues do not run dry during a round
 /// of candidates, so clocks and power are as in sustained work.

@@ -84,8 +84,8 @@ Peers::~Peers() {
   }
 }
 
-// Leaves opened memory and the stream to the context, which frees them after all waits have ended.
-// Flags and exported buffers stay allocated, since peers may still access them.
+// Leaves opened memory and the stream to the context, which frees them only after all waits have
+// ended. Flags and exported buffers stay allocated, since peers may still access them.
 void Peers::abandon() {
   Remains remains{opened_, {}, copies_};
   for (const auto& entry : entries_) {
@@ -95,7 +95,8 @@ void Peers::abandon() {
 }
 
 void Peers::close() {
-  // Ends when all calls have ended; if one does not, the watchdog ends the waits or the process.
+  // This wait ends with the calls; if a call does not end, the watchdog ends its waits or the
+  // process.
   HG_CHECK(cudaDeviceSynchronize(), kEndOfSharing);
   context_.rendezvous().barrier("shared memory is idle");
   for (; !opened_.empty(); opened_.pop_back()) {

@@ -21,9 +21,9 @@ class Mailbox {
   Mailbox& operator=(const Mailbox&) = delete;
 
   /// Collective over the ranks: returns `mine` of each, in their order, and blocks the host. `what`
-  /// names the operation; throws Error(kInternal) if ranks pass different names. Over NCCL, `what`
-  /// and `mine` together are cut to kMostBytes. Throws Error(kTimeout), or kPeer, if a rank does
-  /// not come.
+  /// names the operation; throws Error(kInternal) if ranks pass different names. Over NCCL, a
+  /// message, which is `what` and then `mine`, is cut to kMostBytes. Throws Error(kTimeout), or
+  /// kPeer, if a rank does not come.
   std::vector<std::string> allgather(const std::string& mine, const std::string& what);
 
   static constexpr size_t kMostBytes = 1000;

@@ -24,8 +24,8 @@ std::string refused(const char* what, int rank, cudaError_t status) {
                 cudaGetErrorString(status));
 }
 
-// The steps of find_ipc_peers(), in which all ranks take part. If a rank of a node has a problem,
-// the node is closed: its ranks share no memory, and skip the remaining tests.
+// The steps of find_ipc_peers(), in which all ranks take part. If a rank cannot share memory with a
+// peer on its node, the node is closed: its ranks share no memory, and skip the remaining tests.
 class Search {
  public:
   Search(Context& context, const std::vector<int>& peers, const char* where)

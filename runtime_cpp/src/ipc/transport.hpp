@@ -21,8 +21,8 @@ struct MadeProgram {
 
 /// Makes the program of a table. Collective: all ranks make the same variant. If there are two
 /// variants, "auto" takes CUDA IPC alone if every rank can use the memory of its peers. Otherwise
-/// it takes CUDA IPC within nodes and NCCL between them, and rank 0 prints the reason. With "nccl",
-/// no rank uses the memory of another rank.
+/// it takes CUDA IPC within the nodes whose ranks can share memory, and NCCL between other ranks,
+/// and rank 0 prints the reason. With "nccl", no rank uses the memory of another rank.
 ///
 /// If `asked` is empty, HIRGEN_TRANSPORT decides, or else "auto". Throws Error(kUsage) if the
 /// program lacks the requested variant, or if ranks request different ones.

@@ -7,7 +7,8 @@
 
 namespace hirgen {
 
-/// Copies the elements me, me + step, ... A thread issues eight reads before it writes.
+/// Copies the elements me, me + step, ... below `count`. A thread issues up to eight reads before
+/// it writes.
 template <typename T>
 HG_HOST_DEVICE void copy_elements(T* out, const T* in, size_t count, size_t me, size_t step) {
   constexpr int kAtOnce = 8;
@@ -24,8 +25,8 @@ HG_HOST_DEVICE void copy_elements(T* out, const T* in, size_t count, size_t me, 
   }
 }
 
-/// Copies the whole, aligned Ts of `out`, then the bytes before and after them. `in` must have the
-/// same address modulo sizeof(T) as `out`.
+/// Copies this thread's share of the whole, aligned Ts of `out`, then of the bytes before and after
+/// them. `in` must have the same address modulo sizeof(T) as `out`.
 template <typename T>
 HG_HOST_DEVICE void copy_as(char* out, const char* in, size_t bytes, size_t me, size_t step) {
   const size_t ahead = (sizeof(T) - reinterpret_cast<size_t>(out) % sizeof(T)) % sizeof(T);

@@ -93,8 +93,8 @@ struct GatherKernel {
   }
 };
 
-/// Whether any W adjacent elements of a row are adjacent and aligned in the result and the table,
-/// and have the same id.
+/// Whether elements i W to (i + 1) W - 1, for every i, are adjacent and aligned in the result and
+/// the table, and have the same id.
 template <int W>
 bool gathers_packs(const Walk<4>& walk, int64_t step, const void* out, const void* table) {
   const int last = walk.axes - 1;

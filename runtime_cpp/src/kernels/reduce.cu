@@ -44,7 +44,7 @@ struct Folding {
   }
 };
 
-/// Folds `count` slices of kWidth adjacent elements each into one element.
+/// Folds `count` slices of hirgen::kWidth adjacent elements each into one element.
 template <typename T>
 struct FoldingAlong : Folding<T, 1> {
   HG_HOST_DEVICE Pack<T, hirgen::kWidth> read(const T* start, int64_t slice) const {

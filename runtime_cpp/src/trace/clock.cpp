@@ -79,7 +79,8 @@ double DeviceClock::since_base(cudaEvent_t event) const {
   return static_cast<double>(milliseconds) * 1e6;
 }
 
-// Interpolates (or extrapolates) linearly between the first and the last alignment.
+// Adds the offset of the clocks at the event, interpolated or extrapolated linearly from the first
+// and the last alignment.
 int64_t DeviceClock::time_of(cudaEvent_t event) const {
   const double device = since_base(event);
   const Alignment& first = alignments_.front();

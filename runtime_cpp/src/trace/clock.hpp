@@ -39,7 +39,7 @@ class DeviceClock {
   void align();
   /// The time of a complete event, in nanoseconds of this node's steady clock.
   int64_t time_of(cudaEvent_t event) const;
-  /// The largest error of time_of(), in nanoseconds.
+  /// The largest error of an alignment, plus the resolution of event times; in nanoseconds.
   double error() const;
 
  private:

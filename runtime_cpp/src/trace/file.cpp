@@ -40,7 +40,8 @@ const char* spelling(TraceKind kind) {
 
 std::string text_of(const char* label) { return std::string(split_label(label).text); }
 
-/// The title of a slice: the statement, after the kind for flags and events.
+/// The title of a slice: the statement, after the kind for flags and events, and the number of the
+/// other statements in its NCCL group.
 std::string title(const RecordedCall& call) {
   std::string text = text_of(call.where);
   if (!call.and_also.empty()) text += format(" and %zu more", call.and_also.size());
@@ -105,8 +106,8 @@ class RankEvents {
     return "[" + text + "]";
   }
 
-  // Draws an arrow from the last call before the event's record to the wait. The record itself has
-  // no width to point at.
+  // Draws an arrow to a wait from the last call before the event's record on its stream, if there
+  // is one. The record itself has no width to point at.
   void arrow(size_t wait) {
     const auto source = ended_by_.find(*trace_.calls[wait].record);
     if (source == ended_by_.end()) return;

@@ -1,5 +1,5 @@
 // The file of --trace: trace events in JSON, for Perfetto and Chrome. A process is a rank, a thread
-// is a stream, a slice is a call.
+// is a stream, a slice is a call, or the NCCL calls of a group on one stream.
 #pragma once
 
 #include <cstdint>

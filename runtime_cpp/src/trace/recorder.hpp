@@ -3,8 +3,7 @@
 //
 // The calls of a stream run one after another, so one event after each call is enough. A call
 // begins when the call before it on the stream ends, or when the host issues it, whichever is
-// later. An event record takes no time, so it has no separate timing event: its time is the end of
-// the call before it. A wait for it therefore never ends before it.
+// later. An event record takes no time, so it has no timing event: it ends when it begins.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -25,12 +24,12 @@ struct RecordedCall {
   TraceKind kind;
   const char* name;                   ///< of the function; for kernels "kernel", "attention", ...
   const char* where;                  ///< label of the statement
-  std::vector<const char*> and_also;  ///< labels of NCCL calls that start together with this
+  std::vector<const char*> and_also;  ///< labels of later NCCL calls of its group on this stream
   size_t track;                       ///< index of the stream, in the order of first use
-  int64_t call;                       ///< of the program (Context::call)
+  int64_t call;                       ///< number of the program's call (Context::call)
   int64_t issued;                     ///< by the host, nanoseconds of its steady clock
   size_t begin;                       ///< index of the timing event that precedes it,
-  size_t end;                         ///< and of the timing event after it
+  size_t end;                         ///< and of the one after it; of an event record: `begin`
   std::optional<size_t> record;  ///< of an event wait: index of the call that records the event
 };
 
@@ -46,8 +45,8 @@ class TraceRecorder {
 
   /// Drops all recorded calls; their events are used again.
   void clear();
-  /// Waits until all recorded calls are complete: a program may end without joining all of its
-  /// streams. Throws as Context::synchronize does.
+  /// Waits until all recorded calls are complete: a call of the program may leave streams that the
+  /// caller's stream does not wait for. Throws as Context::synchronize does.
   void synchronize();
 
   /// The recorded calls in the order of issue.
@@ -77,7 +76,7 @@ class TraceRecorder {
   std::vector<Track> tracks_;
   std::vector<RecordedCall> calls_;
   std::map<cudaEvent_t, size_t> records_;  // by event, the call that recorded it last
-  int group_ = 0;                          // depth
+  int group_ = 0;                          // nesting depth of NCCL groups
   cudaError_t failure_ = cudaSuccess;      // of making or recording a timing event
 };
 

@@ -14,7 +14,7 @@ namespace {
 // seconds, and long enough not to delay the host thread in the CUDA driver.
 constexpr std::chrono::milliseconds kBusyPeriod(5);
 constexpr std::chrono::milliseconds kIdlePeriod(50);
-// A few times as long as a call without late events needs to end.
+// A call ends well within this time after its last event.
 constexpr std::chrono::milliseconds kEndOfCall(20);
 
 constexpr const char* kWatchingFlags = "watching flags";

@@ -34,8 +34,8 @@ Plan parse(const std::string& text);
 /// is not in the world.
 void arm_from_environment(int rank, int world);
 
-/// Notes that the host starts to issue call `call`. Returns whether the fault strikes this rank in
-/// that call.
+/// Notes that the host starts to issue call `call`. Returns whether a fault of this rank is planned
+/// for that call.
 bool begin_call(int64_t call);
 
 extern std::atomic<bool> armed;

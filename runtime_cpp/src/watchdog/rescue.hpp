@@ -14,8 +14,8 @@ namespace hirgen {
 
 class Rescue : public std::enable_shared_from_this<Rescue> {
  public:
-  /// `inside` counts the host threads that use the rank's resources. The rescue waits until they
-  /// have left; no new thread may enter. `monitor` must outlive an unfinished rescue.
+  /// `inside` counts the host threads that use the rank's resources. The rescue is complete only
+  /// after they have left; no new thread may enter. `monitor` must outlive an unfinished rescue.
   Rescue(int device, DeviceMonitor& monitor, std::shared_ptr<const std::atomic<int>> inside)
       : device_(device), monitor_(monitor), inside_(std::move(inside)) {}
 

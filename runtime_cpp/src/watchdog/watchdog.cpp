@@ -28,7 +28,7 @@ constexpr double kGatherSeconds = 0.5;
 constexpr double kVerdictSeconds = 2;
 // The longest wait for the other ranks to close their connections, so that they get the verdict.
 constexpr double kLingerSeconds = 1;
-// fail() returns after this time in any case.
+// fail() returns after this time at the latest.
 constexpr double kFailSeconds = kVerdictSeconds + kLingerSeconds + 1;
 
 constexpr size_t kLongestText = 4096;
@@ -169,8 +169,8 @@ void Watchdog::update_self() {
   progress.begun = begun_.load();
   progress.issued = issued_.load();
   progress.completed = monitor_.completed();
-  // Ranks issue different statements between calls (rank 0 issues more), but the same within a
-  // call.
+  // Compare ranks only by the statements within a call or before the first: between calls, rank 0
+  // issues more than the others.
   const bool compares = progress.begun == 0 || progress.begun > progress.issued;
   const uint64_t now = host_statements.load(std::memory_order_relaxed);
   const uint64_t begin = statements_at_begin_.load();

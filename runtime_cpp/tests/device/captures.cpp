@@ -83,8 +83,8 @@ void captured_event_cannot_be_queried() {
   OK(cudaEventSynchronize(event));
 }
 
-/// Expects that `call`, in the capturing thread, succeeds or, unless `allowed`, is refused and
-/// invalidates the capture.
+/// Expects that `call`, in the capturing thread, succeeds if it is `allowed`. Otherwise it must be
+/// refused and invalidate the capture.
 void beside_a_capture(cudaStreamCaptureMode mode, bool allowed,
                       const std::function<cudaError_t()>& call) {
   cudaStream_t stream = make_stream();

@@ -1,5 +1,5 @@
-// cuBLASLt GEMMs against a naive loop, on small integers, so that every result is exact, except
-// after GELU.
+// cuBLASLt GEMMs against a naive loop. The operands are small integers, so all sums are exact, and
+// results must be equal, except after GELU.
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 #include <unistd.h>
@@ -174,7 +174,7 @@ void broken_promises() {
 }
 
 /// Pointers with less alignment than required are refused: 256 bytes for operands by default and
-/// for the workspace, 16 for the bias. A GPU's kernel would fault.
+/// for the workspace, 16 for the bias. A GPU's kernel may fault.
 void unaligned_pointers() {
   Problem<__nv_bfloat16> problem(
       {.m = 64, .n = 32, .k = 16, .apart = true, .epilogue = CUBLASLT_EPILOGUE_BIAS});

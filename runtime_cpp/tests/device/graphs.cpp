@@ -108,7 +108,7 @@ void fork_and_join() {
   OK(cudaStreamSynchronize(side));
 }
 
-/// Launches of a graph on two streams never overlap, and are ordered like other stream work.
+/// Launches of a graph on two streams never overlap.
 void launches_in_order() {
   cudaStream_t first = make_stream(), second = make_stream();
   int *a = upload(std::vector<int>{0}), *b = upload(std::vector<int>{0});

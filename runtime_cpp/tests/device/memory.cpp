@@ -84,7 +84,7 @@ void copies_within_the_host() {
   EXPECT(*b == 5);
 }
 
-/// Device memory copied by cudaMemcpy and filled by cudaMemset is ordered by the default stream.
+/// cudaMemset and cudaMemcpy take effect in the order of the calls, on the default stream.
 void default_stream_calls() {
   int* data = nullptr;
   OK(cudaMalloc(&data, 1024 * sizeof(int)));

@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* kWhere = "device/peer_read_reductions.cpp";
 
-/// The element at an index, for one call and rank. Adjacent elements differ, and fp32 sums depend
-/// on the order.
+/// The element at an index, for one call and rank. Most adjacent elements differ, and most fp32
+/// sums depend on the order.
 float value_of(int rank, uint32_t call, size_t i) {
   const auto mixed = static_cast<uint32_t>(i * 2654435761U) ^ (call * 97 + 31);
   return static_cast<float>(static_cast<int>(mixed % 1021) - 510) *
@@ -178,8 +178,8 @@ void what_is_no_sum() {
 
 constexpr uint32_t kCalls = 16;
 
-/// One call: sets the ready flags of a source and a target for every peer, sums the sources of the
-/// peers, writes the sum to their targets and waits until all have read and written.
+/// One call: sets the ready flags of a source and a target for every peer, sums the sources of all
+/// ranks, writes the sum to the peers' targets and waits until all peers have read and written.
 template <class T>
 void sum_of_call(const Exchange& x, size_t count, DType type, SequenceNumber sequence,
                  cudaStream_t stream) {

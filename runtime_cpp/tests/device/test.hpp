@@ -45,8 +45,8 @@ int run_cases(int argc, char** argv, const std::vector<Case>& cases);
 /// Ends the running case as not applicable to this device or machine.
 [[noreturn]] void skip(const std::string& why);
 
-/// HIRGEN_SHARE_GPU=1: ranks take the devices in turn, so that one device is enough, and cases of
-/// NCCL are skipped.
+/// HIRGEN_SHARE_GPU=1: ranks take the devices in turn, so that one device is enough, and cases that
+/// call need_own_gpus() are skipped.
 bool gpus_are_shared();
 /// Skips a case of NCCL if ranks share GPUs.
 void need_own_gpus();

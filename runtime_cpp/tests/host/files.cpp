@@ -238,7 +238,7 @@ HG_TEST(slices_make_up_the_whole) {
   }
 }
 
-// A rank outside a tensor's mesh adds nothing to the whole, whatever its coordinates are.
+// A rank outside a tensor's mesh adds nothing to the whole.
 HG_TEST(a_rank_outside_the_mesh_has_no_shard) {
   TensorDesc desc = tensor("A", DType::kBf16, {{4, 2, 0}, {3, 1, 0}});
   desc.present = false;

@@ -1,5 +1,5 @@
 // Ranks that survive failures (HIRGEN_FAILURE_RETURNS): a create that fails midway on one rank or
-// on all; a run that fails on one; a destroy whose peer is gone. The other processes then continue.
+// on all; a run that fails on one; a destroy whose peer is gone. The processes that are left go on.
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -70,7 +70,7 @@ int create(const ProgramTable& table, hirgen_handle** handle) {
   return abi_create(table, &options, handle);
 }
 
-/// Creates the sample, makes three calls and destroys it, and prints the results.
+/// Creates the sample, makes up to three calls and destroys it, and prints the results.
 void go_on() {
   hirgen_handle* handle = nullptr;
   say("again", create(test::sample_table(), &handle));

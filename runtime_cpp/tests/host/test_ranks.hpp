@@ -15,8 +15,8 @@ constexpr int kWorld = 3;
 
 /// C = allgather(A), A [2, DIDx(kWorld), 96] of fp32, a slice at a time on two compute streams.
 /// SAMPLE_FLAW=rank:flaw changes one rank: "create" throws from create, "run" throws from the
-/// second call, "value" writes two wrong elements in each call, and "places" prints the addresses
-/// of A and C modulo 256 in each call. SAMPLE_DIGEST is the program's digest.
+/// second call only, "value" writes two wrong elements in each call, and "places" prints the
+/// addresses of A and C modulo 256 in each call. SAMPLE_DIGEST is the program's digest.
 ProgramTable sample_table();
 
 /// The end of a rank.

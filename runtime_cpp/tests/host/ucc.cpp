@@ -1,4 +1,5 @@
-// UCC collectives on teams of some of the ranks, and the error of a rank that makes another call.
+// An all-gather by UCC on a team of some of the ranks, and the errors of calls that UCC refuses or
+// that differ between ranks.
 #include "hirgen/ucc.hpp"
 
 #include <string>

@@ -56,7 +56,7 @@ void test_slices_agree_with_the_whole() {
   }
 }
 
-/// A single integer is a seed; other integers are in the range of positions.
+/// A single integer is a seed; other integers are below 256, and about half of them 0.
 void test_integer_inputs() {
   for (const DType type : {DType::kInt32, DType::kInt64}) {
     for (int coordinate = 0; coordinate < 2; ++coordinate) {
@@ -136,7 +136,7 @@ void test_normal_values_are_normal() {
   expect(std::fabs(fourth / n - 3) < 0.15, "fourth moment 3");
 }
 
-/// A shard and the whole tensor agree, and have the values that TensorDesc::fill asks for.
+/// A rank and the reference generate the same values: those that TensorDesc::fill asks for.
 void test_masks_and_positive_values() {
   for (const hirgen::Fill fill : {hirgen::Fill::kMask, hirgen::Fill::kPositive}) {
     TensorDesc desc = sharded(DType::kFp32, 0);

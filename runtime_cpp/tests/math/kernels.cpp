@@ -248,8 +248,8 @@ float apply(BinaryFn fn, float a, float b) {
   return 0;
 }
 
-/// [5, n] with [5, n], [1, n], [5, 1] and [1, 1]. For n = 16, accesses are vectorised, unless an
-/// offset of one element forbids it; for n = 9 they are not.
+/// [5, n] with [5, n], [1, n], [5, 1] and [1, 1]. Accesses are vectorised if n is 16, the second
+/// operand has n columns, and the first one is not offset by one element.
 void test_binary_functions_broadcast() {
   for (const DType type : kTypes) {
     for (const int64_t n : {16, 9}) {

@@ -1,4 +1,4 @@
-// GEMMs by plan against loops on the host. The operands are small integers, so results are exact,
+// GEMMs by plan against loops on the host. All sums are exact in fp32, so results must be equal,
 // except after gelu_tanh.
 #include "hirgen/matmul.hpp"
 

@@ -1,5 +1,5 @@
 // Common parts of the tests of arithmetic: expectations and tensors on the device. Each test is a
-// program that runs on either device, and exits with 1 if an expectation failed.
+// program that exits with 1 if an expectation failed.
 #pragma once
 
 #include <cuda_runtime.h>

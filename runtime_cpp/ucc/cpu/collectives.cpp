@@ -91,8 +91,9 @@ class Call {
     return ncclRecv(into, count, type_.nccl, peer, team_.comm, stream_);
   }
 
-  /// A gather to the root (`to_root`) or a scatter from it, by sends and receives. The part of each
-  /// rank has max(sends, receives) elements. The root copies its own part, too, unless in place.
+  /// A gather to the root (`to_root`) or a scatter from it, by sends and receives. The larger
+  /// of `sends` and `receives` is the number of elements of one rank's part. The root also copies
+  /// its own part, unless in place.
   ncclResult_t exchange(uint64_t sends, uint64_t receives, bool to_root) const {
     const int root = static_cast<int>(args_.root);
     const uint64_t count = std::max(sends, receives);

@@ -63,8 +63,8 @@ ucc_status_t ucc_context_config_read(ucc_lib_h /*lib_handle*/, const char* /*fil
 
 void ucc_context_config_release(ucc_context_config_h /*config*/) {}
 
-// Like UCC, exchanges addresses and waits for them. Returns UCC_ERR_INVALID_PARAM unless the
-// allgather returns the ranks in order.
+// Like UCC, exchanges addresses and waits for them. Returns UCC_ERR_INVALID_PARAM if the
+// allgather returns the ranks in another order.
 ucc_status_t ucc_context_create(ucc_lib_h /*lib_handle*/, const ucc_context_params_t* params,
                                 ucc_context_config_h /*config*/, ucc_context_h* context) {
   if ((params->mask & UCC_CONTEXT_PARAM_FIELD_OOB) == 0) return UCC_ERR_INVALID_PARAM;

@@ -41,9 +41,9 @@ bool is_rooted(ucc_coll_type_t type) {
          type == UCC_COLL_TYPE_REDUCE;
 }
 
-// Marks an in-place call, whose smaller buffer is this rank's slice of the larger one. UCC then
-// uses only the result buffer. In a scatter, the root already has its slice, and UCC reads its
-// source buffer.
+// Marks an in-place call: both buffers are the same, or the smaller one is this rank's slice of the
+// larger one. UCC then uses only the result buffer. In a scatter, the root already has its slice,
+// and UCC reads its source buffer.
 void find_in_place(ucc_coll_args_t* args, const UccTeam& team, size_t slice) {
   if (args->coll_type == UCC_COLL_TYPE_ALLTOALL || args->coll_type == UCC_COLL_TYPE_BCAST) return;
   if (is_rooted(args->coll_type) && args->root != static_cast<uint64_t>(team.rank)) return;

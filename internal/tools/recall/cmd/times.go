@@ -14,7 +14,8 @@ var (
 )
 
 // times prints how long the proofs of all examples take, and of the ring on increasing numbers of ranks. It reports
-// whether a proof fails or exceeds its time limit. With -only-times, it ends the process.
+// whether a proof fails, or the proof of an example exceeds its time limit. With -only-times, it ends the process. With
+// -ring 0, it prints nothing.
 func times() (slow bool) {
 	if *ring > 0 {
 		list, err := recall.TimeRing(".", *ring) // first, because PrintRing prints the peak memory of the process

@@ -37,7 +37,7 @@ func droppedJoin(e *editor, p *calls.Program) {
 	dropped(e, p, func(w *calls.StreamWait) bool { return w.On.Name == calls.Caller })
 }
 
-// droppedFork removes waits for events that the caller's stream recorded.
+// droppedFork removes a wait for an event of a set that the caller's stream records.
 func droppedFork(e *editor, p *calls.Program) {
 	callers := map[string]bool{}
 	eachCall(p, func(r *calls.EventRecord) { callers[r.Event.Set] = callers[r.Event.Set] || r.On.Name == calls.Caller })
@@ -108,7 +108,7 @@ func lateWaits(e *editor, p *calls.Program) {
 	}, false, "behind its loop")
 }
 
-// staleRecord makes a wait for an event accept an earlier record of the same stream.
+// staleRecord removes a record, and makes the waits for its set of events wait for an earlier record of the same stream.
 func staleRecord(e *editor, p *calls.Program) {
 	lists(p, func(list []calls.Stmt) []calls.Stmt {
 		for i, s := range list {

@@ -21,7 +21,7 @@ func transferOf(s calls.Stmt) (share string, transfer *expr.Expr) { //nolint:goc
 	return "", nil
 }
 
-// sharedFlag makes two transfers of a share use the same flag, both where it is written and where it is waited for. If
+// sharedFlag makes transfers of a share use the same flag, both where it is written and where it is waited for. If
 // step 0 moves nothing, the flag of transfer 0 is unused, so sharedFlag drops up to two flags.
 func sharedFlag(e *editor, p *calls.Program) {
 	for _, d := range p.Shares {

@@ -34,8 +34,8 @@ type Made struct {
 	Site    int
 	Pos     diag.Pos
 	What    string         // the mistake, in a line
-	Program *calls.Program // nil: a later pass refused it
-	Refused error          // the error of that pass
+	Program *calls.Program // nil: the lowering refused it
+	Refused error          // the error of the lowering
 }
 
 // An editor counts the sites where a pass could make a mistake, and makes it at one of them.

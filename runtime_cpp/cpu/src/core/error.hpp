@@ -18,7 +18,7 @@ struct Failure {
 std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
 
 /// Sets and prints the fault of asynchronous work, unless there is one already. As on a GPU it is
-/// sticky: every later CUDA call of the process returns it, and queued work is dropped.
+/// sticky: later CUDA calls of the process return it, and queued work is dropped.
 void set_fault(cudaError_t code, const std::string& text);
 
 /// The sticky fault's code, or cudaSuccess.
@@ -39,15 +39,14 @@ class HostFunctionScope {
   ~HostFunctionScope();
 };
 
-/// The scope of one API call, whose name is part of error messages. If status() is not success, the
-/// call must not run.
+/// The scope of one API call, whose name is part of error messages.
 class ApiScope {
  public:
   explicit ApiScope(const char* name);
   ~ApiScope();
   ApiScope(const ApiScope&) = delete;
   ApiScope& operator=(const ApiScope&) = delete;
-  /// cudaSuccess, the sticky fault, or cudaErrorNotPermitted inside a host function.
+  /// cudaErrorNotPermitted inside a host function, else the sticky fault or cudaSuccess.
   cudaError_t status() const;
 
  private:

@@ -1,7 +1,7 @@
-// Copies and fills, in the order of their stream. Outside of captures, the host waits where CUDA's
-// documentation says so. A pageable source is read during the call. A copy to pageable memory, or
-// within host memory, is complete when the call returns. cudaMemcpy also waits for copies between
-// pinned and device memory.
+// Copies and fills, in the order of their stream. Outside of captures, as CUDA's documentation
+// says, a pageable source is read during the call, and a copy to pageable memory or within host
+// memory is complete when the call returns. cudaMemcpy also waits for copies between pinned and
+// device memory.
 #include <cuda_runtime.h>
 
 #include <cstring>

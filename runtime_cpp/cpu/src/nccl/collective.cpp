@@ -1,8 +1,8 @@
-// Collectives. Every rank reads its peers' buffers and writes only its own buffers, so an operation
+// Collectives. A rank reads buffers of its peers and writes only its own buffers, so an operation
 // needs no buffers but the caller's. A rank has reached
 //
 //   phase 1  when it has posted its arguments
-//   phase 2  when all ranks have reached phase 1, and it has read its peers' send buffers
+//   phase 2  when all ranks have reached phase 1, and it has read the send buffers that it needs
 //   phase 3  (all-reduce) when all have reached phase 2, and it has read its peers' reduced parts
 //
 // The operation is complete when all ranks have reached its last phase. Then buffers may be reused.

@@ -131,7 +131,7 @@ ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId,
   return ncclCommInitRankConfig(comm, nranks, commId, rank, nullptr);
 }
 
-// For the next three functions, as in NCCL, a null communicator counts as one that has ended.
+// As in NCCL, the next three functions do nothing if the communicator is null.
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
   if (comm == nullptr) return ncclSuccess;

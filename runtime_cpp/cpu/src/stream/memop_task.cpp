@@ -30,7 +30,7 @@ bool reached(const void* address, T value, unsigned flags) {
 
 uint64_t value_of(const MemOp& op) { return op.value + (op.counter ? *op.counter : 0); }
 
-/// Whether the word has the awaited value. Plain copies may also write the word, so this read must
+/// Whether the word ends the wait. Plain copies may also write the word, so this read must
 /// not count as a race with them.
 bool satisfied(const MemOp& op) {
   Unobserved unobserved;
@@ -39,8 +39,8 @@ bool satisfied(const MemOp& op) {
 }
 
 /// The low 4 bytes of a word, on which waiting threads sleep, because a futex has 4 bytes. A thread
-/// that falls asleep just after a change of the high 4 bytes only wakes after kIdlePoll
-/// (worker.cpp), and reads the word again.
+/// that falls asleep just after a change of the high 4 bytes may sleep for kIdlePoll (worker.cpp)
+/// before it reads the word again.
 std::atomic<uint32_t>* low_half(void* address) {
   return static_cast<std::atomic<uint32_t>*>(address);
 }

@@ -51,8 +51,8 @@ class UccTeam {
 
   /// Issues a collective; blocks the host until UCC has started it. It begins after the earlier
   /// work of stream `on`, and the later work of `on` begins after it. `count` is the number of
-  /// elements of one slice; 0 does nothing. In-place buffers are as in NCCL: the smaller one is
-  /// this rank's slice of the larger one.
+  /// elements of one slice; 0 does nothing. In-place buffers are as in NCCL: both are the same, or
+  /// the smaller one is this rank's slice of the larger one.
   void post(const UccKind& kind, const void* in, void* out, int64_t count, ucc_datatype_t type,
             cudaStream_t on, const char* where);
 
