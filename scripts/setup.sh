@@ -1,4 +1,5 @@
-# !/usr/bin/env bash Installs missing dependencies of a build, except Go.
+#!/usr/bin/env bash
+# Installs missing dependencies of a build, except Go.
 source "$(dirname "$0")/common.sh"
 
 command -v go >/dev/null ||
