@@ -40,6 +40,7 @@ type pythonTensor struct {
 	dtype  string
 	shape  []int64
 	splits []pythonSplit
+	ranks  []int // that have the tensor; empty: all
 	weight bool
 	shared bool
 	output bool
@@ -93,6 +94,11 @@ func (v *programView) addPython(backward *programView) error {
 		other, err := pythonTensors(backward)
 		if err != nil {
 			return err
+		}
+		for _, t := range append(slices.Clone(tensors), other...) {
+			if len(t.ranks) > 0 {
+				return errorAt(diag.Pos{File: v.Program.File}, "%s is on a part of the ranks: there is no gradient of that in a Python package", t.name)
+			}
 		}
 		if err := checkGradients(backward.Program.File, tensors, other); err != nil {
 			return err
@@ -154,12 +160,12 @@ func pythonTensors(v *programView) ([]pythonTensor, error) {
 	}
 	var list []pythonTensor
 	for _, t := range v.Tensors {
-		if t.Present != "" {
-			return nil, errorAt(t.Pos, "%s is on a part of the ranks: there is no Python package of that, whose tensors are on all ranks", t.Name)
-		}
 		tensor := pythonTensor{
 			name: t.Name, dtype: "torch." + t.Tensor.Type.Row().Torch, output: t.Output,
-			weight: !t.Output && isWeight(v.About.Operations, t.Name), shared: v.IsShared(t.Var),
+			weight: !t.Output && t.Present == "" && isWeight(v.About.Operations, t.Name), shared: v.IsShared(t.Var),
+		}
+		if t.Present != "" {
+			tensor.ranks = t.Tensor.Mesh.Ranks
 		}
 		tensor.describe(t.Tensor, v.About.World)
 		list = append(list, tensor)
@@ -249,6 +255,9 @@ func (t pythonTensor) call() string {
 		}
 		parts = append(parts, "splits=("+strings.Join(splits, " ")+")")
 	}
+	if len(t.ranks) > 0 {
+		parts = append(parts, "ranks="+tuple(t.ranks))
+	}
 	if t.weight {
 		parts = append(parts, "weight=True")
 	}
@@ -264,11 +273,15 @@ func (t pythonTensor) line() string {
 	if t.output {
 		role = "output"
 	}
-	return fmt.Sprintf("%s %s: %s %s", role, t.name, strings.TrimPrefix(t.dtype, "torch."), strings.ReplaceAll(fmt.Sprint(t.shape), " ", ", "))
+	line := fmt.Sprintf("%s %s: %s %s", role, t.name, strings.TrimPrefix(t.dtype, "torch."), strings.ReplaceAll(fmt.Sprint(t.shape), " ", ", "))
+	if len(t.ranks) > 0 {
+		line += " on ranks " + strings.Trim(tuple(t.ranks), "(,)") + "; None on the others"
+	}
+	return line
 }
 
 // tuple prints numbers as a Python tuple.
-func tuple(list []int64) string {
+func tuple[N int | int64](list []N) string {
 	text := intList(list)
 	text = strings.Trim(text, "{}")
 	if len(list) == 1 {

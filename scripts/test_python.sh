@@ -15,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 export HIRGEN="$PWD/bin/hirgen" HIRGEN_CACHE="$work/cache" PYTHONDONTWRITEBYTECODE=1
 
 say "the commands of README.md"
-commands=$(sed -n '/^## From PyTorch$/,/^\[docs/{s/^    //p}' README.md)
+commands=$(sed -n '/^## From PyTorch$/,/^## [^F]/{s/^    //p}' README.md)
 [ "$(grep -c . <<<"$commands")" = 3 ] || die "README.md does not have three commands for PyTorch"
 printf '%s\n' "$commands"
 (ln -s "$PWD"/{testdata,scripts} "$work" && cd "$work" && HIRGEN_DEVICE=cpu PIP_QUIET=1 bash -eu <<<"$commands")

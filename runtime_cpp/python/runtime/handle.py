@@ -88,12 +88,16 @@ class Handle:
             rank, world, ordinal, address, port = _meet(program, group_name, device)
             self._handle = self._library.create(rank, world, ordinal, address, port, timeout, plans)
         self._rank, self._ordinal = rank, ordinal
+        # Outputs are made like these, with one element of memory each: faster than by shape, type and device.
+        self._outputs = [torch.empty((), dtype=t.dtype, device=device).expand(t.shape_on(rank)) for t in program.outputs]
+        self._inputs_of_some = [(i, t) for i, t in enumerate(program.inputs) if t.ranks]
         self._buffers: dict[str, torch.Tensor] = {}
         self._copied: dict[str, int] = {}
         for index, tensor in enumerate(program.tensors):
             name, size = self._library.bytes_of(self._handle, index)
-            if (name, size) != (tensor.name, tensor.bytes):
-                raise HirgenError(program.name, 7, f"{tensor.name} has {tensor.bytes} bytes here and {size} in the library")
+            expected = torch.Size(tensor.shape_on(rank)).numel() * tensor.dtype.itemsize
+            if (name, size) != (tensor.name, expected):
+                raise HirgenError(program.name, 7, f"{tensor.name} has {expected} bytes here and {size} in the library")
 
     @property
     def transport(self) -> str:
@@ -106,35 +110,42 @@ class Handle:
         Returns the same memory each time. close() frees it, unless it raises HirgenError.
         """
         for tensor in self.program.inputs:
-            if tensor.name == name:
+            if tensor.name == name and tensor.shape_on(self._rank) == tensor.shape:
                 return self._buffer(tensor)
-        raise ValueError(f"{self.program.name} has no input {name}: it has {', '.join(t.name for t in self.program.inputs)}")
+        raise ValueError(f"{self.program.name} has no input {name} on this rank: it has {', '.join(t.name for t in self.program.inputs)}")
 
     def run(self, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
         """Issues a call on the current stream, or captures it. Does not wait for the results on a GPU; on the CPU they are there
         when it returns."""
         handle = self._open()
+        for i, tensor in self._inputs_of_some:
+            if inputs[i].shape != tensor.shape_on(self._rank):
+                raise ValueError(f"{self.program.name}: {tensor.name} is on ranks {tensor.ranks}: pass None on the others")
         on_cpu = self._library.on_cpu
         stream = 0 if on_cpu else torch._C._cuda_getCurrentRawStream(self.device.index)
-        outputs = tuple([torch.empty(t.shape, dtype=t.dtype, device=self.device) for t in self.program.outputs])
-        pointers, copied, results = [], [], []
-        for tensor, given in zip(self.program.tensors, inputs + outputs, strict=True):
-            place = given if self._is_direct(tensor, given) else self._buffer(tensor)
-            pointers.append(place.data_ptr())
-            if pointers[-1] == given.data_ptr():
+        outputs = tuple([torch.empty_like(like, memory_format=torch.contiguous_format) for like in self._outputs])
+        pointers = [given.data_ptr() for given in inputs + outputs]
+        copied, results = [], []
+        for i, tensor in enumerate(self.program.tensors):
+            if pointers[i] == 0 or not (on_cpu or tensor.shared or pointers[i] % _ALIGNMENT):
+                continue  # there is no memory, or the program uses it
+            place = self._buffer(tensor)
+            if place.data_ptr() == pointers[i]:
                 continue
+            pointers[i] = place.data_ptr()
             copied.append(tensor)
-            if len(pointers) <= len(inputs):
-                place.copy_(given)
+            if i < len(inputs):
+                place.copy_(inputs[i])
             else:
-                results.append((given, place))
+                results.append((outputs[i - len(inputs)], place))
         self._library.run(handle, stream, pointers)
         if on_cpu:
             self._library.wait(stream)
             self._library.status(handle)
         for output, place in results:
             output.copy_(place)
-        self._note(copied)
+        if copied:
+            self._note(copied)
         return outputs
 
     def check(self) -> None:
@@ -176,13 +187,10 @@ class Handle:
             raise HirgenError(self.program.name, 2, "the handle was closed")
         return self._handle
 
-    def _is_direct(self, tensor, given: torch.Tensor) -> bool:
-        """Whether the program can use the tensor's own memory; never on the CPU device. Shared tensors need the handle's
-        buffers: an IPC handle of PyTorch's memory exports the whole segment from which its allocator cut the tensor, and
-        expandable segments have no IPC handle."""
-        return self.device.type == "cuda" and not tensor.shared and given.data_ptr() % _ALIGNMENT == 0
-
     def _buffer(self, tensor) -> torch.Tensor:
+        """The handle's buffer of a tensor that the program cannot use where it is: the CPU device uses no memory of PyTorch,
+        and an IPC handle of PyTorch's memory would export the whole segment from which its allocator cut the tensor
+        (expandable segments have no IPC handle)."""
         if tensor.name not in self._buffers:
             _outside_captures(self.program, self.device)
             with self._on_device():
@@ -192,7 +200,7 @@ class Handle:
 
     def _note(self, copied: list) -> None:
         """Keeps the copied tensors for copies(). Rank 0 prints those of the first call that copies."""
-        if copied and not self._copied and self._rank == 0:
+        if not self._copied and self._rank == 0:
             listed = ", ".join(f"{tensor.name} {tensor.bytes / 1e6:.3g} MB" for tensor in copied)
             print(f"{self.program.name}: each call copies {listed}; empty(NAME) of the handle spares an input", file=sys.stderr)
         for tensor in copied:

@@ -5,6 +5,8 @@ import os
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
 from pathlib import Path
 
+import torch
+
 from .errors import HirgenError
 
 _ABI_VERSION = 3
@@ -69,6 +71,10 @@ class Library:
         self._free = self._cuda("cudaFree", c_void_p)
         self._set_device = self._cuda("cudaSetDevice", c_int)
         self._synchronize = self._cuda("cudaStreamSynchronize", c_void_p)
+
+    def device(self) -> torch.device:
+        """The device of a call without input tensors."""
+        return torch.device("cpu") if self.on_cpu else torch.device("cuda", torch.cuda.current_device())
 
     def create(self, rank, world, device, address, port, timeout, plans) -> c_void_p:
         options = _Options(

@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 import torch.utils._python_dispatch
 
-from .handle import Handle, close, handle_of, join
+from .handle import Handle, close, handle_of, join, library_of
 from .program import Program
 
 
@@ -20,12 +20,34 @@ class Operator:
     def __init__(self, forward: Program, backward: Program | None = None):
         self.forward, self.backward = forward, backward
         self._op = _register(forward)
+        self._of_some = any(tensor.ranks for tensor in forward.tensors)
         self._returned = [i for i, tensor in enumerate(forward.outputs) if backward is None or _has_gradient(tensor, backward)]
         if backward is not None:
             _register_gradient(self._op, forward, _register(backward), backward)
 
-    def __call__(self, *inputs: torch.Tensor, group: dist.ProcessGroup | None = None):
-        """Calls the program. Returns its outputs, or its only output, without those that are only saved for the backward pass."""
+    def __call__(self, *inputs: torch.Tensor | None, group: dist.ProcessGroup | None = None):
+        """Calls the program. Returns its outputs, or its only output, without those that are only saved for the backward pass.
+        None stands for a tensor that this rank does not have."""
+        if self._of_some:
+            return self._without_none(inputs, group)
+        return self._call(inputs, group)
+
+    def _without_none(self, inputs, group):
+        """Calls a program some of whose tensors only some ranks have. They are empty tensors on the others."""
+        device = next((given.device for given in inputs if given is not None), library_of(self.forward).device())
+        whole = [
+            torch.empty(0, dtype=tensor.dtype, device=device) if given is None and tensor.ranks else given
+            for tensor, given in zip(self.forward.inputs, inputs, strict=True)
+        ]
+        results = self._call(tuple(whole), group)
+        if isinstance(results, torch.Tensor):
+            return None if results.shape == (0,) and self.forward.outputs[0].ranks else results
+        return tuple(
+            None if tensor.ranks and result.shape == (0,) else result
+            for tensor, result in zip(self.forward.outputs, results, strict=True)
+        )
+
+    def _call(self, inputs: tuple[torch.Tensor, ...], group: dist.ProcessGroup | None):
         if _is_plain(inputs):
             device = self.forward.check(inputs)
             outputs = handle_of(self.forward, _name_of(group), device).run(inputs)
@@ -106,9 +128,10 @@ def _register(program: Program):
         return outputs[0] if one else outputs
 
     def fake(*arguments):
-        *inputs, _ = arguments
+        *inputs, group = arguments
         device = program.check(tuple(inputs))
-        outputs = tuple(torch.empty(t.shape, dtype=t.dtype, device=device) for t in program.outputs)
+        rank = dist.get_rank(dist.distributed_c10d._resolve_process_group(group)) if group else 0
+        outputs = tuple(torch.empty(t.shape_on(rank), dtype=t.dtype, device=device) for t in program.outputs)
         return outputs[0] if one else outputs
 
     op = torch.library.custom_op(

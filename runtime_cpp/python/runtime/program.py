@@ -22,12 +22,14 @@ class Split:
 @dataclass(frozen=True)
 class Tensor:
     """An input or output. `shape` is that of this rank's part, without axes DIDx, DIDy and DIDz, whose local extent is 1. It
-    is () for a tensor that the spec declares without axes."""
+    is () for a tensor that the spec declares without axes. On a rank that does not have the tensor it is (0,): calls take and
+    return None there."""
 
     name: str
     shape: tuple[int, ...]
     dtype: torch.dtype
     splits: tuple[Split, ...] = ()
+    ranks: tuple[int, ...] = ()  # that have the tensor; empty: all
     weight: bool = False  # in a forward program: a parameter of a linear layer or a norm
     shared: bool = False  # other ranks access its memory by CUDA IPC
 
@@ -43,12 +45,18 @@ class Tensor:
             shape[split.axis] *= split.parts
         return tuple(shape)
 
+    def shape_on(self, rank: int) -> tuple[int, ...]:
+        """The shape on a rank."""
+        return self.shape if not self.ranks or rank in self.ranks else (0,)
+
     def check(self, given: torch.Tensor, program: str) -> None:
-        """Raises TypeError or ValueError, with the tensor's name, unless the program can take `given`."""
+        """Raises TypeError or ValueError, with the tensor's name, unless the program can take `given` on some rank."""
         if not isinstance(given, torch.Tensor):
             raise TypeError(f"{program}: {self.name} must be a tensor, not {type(given).__name__}")
         if given.dtype == self.dtype and given.shape == self.shape and given.is_contiguous():
             return  # the usual case, with few comparisons
+        if self.ranks and given.shape == (0,):
+            return
         what = f"{program}: {self.name}"
         if given.dtype != self.dtype:
             raise TypeError(f"{what} must be {self.dtype}, not {given.dtype}")
