@@ -8,6 +8,7 @@ package calls
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/model/domain"
@@ -197,6 +198,12 @@ func (t *Team) Library() string { return transports.Named(cmp.Or(t.Via, transpor
 func (k *Kernel) Steps() domain.Body {
 	body, _ := domain.ParseBody(k.Body, k.Operands[min(int(k.Results), len(k.Operands)):])
 	return body
+}
+
+// InParts reports whether several blocks compute a row of a kernel: the row is long, and the kernel does not reduce it.
+func (k *Kernel) InParts() bool {
+	const longest = 1 << 14 // elements that a block computes well
+	return k.Columns > longest && !slices.ContainsFunc(k.Steps(), domain.Step.Folds)
 }
 
 // Kernel returns the program's kernel that a Launch uses; nil for kernels of the runtime, or if there is none of that name.

@@ -93,7 +93,7 @@ func kernelLaunch(k kernelView) string {
 	case k.Run != nil:
 		return fmt.Sprintf("hirgen::launch_rows<%d, %d, %d>(%s, rows, %s, stream, where)", k.Columns, k.Axes, k.Run.Axis, body, accesses)
 	case k.Views:
-		return fmt.Sprintf("hirgen::launch_rows<%d, %d>(%s, rows, %s, stream, where)", k.Columns, k.Axes, body, accesses)
+		return fmt.Sprintf("hirgen::%s<%d, %d>(%s, rows, %s, stream, where)", launchOf(k), k.Columns, k.Axes, body, accesses)
 	case k.Arrives != nil:
 		second := lists.Map(k.Operands, func(name string) string {
 			if slices.Contains(k.Arrives, name) {
@@ -104,8 +104,16 @@ func kernelLaunch(k kernelView) string {
 		return fmt.Sprintf("hirgen::launch_rows<%d>(%s, {rows}, %s, stream, where, parts.rows(%s))", k.Columns, body, accesses,
 			names.ClassName(k.Name)+braces(second...))
 	default:
-		return fmt.Sprintf("hirgen::launch_rows<%d>(%s, {rows}, %s, stream, where)", k.Columns, body, accesses)
+		return fmt.Sprintf("hirgen::%s<%d>(%s, {rows}, %s, stream, where)", launchOf(k), k.Columns, body, accesses)
 	}
+}
+
+// launchOf returns the function that launches a kernel on its rows, whole or in parts.
+func launchOf(k kernelView) string {
+	if k.InParts() {
+		return "launch_parts"
+	}
+	return "launch_rows"
 }
 
 // takesLong reports whether a step takes more than a few instructions for an element. Reductions and functions of two

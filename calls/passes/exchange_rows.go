@@ -31,7 +31,7 @@ func (m *exchangeMaker) byRows(l *calls.Launch) (*calls.Launch, *calls.Kernel) {
 		return nil, nil
 	}
 	flat := k.Columns == 0
-	if !flat && k.Columns < shortestRow || slices.ContainsFunc(k.Uses, func(use string) bool { return flat && use != calls.ForElement }) ||
+	if !flat && (k.Columns < shortestRow || k.InParts()) || slices.ContainsFunc(k.Uses, func(use string) bool { return flat && use != calls.ForElement }) ||
 		flat && !m.cut(&rows, &kernel, l.Elements) {
 		return nil, nil
 	}

@@ -136,6 +136,10 @@ constexpr int64_t kMostChunks = 8;
 /// Returns the number of rows of a block whose rows have `threads` threads: 128 / threads up to a
 /// warp, otherwise 1.
 constexpr int rows_of_block(int threads) { return threads <= 32 ? 128 / threads : 1; }
+/// The number of columns of a part of a row in launch_parts(), with `each` accesses of a thread.
+constexpr int64_t columns_of_part(int width, int each) {
+  return int64_t{width} * each * kTileThreads;
+}
 
 HG_HOST_DEVICE inline int64_t row_of_block() {
 #ifdef __CUDA_ARCH__
@@ -158,6 +162,7 @@ constexpr int kTileThreads = 1;
 constexpr int kStreamedThreads = 1;
 constexpr int64_t kMostChunks = 8;
 constexpr int rows_of_block(int /*threads*/) { return 1; }
+constexpr int64_t columns_of_part(int /*width*/, int /*each*/) { return 8192; }
 inline int64_t row_of_block() { return 0; }
 
 #endif
@@ -265,6 +270,23 @@ struct RunBlock {
   }
 };
 
+/// A block of launch_parts(): runs the body on a part of a row of `Columns` columns.
+template <typename Body, typename Row, int64_t Columns, int64_t Part, int A, typename Index>
+struct PartBlock {
+  static constexpr int64_t kParts = (Columns + Part - 1) / Part;
+  Body body;
+  Rows<A> rows;
+
+  HG_HOST_DEVICE void operator()(int64_t block) const {
+    const int64_t row = block / kParts, from = block % kParts * Part;
+    RowPlace<A> place{row, row * Columns, from + Part < Columns ? from + Part : Columns, 0};
+    rows.template find<Index>(row, place.at);
+    place.from = from;
+    Row part(place);
+    body(part);
+  }
+};
+
 /// Enqueues the body on all elements. Operands are dense and have `elements` elements each.
 template <typename Body, int W, int O, typename Index>
 void launch_elements(const Body& body, int64_t elements, Accesses<W, O, Index> accesses,
@@ -337,6 +359,28 @@ void launch_rows(const Body& body, const Rows<A>& rows, Accesses<W, O, Index> ac
     }
   }
   launch_by<Columns, 1, 4, Along, Index>(body, rows, stream, where, exchange);
+}
+
+/// Enqueues the body on each row, in parts that different blocks compute, so that a few long rows
+/// keep all SMs busy. The body has no reductions. Operands are those of launch_rows().
+template <int64_t Columns, int A = 0, typename Body, int W, int O, typename Index>
+void launch_parts(const Body& body, const Rows<A>& rows, Accesses<W, O, Index> accesses,
+                  cudaStream_t stream, const char* where) {
+  const auto launch = [&](auto width) {
+    constexpr int kWidth = decltype(width)::value;
+    constexpr int kEach = Accesses<W, O>::kOfRow;
+    constexpr int64_t kPart = columns_of_part(kWidth, kEach);
+    constexpr bool kFits = kPart == int64_t{kWidth} * kEach * kTileThreads;
+    using Row = std::conditional_t<kFits, RegisterRow<kWidth, kEach, kTileThreads, A>,
+                                   StreamedRow<kWidth, kTileThreads, A>>;
+    using Block = PartBlock<Body, Row, Columns, kPart, A, Index>;
+    launch_blocks<kTileThreads, 1, Index>(rows.template count_by<Index>(where) * Block::kParts,
+                                          Block{body, rows}, stream, where);
+  };
+  if constexpr (Columns % W == 0) {
+    if (accesses.aligned) return launch(std::integral_constant<int, W>());
+  }
+  launch(std::integral_constant<int, 1>());
 }
 
 }  // namespace hirgen

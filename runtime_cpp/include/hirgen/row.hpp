@@ -73,7 +73,8 @@ class Threads {
 /// The place of a row in its operands. row: its number, from 0. first: index of its first element
 /// in dense operands. columns: its length in elements. ahead: the distance in elements to the row
 /// to prefetch, which this SM processes next (0: none). at: its index along each of the A axes of
-/// rows, for Scattered operands. In runs of rows, `row` and `first` are 0 and not used.
+/// rows, for Scattered operands. In runs of rows, `row` and `first` are 0 and not used. A part of a
+/// row has the columns from `from` to `columns`.
 template <int A>
 struct RowPlace {
   int64_t row;
@@ -81,6 +82,7 @@ struct RowPlace {
   int64_t columns;
   int64_t ahead;
   int64_t at[A + 1] = {};
+  int64_t from = 0;
 
   template <typename V>
   HG_HOST_DEVICE V* start(V* data) const {
@@ -149,8 +151,8 @@ struct RowPlace {
   }
 };
 
-/// A row, or a tile of dense operands, in registers. Thread t has the W elements from (c T + t) W
-/// on, for each c < C.
+/// A row, a part of one, or a tile of dense operands, in registers. Thread t has the W elements
+/// from `from` + (c T + t) W on, for each c < C.
 template <int W, int C, int T, int A>
 struct RegisterRow : RowPlace<A> {
   Threads<T> threads = {};
@@ -197,7 +199,7 @@ struct RegisterRow : RowPlace<A> {
   }
   template <typename Operand>
   HG_HOST_DEVICE void put(const Operand& out, float x) const {
-    if (threads.index() == 0) this->put_at(out, x);
+    if (threads.index() == 0 && this->from == 0) this->put_at(out, x);
   }
 
   template <Vector X>
@@ -230,7 +232,9 @@ struct RegisterRow : RowPlace<A> {
 #endif
   }
 
-  HG_HOST_DEVICE Place place(int c) const { return {c, (int64_t{c} * T + threads.index()) * W}; }
+  HG_HOST_DEVICE Place place(int c) const {
+    return {c, this->from + (int64_t{c} * T + threads.index()) * W};
+  }
   HG_HOST_DEVICE bool has(int c) const { return place(c).column < this->columns; }
 };
 
@@ -281,7 +285,7 @@ struct StreamedRow : RowPlace<A> {
   }
   template <typename Operand>
   HG_HOST_DEVICE void put(const Operand& out, float x) const {
-    if (threads.index() == 0) this->put_at(out, x);
+    if (threads.index() == 0 && this->from == 0) this->put_at(out, x);
   }
 
   template <Vector X>
@@ -296,7 +300,7 @@ struct StreamedRow : RowPlace<A> {
   }
 
  private:
-  HG_HOST_DEVICE int64_t begin() const { return threads.index() * int64_t{W}; }
+  HG_HOST_DEVICE int64_t begin() const { return this->from + threads.index() * int64_t{W}; }
 };
 
 }  // namespace hirgen

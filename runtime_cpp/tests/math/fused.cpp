@@ -154,6 +154,9 @@ void test_scattered() {
   hirgen::poison(out.get(), kRows * kColumns * sizeof(float), stream());
   hirgen::launch_rows<kColumns, 1>(body, {kRows}, accesses.wide(), stream(), "test");
   expect_near(out.read(), want, 1e-6, "transposed, rows counted in 64 bits");
+  hirgen::poison(out.get(), kRows * kColumns * sizeof(float), stream());
+  hirgen::launch_parts<kColumns, 1>(body, {kRows}, accesses, stream(), "test");
+  expect_near(out.read(), want, 1e-6, "transposed, in parts of rows");
 }
 
 /// A rotary embedding: it rotates each pair (first[c], second[c]) by the row index times c, and
@@ -262,8 +265,12 @@ void test_dropout(int64_t width, int64_t offset) {
   const auto kept = static_cast<double>(std::count(want.begin(), want.end(), 4.0F));
   const double expected = 0.75 * static_cast<double>(want.size());
   expect(std::fabs(kept - expected) < 5 * std::sqrt(expected * 0.25), "the share that is kept");
-  expect_equal(Y.read(), want,
-               "dropout of rows of " + std::to_string(Columns) + " of " + std::to_string(width));
+  const std::string of = " of rows of " + std::to_string(Columns) + " of " + std::to_string(width);
+  expect_equal(Y.read(), want, "dropout" + of);
+  hirgen::poison(Y.get(), kRows * Columns * sizeof(bf16), stream());
+  hirgen::launch_parts<Columns, 1>(body, {kRows}, hirgen::accesses(body.Y, body.X), stream(),
+                                   "test");
+  expect_equal(Y.read(), want, "dropout in parts" + of);
 }
 
 void test_dropouts() {
@@ -277,6 +284,8 @@ void test_dropouts() {
   test_dropout<64>(67, 0);  // accesses cross groups of eight
   test_dropout<10>(10, 0);
   test_dropout<64>(128, 1);
+  test_dropout<20000>(20000, 0);
+  test_dropout<20003>(20003, 0);
 }
 
 /// Rows in registers, rows whose length is not a multiple of an access, and rows that do not fit in
