@@ -24,6 +24,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 JOBS = os.cpu_count() or 2
+PATIENCE = 120  # seconds for a problem
 
 HARNESS = '''"""Written by hirgen's scoreboard.py."""
 import sys
@@ -86,24 +87,38 @@ def build(solutions: list, ranks: int) -> dict[int, str]:
 
 
 def run(numbers: list[int], rows: Path, args) -> None:
-    """Runs the ranks. If they crash in a problem, records the failure and starts them again for the next problem. If a problem only failed
-    to be captured in a graph, its row is complete and the ranks start again after it."""
+    """Runs the ranks. If they crash or hang in a problem, records the failure and starts them again for the next problem. If a problem only
+    failed to be captured in a graph, its row is complete and the ranks start again after it."""
     deadline = time.time() + 60 * args.minutes
     while numbers:
         before = lines(rows)
         command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={args.ranks}", HERE / "worker.py",
                    args.bench.resolve(), *map(str, numbers), "--out", rows, "--trials", str(args.trials), "--until", str(deadline),
                    *["--compile"] * args.compile]
-        ended = subprocess.run(command)
+        why = ended(subprocess.Popen(command), rows)
         begun = numbers[:lines(rows) - before]
         numbers = numbers[len(begun):]
-        if ended.returncode == 0:
+        if not why:
             return
         again = begun and any(key.endswith("_failed") for key in latest(rows)[begun[-1]])
         if numbers and not again:
             with open(rows, "a") as file:
-                print(json.dumps({"problem": numbers[0], "failed": f"the ranks ended with {ended.returncode}"}), file=file)
+                print(json.dumps({"problem": numbers[0], "failed": why}), file=file)
             numbers = numbers[1:]
+
+
+def ended(ranks: subprocess.Popen, rows: Path) -> str:
+    """Waits for the ranks. Returns why they failed; "" if they did not. Ends them if they write no row for PATIENCE seconds."""
+    count, since = lines(rows), time.monotonic()
+    while ranks.poll() is None:
+        time.sleep(0.2)
+        if lines(rows) > count:
+            count, since = lines(rows), time.monotonic()
+        elif time.monotonic() - since > PATIENCE:
+            ranks.terminate()
+            ranks.wait()
+            return f"no result within {PATIENCE} seconds"
+    return f"the ranks ended with {ranks.returncode}" if ranks.returncode else ""
 
 
 def lines(rows: Path) -> int:

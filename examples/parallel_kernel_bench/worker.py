@@ -116,9 +116,9 @@ class Problem:
 
     def times(self, compiled: bool) -> dict[str, float]:
         """Milliseconds of a call of the reference and of hirgen, and of both in CUDA graphs. A failed capture gives its reason
-        instead."""
+        instead, and ends the captures."""
         times = {"reference_ms": self.timed(self.reference.solution), "hirgen_ms": self.timed(self.solution)}
-        forms = {"graph": self.reference.solution, "hirgen_graph": self.solution}
+        forms = {"hirgen_graph": self.solution, "graph": self.reference.solution}
         if compiled:
             forms["compiled_graph"] = torch.compile(self.reference.solution, dynamic=False)
         for name, call in forms.items():
@@ -127,6 +127,7 @@ class Problem:
             except Exception as error:  # many references cannot be captured: they wait for the GPU
                 times[f"{name}_failed"] = str(error).split("\n")[0][:100]
                 torch.cuda.synchronize()
+                break
         return times
 
     def timed(self, call) -> float:

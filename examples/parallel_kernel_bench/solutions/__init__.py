@@ -38,8 +38,7 @@ class Solution:
 
     def program(self, ranks: int):
         """The operator of the spec for a number of ranks, built at first use."""
-        package = load(self.name, tuple(sorted(self.params(ranks).items())))
-        return getattr(package, next(line.split()[1] for line in spec_of(self.name).read_text().splitlines() if line.startswith("name:")))
+        return operator_of(self, ranks)
 
     def __call__(self, *arguments):
         """The function that the benchmark calls, with the tensors and numbers of the problem."""
@@ -67,9 +66,11 @@ def spec_of(name: str) -> Path:
 
 
 @functools.cache
-def load(name: str, params: tuple[tuple[str, int], ...]):
-    """The package of a spec, built at the first call with these parameters."""
-    return hirgen.load(spec_of(name), dict(params), schedule=SCHEDULE)
+def operator_of(solution: Solution, ranks: int):
+    """The operator of a solution's spec, built at the first call."""
+    spec = spec_of(solution.name)
+    package = hirgen.load(spec, solution.params(ranks), schedule=SCHEDULE)
+    return getattr(package, next(line.split()[1] for line in spec.read_text().splitlines() if line.startswith("name:")))
 
 
 from . import arguments, collectives, decoding, gemm, losses, moe, optimizers, parallel_layers, ring, science, sequence, vision, vocabulary  # noqa: E402  each module registers its solutions

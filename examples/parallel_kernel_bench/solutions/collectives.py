@@ -21,24 +21,22 @@ def allgather(program, tensor):
 def broadcast(program, tensor, src=0):
     """The tensor of the first rank, on every rank."""
     assert src == 0
-    return program(tensor)
+    return program(tensor if dist.get_rank() == 0 else None)
 
 
 @solves("4_reduce")
 def reduce(program, tensor, dst=0):
     """The sum of the ranks' tensors on the first rank. The other ranks return their own tensors."""
     assert dst == 0
-    return program(tensor)
+    whole = program(tensor)
+    return tensor if whole is None else whole
 
 
 @solves("5_scatter")
 def scatter(program, tensor, src=0):
-    """On each rank, its part of the tensor of the first rank. The tensor of another rank is as large as a part; it is repeated for the
-    program."""
+    """On each rank, its part of the tensor of the first rank."""
     assert src == 0
-    ranks = dist.get_world_size()
-    parts = tensor if dist.get_rank() == 0 else tensor.expand(ranks, *tensor.shape).contiguous()
-    return program(parts).view(parts.shape[1:])
+    return program(tensor if dist.get_rank() == 0 else None)
 
 
 @solves("6_gather")
@@ -46,7 +44,7 @@ def gather(program, tensor, dst=0):
     """The ranks' tensors one after the other on the first rank. The other ranks return their own tensors."""
     assert dst == 0
     whole = program(tensor)
-    return whole if dist.get_rank() == 0 else tensor
+    return tensor if whole is None else whole
 
 
 @solves("7_reducescatter")

@@ -22,7 +22,8 @@ def checked(step: int, lr: float, beta1: float, beta2: float, eps: float, device
 def ddp_step(program, X_local, y_local, *others):
     """A step of Adam on all ranks: the weights, and both moments of each."""
     *state, lr, beta1, beta2, eps, step = others
-    return program(X_local, y_local, *state, checked(step, lr, beta1, beta2, eps, X_local.device))
+    own = state if dist.get_rank() == 0 else [None] * len(state)
+    return program(X_local, y_local, *own, checked(step, lr, beta1, beta2, eps, X_local.device))
 
 
 @solves("41_zero1_optimizer_shard", lambda ranks: {"D": ranks, "H": hidden(ranks)})

@@ -22,10 +22,12 @@ def ring_attention_tp(program, hidden, qkv, out, *_numbers_and_groups):
     return program(hidden.view(1, -1, hidden.shape[-1]), qkv, out).view(hidden.shape)
 
 
-@solves("56_ring_attention_pp", lambda ranks: _pairs(ranks, "S", "G"))
+@solves("56_ring_attention_pp", lambda ranks: {"G": ranks // 2})
 def ring_attention_pp(program, hidden, qkv, out, *_numbers_and_groups):
     """Two layers of causal attention, one after the other on two groups of ranks, which return a layer's result each."""
-    return program(hidden.view(-1, hidden.shape[-1]), qkv, out).view(hidden.shape)
+    if dist.get_rank() < dist.get_world_size() // 2:
+        return program(hidden.view(-1, hidden.shape[-1]), qkv, out, None, None)[0].view(hidden.shape)
+    return program(None, None, None, qkv, out)[1].view(hidden.shape)
 
 
 @solves("57_ring_attention_backward_dp", lambda ranks: _pairs(ranks, "A", "G"))
