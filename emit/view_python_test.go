@@ -9,12 +9,13 @@ import (
 	"github.com/hirgen/hirgen/emit"
 )
 
-// TestPythonShapes checks that the shapes of a PyTorch package lack the axes over a mesh axis of one rank, and that a
-// tensor without axes has none.
+// TestPythonShapes checks that the shapes of a PyTorch package lack the axes over a mesh axis of one rank, that a tensor
+// without axes has none, and that a tensor of some ranks names them.
 func TestPythonShapes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "spec.yaml")
-	spec := "hirgen: 1\nname: p\nmesh: {y: 2, x: 1}\ntensors: {X: [DIDy, 4, DIDx, 8], one: [1], f: [], Z: []}\nops:\n" +
-		"  - A = mul(X, f)\n  - B = mul(one, f)\n  - Z = mul(f, f)\n"
+	spec := "hirgen: 1\nname: p\nmeshes: {all: {axes: {y: 2, x: 1}}, last: {axes: {x: 1}, ranks: [1]}}\n" +
+		"tensors: {X: {mesh: all, axes: [DIDy, 4, DIDx, 8]}, one: [1], f: [], Z: [], here: {mesh: last, axes: [3]}}\nops:\n" +
+		"  - A = mul(X, f)\n  - B = mul(one, f)\n  - Z = mul(f, f)\n  - C = neg(here)\n"
 	if err := os.WriteFile(path, []byte(spec), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -33,6 +34,7 @@ func TestPythonShapes(t *testing.T) {
 		`Tensor("A", (4, 8), torch.bfloat16, splits=(Split(axis=0, parts=2, stride=1),)),`,
 		`Tensor("one", (1,), torch.bfloat16),`, `Tensor("B", (1,), torch.bfloat16),`,
 		`Tensor("f", (), torch.bfloat16),`, `Tensor("Z", (), torch.bfloat16),`,
+		`Tensor("here", (3,), torch.bfloat16, ranks=(1,)),`, `input here: bfloat16 [3] on ranks 1; None on the others`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the package lacks %s", want)

@@ -24,7 +24,7 @@ _handles: dict[tuple, "Handle"] = {}
 
 @functools.cache
 def library_of(program: Program) -> Library:
-    return Library(program.name, program.folder)
+    return Library(program.name, program.folder, program.on_cpu)
 
 
 def handle_of(program: Program, group_name: str, device: torch.device) -> "Handle":

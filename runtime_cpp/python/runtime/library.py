@@ -5,8 +5,6 @@ import os
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
 from pathlib import Path
 
-import torch
-
 from .errors import HirgenError
 
 _ABI_VERSION = 3
@@ -46,13 +44,12 @@ class _Tensor(ctypes.Structure):
 class Library:
     """The loaded library of a program. Methods raise HirgenError if the called function fails."""
 
-    def __init__(self, program: str, folder: Path):
+    def __init__(self, program: str, folder: Path, on_cpu: bool):
         self.program = program
         found = sorted(folder.glob(f"libhirgen_{program}.so*"))
         if not found:
             raise HirgenError(program, 3, f"there is no libhirgen_{program}.so in {folder}: install the folder by pip")
-        # Whether the program was built for the CPU device: then that device's library is in the same folder.
-        self.on_cpu = (folder / "libhirgen_cpu.so").exists()
+        self.on_cpu = on_cpu
         # PyTorch makes the symbols of CUDA's runtime global. A library for the CPU device must find its own symbols first.
         mode = os.RTLD_LOCAL | (os.RTLD_DEEPBIND if self.on_cpu else 0)
         # A symbol is also looked up in the libraries that this one links, so functions of CUDA's runtime are found here.
@@ -71,10 +68,6 @@ class Library:
         self._free = self._cuda("cudaFree", c_void_p)
         self._set_device = self._cuda("cudaSetDevice", c_int)
         self._synchronize = self._cuda("cudaStreamSynchronize", c_void_p)
-
-    def device(self) -> torch.device:
-        """The device of a call without input tensors."""
-        return torch.device("cpu") if self.on_cpu else torch.device("cuda", torch.cuda.current_device())
 
     def create(self, rank, world, device, address, port, timeout, plans) -> c_void_p:
         options = _Options(

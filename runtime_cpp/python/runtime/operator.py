@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 import torch.utils._python_dispatch
 
-from .handle import Handle, close, handle_of, join, library_of
+from .handle import Handle, close, handle_of, join
 from .program import Program
 
 
@@ -21,6 +21,7 @@ class Operator:
         self.forward, self.backward = forward, backward
         self._op = _register(forward)
         self._of_some = any(tensor.ranks for tensor in forward.tensors)
+        self._device = "cpu" if forward.on_cpu else "cuda"  # of a call without input tensors
         self._returned = [i for i, tensor in enumerate(forward.outputs) if backward is None or _has_gradient(tensor, backward)]
         if backward is not None:
             _register_gradient(self._op, forward, _register(backward), backward)
@@ -34,7 +35,7 @@ class Operator:
 
     def _without_none(self, inputs, group):
         """Calls a program some of whose tensors only some ranks have. They are empty tensors on the others."""
-        device = next((given.device for given in inputs if given is not None), library_of(self.forward).device())
+        device = next((given.device for given in inputs if given is not None), self._device)
         whole = [
             torch.empty(0, dtype=tensor.dtype, device=device) if given is None and tensor.ranks else given
             for tensor, given in zip(self.forward.inputs, inputs, strict=True)
@@ -138,6 +139,8 @@ def _register(program: Program):
         f"hirgen::{name}", run, mutates_args=(), schema=f"({takes}, str group) -> {gives if one else f'({gives})'}"
     )
     op.register_fake(fake)
+    if any(tensor.ranks for tensor in program.tensors):
+        torch.fx.node.has_side_effect(op._opoverload)  # graphs keep the call on a rank that has no result of it
     return op
 
 

@@ -82,6 +82,11 @@ class Program:
         """All tensors in the order of the C ABI."""
         return self.inputs + self.outputs
 
+    @functools.cached_property
+    def on_cpu(self) -> bool:
+        """Whether the program was built for the CPU device: then that device's library is in the same folder."""
+        return (self.folder / "libhirgen_cpu.so").exists()
+
     def check(self, inputs: tuple[torch.Tensor, ...]) -> torch.device:
         """Checks the inputs of a call and returns the device that all of them are on."""
         for tensor, given in zip(self.inputs, inputs, strict=True):

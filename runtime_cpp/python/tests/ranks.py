@@ -153,6 +153,29 @@ def by_ipc():
     require(torch.equal(made.ag_matmul_p2p(X, B).reshape(64, 32), A @ B), "C is A B with the handle's buffer")
 
 
+def of_some():
+    """A rank without a tensor passes and gets None, also in a compiled function."""
+    spec = Path(os.environ["HIRGEN_CACHE"]) / "ping.yaml"
+    if dist.get_rank() == 0:
+        spec.write_text(
+            "hirgen: 1\nname: ping\nmeshes:\n  first: {axes: {x: 1}, ranks: [0]}\n  second: {axes: {x: 1}, ranks: [1]}\n"
+            "tensors: {X: {mesh: first, axes: [4, 8]}, Y: {mesh: second, axes: [4, 8]}}\nops:\n  - Y = set(X)\n"
+        )
+    dist.barrier()
+    ping, first = hirgen.load(spec, device="cpu").ping, dist.get_rank() == 0
+    X = torch.arange(32.0).view(4, 8).bfloat16()
+    for call in (ping, torch.compile(ping, fullgraph=True, backend="aot_eager")):
+        Y = call(X if first else None)
+        require(Y is None if first else torch.equal(Y, X), "the second rank has X, and the first has no result")
+    for wrong in (None if first else X, X[:2]):
+        try:
+            ping(wrong)
+        except ValueError as error:
+            require("X" in str(error), f"{error} names X")
+        else:
+            require(False, f"{type(wrong)} is refused")
+
+
 if __name__ == "__main__":
     dist.init_process_group("gloo")
     torch.set_num_threads(1)
