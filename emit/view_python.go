@@ -97,7 +97,7 @@ func (v *programView) addPython(backward *programView) error {
 		}
 		for _, t := range append(slices.Clone(tensors), other...) {
 			if len(t.ranks) > 0 {
-				return errorAt(diag.Pos{File: v.Program.File}, "%s is on a part of the ranks: there is no gradient of that in a Python package", t.name)
+				return errorAt(diag.Pos{File: v.Program.File}, "%s is on a part of the ranks: a Python package has no gradient of that", t.name)
 			}
 		}
 		if err := checkGradients(backward.Program.File, tensors, other); err != nil {
@@ -273,7 +273,8 @@ func (t pythonTensor) line() string {
 	if t.output {
 		role = "output"
 	}
-	line := fmt.Sprintf("%s %s: %s %s", role, t.name, strings.TrimPrefix(t.dtype, "torch."), strings.ReplaceAll(fmt.Sprint(t.shape), " ", ", "))
+	shape := strings.ReplaceAll(fmt.Sprint(t.shape), " ", ", ")
+	line := fmt.Sprintf("%s %s: %s %s", role, t.name, strings.TrimPrefix(t.dtype, "torch."), shape)
 	if len(t.ranks) > 0 {
 		line += " on ranks " + strings.Trim(tuple(t.ranks), "(,)") + "; None on the others"
 	}

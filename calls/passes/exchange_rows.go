@@ -30,9 +30,12 @@ func (m *exchangeMaker) byRows(l *calls.Launch) (*calls.Launch, *calls.Kernel) {
 	if _, folds := k.Steps().FoldsColumns(); folds {
 		return nil, nil
 	}
-	flat := k.Columns == 0
-	if !flat && (k.Columns < shortestRow || k.InParts()) || slices.ContainsFunc(k.Uses, func(use string) bool { return flat && use != calls.ForElement }) ||
-		flat && !m.cut(&rows, &kernel, l.Elements) {
+	fits := k.Columns >= shortestRow && !k.InParts()
+	if k.Columns == 0 {
+		others := slices.ContainsFunc(k.Uses, func(use string) bool { return use != calls.ForElement })
+		fits = !others && m.cut(&rows, &kernel, l.Elements)
+	}
+	if !fits {
 		return nil, nil
 	}
 	return &rows, &kernel

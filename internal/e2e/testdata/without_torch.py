@@ -65,11 +65,12 @@ def call(program, names, given):
 for name in ("torch", "torch.distributed"):
     sys.modules[name] = unittest.mock.MagicMock()
 Handle = importlib.import_module("runtime.handle").Handle
-on_gpu, own, place = (types.SimpleNamespace(**fields) for fields in ({"device": sys.modules["torch"].device}, {"shared": False}, {}))
-on_gpu.device.type = "cuda"
+on_gpu, own, other = (types.SimpleNamespace(**fields) for fields in ({"_library": types.SimpleNamespace(on_cpu=False)}, {"shared": False}, {"shared": True}))
 for beyond in (0, 2, 4, 8, 16, 18, 128):
-    place.data_ptr = lambda: (1 << 40) + beyond
+    place = (1 << 40) + beyond
     require(Handle._is_direct(on_gpu, own, place) == (beyond % 16 == 0), f"a tensor {beyond} bytes beyond a multiple of 256 is as it is, or copied")
+    require(not Handle._is_direct(on_gpu, other, place), "a tensor that other ranks read is copied")
+require(Handle._is_direct(on_gpu, other, 0), "there is nothing to copy of a tensor that the rank does not have")
 
 # With zero weights the layer returns its input, and the gradient of the input is the gradient of
 # the output.

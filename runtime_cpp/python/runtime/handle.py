@@ -127,8 +127,8 @@ class Handle:
         pointers = [given.data_ptr() for given in inputs + outputs]
         copied, results = [], []
         for i, tensor in enumerate(self.program.tensors):
-            if pointers[i] == 0 or not (on_cpu or tensor.shared or pointers[i] % _ALIGNMENT):
-                continue  # there is no memory, or the program uses it
+            if self._is_direct(tensor, pointers[i]):
+                continue
             place = self._buffer(tensor)
             if place.data_ptr() == pointers[i]:
                 continue
@@ -187,10 +187,13 @@ class Handle:
             raise HirgenError(self.program.name, 2, "the handle was closed")
         return self._handle
 
+    def _is_direct(self, tensor, pointer: int) -> bool:
+        """Whether the program can use a tensor's own memory, or there is none. The CPU device uses no memory of PyTorch. Shared
+        tensors need the handle's buffers: an IPC handle of PyTorch's memory exports the whole segment from which its allocator
+        cut the tensor, and expandable segments have no IPC handle."""
+        return pointer == 0 or not (self._library.on_cpu or tensor.shared or pointer % _ALIGNMENT)
+
     def _buffer(self, tensor) -> torch.Tensor:
-        """The handle's buffer of a tensor that the program cannot use where it is: the CPU device uses no memory of PyTorch,
-        and an IPC handle of PyTorch's memory would export the whole segment from which its allocator cut the tensor
-        (expandable segments have no IPC handle)."""
         if tensor.name not in self._buffers:
             _outside_captures(self.program, self.device)
             with self._on_device():

@@ -59,6 +59,25 @@ void test_rows_of_any_extent() {
   }
 }
 
+/// PartBlock, which block_kernel runs: parts of 1000 columns of rows of 3500.
+void test_parts_of_rows() {
+  constexpr int64_t kColumns = 3500, kPart = 1000;
+  hirgen::RowPlace<1> place{};
+  using Row = hirgen::StreamedRow<1, 1, 1>;
+  for (const int64_t rows : long_numbers(1)) {
+    if (rows < 1) continue;
+    using Block = hirgen::PartBlock<Note<1>, Row, kColumns, kPart, 1, uint64_t>;
+    const Block block{{&place}, {rows}};
+    for (const int64_t part : {int64_t{0}, int64_t{1}, Block::kParts - 1}) {
+      block((rows - 1) * Block::kParts + part);
+      expect(place.row == rows - 1 && place.at[0] == rows - 1 &&
+                 place.first == (Wide{rows} - 1) * kColumns && place.from == part * kPart &&
+                 place.columns == std::min(kColumns, (part + 1) * kPart),
+             name_of("part of a row", rows));
+    }
+  }
+}
+
 /// A kernel that counts rows in 32 bits refuses 2^32 rows, and a grid refuses 2^31 blocks.
 void test_refusal() {
   for (const int64_t rows : edges()) {
@@ -207,7 +226,7 @@ void test_exchanged_rows() {
 
 int main() {
   return run("extents of fused kernels",
-             {test_rows_of_any_extent, test_refusal, test_runs, test_tiles, test_parts,
-              test_scattered<hirgen::RegisterRow<1, 2, 1, 1>>,
+             {test_rows_of_any_extent, test_parts_of_rows, test_refusal, test_runs, test_tiles,
+              test_parts, test_scattered<hirgen::RegisterRow<1, 2, 1, 1>>,
               test_scattered<hirgen::StreamedRow<1, 1, 1>>, test_columns, test_exchanged_rows});
 }
