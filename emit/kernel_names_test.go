@@ -6,18 +6,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/calls/names"
+	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/model"
 )
 
 // TestNamesOfKernelOperands checks that no two parameters of the function that launches a kernel have the
-// same name.
+// same name, and that none has the name of the kernel's class.
 func TestNamesOfKernelOperands(t *testing.T) {
-	pipeline, err := model.Load("spec.yaml", []byte(`hirgen: 1
-name: named
-params: {D: 2}
-mesh: {x: D}
-tensors:
+	for _, spec := range []string{`tensors:
   rows: [DIDx, 8, 16]
   fn: [16]
   elements: [DIDx, 8, 16]
@@ -29,29 +27,42 @@ ops:
   - row = mul(where, rows)
   - last = relu(where)
 outputs: [row, last]
-`), nil)
-	if err != nil {
-		t.Fatal(err)
+`, `tensors: {X: [DIDx, 8, 16], Gelu: [DIDx, 8, 16]}
+ops: [Gelu = gelu(X)]
+`, `tensors: {A: [DIDx, 16, 64/D], W: [DIDx, 64/D, 4096], parts: [16, 4096], gamma: [4096], X1: [16, 4096], Y: [16, 4096]}
+ops:
+  - P = matmul(A, W)
+  - S = sum(P, axis=0)
+  - X1 = add(parts, S)
+  - Y = rms_norm(X1, gamma)
+outputs: [X1, Y]
+schedule: {pipeline: p2p, streams: 0, graph: true, all: {via: ipc-put, copy: sm, fuse: exchange, signals: batched}}
+`} {
+		files, err := emitText(t, "hirgen: 1\nname: named\nparams: {D: 2}\nmesh: {x: D}\n"+spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkKernelNames(t, files)
 	}
-	program, err := lowering.Host(pipeline, lowering.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	prototype := regexp.MustCompile(`void \w+\(([^)]*)\)`)
+}
+
+func checkKernelNames(t *testing.T, files []emit.File) {
+	t.Helper()
+	prototype := regexp.MustCompile(`void (\w+)\(([^)]*)\)`)
 	found := 0
-	for _, f := range render(t, program) {
+	for _, f := range files {
 		if f.Path != "named_kernels.hpp" {
 			continue
 		}
 		for _, match := range prototype.FindAllStringSubmatch(string(f.Data), -1) {
 			found++
-			var names []string
-			for parameter := range strings.SplitSeq(match[1], ",") {
+			taken := []string{names.ClassName(match[1])}
+			for parameter := range strings.SplitSeq(match[2], ",") {
 				name := parameter[strings.LastIndexAny(parameter, " *&")+1:]
-				if slices.Contains(names, name) {
-					t.Errorf("%s has two parameters %s", match[0], name)
+				if slices.Contains(taken, name) {
+					t.Errorf("%s: the name %s is taken", match[0], name)
 				}
-				names = append(names, name)
+				taken = append(taken, name)
 			}
 		}
 	}

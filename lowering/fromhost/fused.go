@@ -195,12 +195,14 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, res
 	if name, ok := b.kernels[key]; ok {
 		return name
 	}
+	k.Name = b.names.Local(s.Kernel)
 	inner := names.NewTable()
-	inner.Reserve(append(kernelNames, read...)...)
+	taken := append(slices.Clone(kernelNames), names.ClassName(k.Name)) // the launch also names the class of the body
+	inner.Reserve(append(taken, read...)...)
 	operands := make([]string, len(read))
 	for i, name := range read {
 		inner.Reserve(name + "_row")
-		if !slices.Contains(kernelNames, name) {
+		if !slices.Contains(taken, name) {
 			inner.Release(name, name)
 		}
 		operands[i] = inner.Local(name)
@@ -220,7 +222,7 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, res
 		k.Operands = append(k.Operands, body[i].Name)
 	}
 	k.Operands = append(k.Operands, operands...)
-	k.Name, k.Body, k.Where = b.names.Local(s.Kernel), body.Text(operands), calls.At(s.Pos, s.Kernel)
+	k.Body, k.Where = body.Text(operands), calls.At(s.Pos, s.Kernel)
 	for _, ref := range b.program.Reference {
 		if ref.Pos == s.Pos && ref.Whole != "" {
 			k.Where = calls.At(s.Pos, s.Kernel+": "+ref.Whole)
@@ -231,7 +233,7 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, res
 }
 
 // kernelNames are names in a printed kernel that its operands must not have.
-var kernelNames = []string{"row", "Row", "run", "Run", "fn", "rows", "elements", "stream", "where"}
+var kernelNames = []string{"row", "Row", "run", "Run", "fn", "rows", "elements", "parts", "stream", "where"}
 
 // shareKernels lets a variant launch the kernels of another variant if its own kernels compute the same.
 func shareKernels(p, variant *calls.Program) {
