@@ -192,8 +192,13 @@ func (t *pythonTensor) describe(tensor *calls.Tensor, world *domain.Mesh) {
 	}
 	for i, a := range tensor.Live {
 		if after, found := at[i]; found {
-			if axis := splitAxis(kept, after, a.Axis); axis < len(kept) {
-				t.splits = append(t.splits, pythonSplit{axis, a.Size, strideOf(mesh, a.Mesh)})
+			axis, stride := splitAxis(kept, after, a.Axis), strideOf(mesh, a.Mesh)
+			switch {
+			case axis >= len(kept):
+			case stride == 0:
+				t.weight = false // a Layer could not find its parts
+			default:
+				t.splits = append(t.splits, pythonSplit{axis, a.Size, int64(stride)})
 			}
 		}
 	}
@@ -211,16 +216,16 @@ func splitAxis(kept []domain.Axis, after int, device domain.Axis) int {
 	return after
 }
 
-// strideOf returns the difference of the ranks at adjacent coordinates along an axis of a mesh of the ranks 0, 1, 2, ... in order.
-func strideOf(m *domain.Mesh, axis string) int64 {
-	stride := int64(1)
-	for _, a := range slices.Backward(m.Axes) {
-		if a.Name == axis {
-			break
+// strideOf returns the number for which rank / stride % size is the coordinate of every rank of a mesh along an axis. It
+// returns 0 if there is none, because of the order of the ranks.
+func strideOf(m *domain.Mesh, axis string) int {
+	size := int(m.Axis(axis).Size)
+	for stride := 1; stride <= max(1, slices.Max(m.Ranks)); stride++ {
+		if !slices.ContainsFunc(m.Ranks, func(rank int) bool { return rank/stride%size != m.Coordinate(rank, axis) }) {
+			return stride
 		}
-		stride *= a.Size
 	}
-	return stride
+	return 0
 }
 
 // layerForm matches operations of a layer that stand for several others. Its groups are the parameters. The operand
