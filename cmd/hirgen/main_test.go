@@ -46,6 +46,7 @@ func TestMistakesGetACodeAndAdvice(t *testing.T) {
 		{"unknown command", []string{"emti", agMatmul}, exitUsage, `unknown command "emti"`},
 		{"unknown flag", []string{"lower", agMatmul, "--jsno"}, exitUsage, "unknown flag: --jsno"},
 		{"no spec", []string{"lower"}, exitUsage, "missing argument SPEC"},
+		{"exclusive flags", []string{"lower", agMatmul, "--json", "--calls"}, exitUsage, "[calls json]"},
 		{"two specs", []string{"lower", agMatmul, agMatmul}, exitUsage, "unexpected argument"},
 		{"a spec twice", []string{"check", agMatmul, agMatmul}, exitUsage, "is given twice"},
 		{"a timeline of two specs", []string{"check", agMatmul, "-", "--trace", "x.json"}, exitUsage, "--trace writes the timeline of one SPEC"},

@@ -43,7 +43,11 @@ func execute(ctx context.Context, args []string, s streams) (exit int) {
 	root.SetOut(out)
 	root.SetErr(s.err)
 	entered := false
-	root.PersistentPreRun = func(*cobra.Command, []string) { entered = true }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		err := cmd.ValidateFlagGroups() // cobra checks them after this function
+		entered = err == nil
+		return err
+	}
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !entered {
 		// The command line was refused before a command ran.
