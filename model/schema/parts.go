@@ -72,7 +72,7 @@ func attribute(form model.AttrForm) object {
 	case model.FormList:
 		return listOf(ref("expression"))
 	case model.FormDType:
-		return ref("computed_dtype")
+		return ref("dtype")
 	case model.FormFlag:
 		return object{{Key: "enum", Value: []any{true, false, "true", "false"}}}
 	case model.FormSplit:

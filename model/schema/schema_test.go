@@ -117,7 +117,8 @@ func TestGoodSpecsAreAccepted(t *testing.T) {
 func TestRareFormsAreAccepted(t *testing.T) {
 	const spec = `{hirgen: 1, name: rare, params: {D: 4, N: (D == 4) * 8}, mesh: {x: D}, doc: 7,
 tensors: {A: [8, " N "], J: {axes: [8, N], dtype: fp32}, R: {axes: [8, r(N)], dtype: fp32}},
-ops: ["R = sum( A , axis = -1 + (D!=4) )", {op: permute, out: P, in: [A], perm: [1, "0"]}, "C = cast(J, dtype = bf16)"],
+ops: ["R = sum( A , axis = -1 + (D!=4) )", {op: permute, out: P, in: [A], perm: [1, "0"]}, "C = cast(J, dtype = bf16)",
+  {op: cast, out: F, in: [A], dtype: fp8_e5m2}, {op: quantize, out: [Q, S], in: [A], dtype: fp8_e4m3}],
 schedule: {streams: D/2, graph: true, all: {lead: none}}}`
 	if _, err := model.Load("spec.yaml", []byte(spec), nil); err != nil {
 		t.Fatalf("the loader refuses it: %v", err)
