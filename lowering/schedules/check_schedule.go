@@ -1,6 +1,7 @@
 package schedules
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -120,12 +121,11 @@ func (c *scheduleCheck) complain(choice schedule.Choice, p *schedule.Problem, of
 
 // unknown reports a name that no communication has, once for each name.
 func (c *scheduleCheck) unknown(choice schedule.Choice) {
-	if slices.ContainsFunc(c.errors.Items(), func(d *diag.Diagnostic) bool {
-		return strings.Contains(d.Message, "no communication of "+choice.Of)
-	}) {
+	message := fmt.Sprintf("schedule.%s: there is no communication of %s", choice.Of, choice.Of)
+	if slices.ContainsFunc(c.errors.Items(), func(d *diag.Diagnostic) bool { return d.Message == message }) {
 		return // already reported for another field
 	}
-	d := c.errors.Add(choice.Pos, diag.BadSchedule, "schedule.%s: there is no communication of %s", choice.Of, choice.Of)
+	d := c.errors.Add(choice.Pos, diag.BadSchedule, "%s", message)
 	var names, listed []string
 	for _, f := range c.facts {
 		if text := f.Name + " (" + f.Kind + ")"; !slices.Contains(listed, text) {
