@@ -130,6 +130,17 @@ func TestResult(t *testing.T) {
 	}
 }
 
+func TestSignificant(t *testing.T) {
+	for x, want := range map[float64]string{
+		0: "-", 1.5: "1.5", 0.12345: "0.123", 99.96: "100", 123.4: "123", 999.4: "999", 999.5: "1000", 999.96: "1000", 1234.5: "1234",
+		12345.6: "12346", 0.00001: "0.00001", 0.0000012345: "0.00000123",
+	} {
+		if got := significant(x); got != want {
+			t.Errorf("%g is printed as %s, want %s", x, got, want)
+		}
+	}
+}
+
 // TestKept checks that a row is kept only for the same program, ranks and device, and only if its
 // status is OK.
 func TestKept(t *testing.T) {

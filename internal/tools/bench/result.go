@@ -272,10 +272,15 @@ func (r *Result) CSV(w io.Writer) error {
 	return out.Error()
 }
 
-// significant prints three significant digits without trailing zeros, and all digits before the decimal point.
+// significant prints three significant digits without trailing zeros, and all digits before the decimal point. It uses no
+// exponent.
 func significant(x float64) string {
 	if x == 0 {
 		return "-"
 	}
-	return strconv.FormatFloat(x, 'g', max(3, len(strconv.Itoa(int(x)))), 64)
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', max(3, len(strconv.Itoa(int(x)))), 64), 64)
+	if err != nil {
+		rounded = x
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
