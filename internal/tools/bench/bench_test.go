@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hirgen/hirgen/cost"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -180,6 +182,27 @@ func TestProductsAlone(t *testing.T) {
 	}
 	if one.row.Moves != 0 {
 		t.Errorf("it communicates for %v us", one.row.Moves)
+	}
+}
+
+// TestProductsOfOtherRanks checks that programs with the same GEMMs on different numbers of ranks do not share the program
+// that runs the GEMMs alone.
+func TestProductsOfOtherRanks(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &run{Options: &Options{Device: launch.CPU, Work: t.TempDir()}, ctx: ctx, alone: map[string]*program{}}
+	cancel() // nothing is built
+	seen := map[*program]bool{}
+	for _, ranks := range []int{2, 4, 2} {
+		alone, _ := r.productsOf([]*program{{
+			row: Row{Ranks: ranks}, products: []cost.Product{{M: 64, N: 32, K: 16, Batch: 1, DType: domain.BF16}},
+		}})
+		if alone == nil || alone.row.Ranks != ranks {
+			t.Errorf("the GEMMs of %d ranks are run by %+v", ranks, alone)
+		}
+		seen[alone] = true
+	}
+	if len(seen) != 2 {
+		t.Errorf("there are %d programs for two numbers of ranks", len(seen))
 	}
 }
 

@@ -95,7 +95,7 @@ type run struct {
 	*Options
 	ctx       context.Context
 	done, all int
-	alone     map[string]*program // programs that run GEMMs alone, by the list of their GEMMs
+	alone     map[string]*program // programs that run GEMMs alone, by the number of ranks and the list of GEMMs
 	mutex     sync.Mutex          // protects done
 }
 
@@ -173,13 +173,13 @@ func (r *run) keep(g []*program) []Row {
 }
 
 // productsOf builds a program that runs only the GEMMs of the first program that has any and was built, or returns an
-// earlier program for the same GEMMs. It returns nil if there are no such GEMMs, or with NoGEMMs.
+// earlier program for the same GEMMs and ranks. It returns nil if there are no such GEMMs, or with NoGEMMs.
 func (r *run) productsOf(g []*program) (*program, error) {
 	for _, p := range g {
 		if r.NoGEMMs || len(p.products) == 0 || p.row.Status != "" {
 			continue
 		}
-		name := spelled(p.products)
+		name := fmt.Sprintf("%d ranks: %s", p.row.Ranks, spelled(p.products))
 		if known := r.alone[name]; known != nil {
 			return known, nil
 		}
