@@ -180,11 +180,12 @@ void issue(Embedded& embedded, cudaStream_t stream, void* const* tensors, size_t
   std::optional<RelaxedCapture> relaxed;
   if (captured) relaxed.emplace();
   check_pointers(embedded, tensors);
-  embedded.pointers.assign(tensors, tensors + count);
+  embedded.pointers.assign(count, nullptr);  // a rank without a part of any tensor may pass null
+  if (tensors != nullptr) std::copy_n(tensors, count, embedded.pointers.begin());
   try {
     std::vector<void*> places = embedded.pointers;
     if (embedded.staging) {
-      places = embedded.staging->places(*embedded.context, embedded.tensors, tensors);
+      places = embedded.staging->places(*embedded.context, embedded.tensors, places.data());
       embedded.staging->copy_in(stream);
     }
     run_call(*embedded.context, *embedded.program, stream, places, captured);

@@ -293,6 +293,39 @@ HG_TEST(destroy_waits_for_the_calls_on_the_callers_stream) {
   for (void* tensor : tensors) HG_CHECK(cudaFree(tensor), kWhere);
 }
 
+/// A program of which this rank has no part.
+class Elsewhere final : public Program {
+ public:
+  explicit Elsewhere(Context& context) : context_(context) {}
+  void run(cudaStream_t caller, const std::vector<void*>& tensors) override {
+    HG_EXPECT((tensors == std::vector<void*>{nullptr, nullptr}));
+    context_.call_issued(caller);
+  }
+
+ private:
+  Context& context_;
+};
+
+HG_TEST(a_rank_without_a_part_of_any_tensor_passes_null) {
+  ProgramTable table = copy_table(/*graph=*/false);
+  table.tensors = [](int rank) {
+    std::vector<TensorDesc> tensors = copy_table(/*graph=*/false).tensors(rank);
+    for (TensorDesc& tensor : tensors) tensor.present = false;
+    return tensors;
+  };
+  table.create = [](Context& context) -> std::unique_ptr<Program> {
+    return std::make_unique<Elsewhere>(context);
+  };
+  hirgen_options options{};
+  options.version = HIRGEN_ABI_VERSION;
+  options.world = 1;
+  hirgen_handle* handle = nullptr;
+  HG_EXPECT_EQ(abi_create(table, &options, &handle), HIRGEN_OK);
+  HG_EXPECT_EQ(abi_run(handle, nullptr, nullptr, 2), HIRGEN_OK);
+  HG_EXPECT_EQ(abi_run(handle, nullptr, nullptr, 2), HIRGEN_OK);
+  HG_EXPECT_EQ(abi_destroy(handle), HIRGEN_OK);
+}
+
 HG_TEST(threads_with_a_handle_each_call_at_a_time) {
   const Host hosts[2];
   std::vector<std::thread> threads;
