@@ -75,7 +75,7 @@ class Order {
     Steps steps(order_.size());
     size_t end = order_.size();
     for (size_t f = view.extents.size(); f-- > 0;) {
-      int64_t inside = 1;  // indices of axis f between those of the tensor's next axis
+      int64_t inside = 1;  // distance along axis f of adjacent indices of the tensor's next axis
       while (end > 0 && (inside < view.extents[f] || extents_[end - 1] == 1)) {
         --end;
         const bool is_stack = f == 0 && view.bases.size() > 1;
@@ -205,6 +205,9 @@ std::vector<char> read_views(const std::vector<StoredView>& views, const TensorD
   if (!desc.present && !whole) bytes = 0;
   std::vector<char> elements(static_cast<size_t>(bytes));
   const size_t packed = packed_axis(desc.axes);
+  if (views.size() > 1 && packed == desc.axes.size()) {
+    refuse(views.back(), desc, desc.shape(), ", which has no axis to pack tensors along");
+  }
   int64_t done = 0;  // elements along the packed axis that the previous views have
   for (const StoredView& view : views) {
     std::vector<Axis> axes = desc.axes;

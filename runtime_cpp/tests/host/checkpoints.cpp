@@ -123,6 +123,12 @@ HG_TEST(packed_matrices_are_packed_on_each_rank) {
   HG_EXPECT((Floats(whole.begin(), whole.begin() + 6) == Floats{0, 1, 2, 3, 0, 1}));
   const auto wrong = [&] { read_views({views[0], views[0]}, desc, false); };
   HG_EXPECT_CONTAINS(test::thrown_by(wrong).message, "do not make it up");
+  const Floats one = counted(2);
+  const auto nowhere = [&] {
+    const StoredView view = view_of(one, {2, 1});
+    read_views({view, view}, tensor("W", {{2, 2, 1}, {1, 1, 0}}), false);
+  };
+  HG_EXPECT_CONTAINS(test::thrown_by(nowhere).message, "no axis to pack tensors along");
 }
 
 HG_TEST(a_rank_reads_its_part_alone) {
