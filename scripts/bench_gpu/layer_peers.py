@@ -153,8 +153,8 @@ def height(events, kept):
 
 
 def choose_attention(layer, backward):
-    """Enables only the faster one of PyTorch's attention kernels for this size and direction; returns its name, or "" if the layer has no
-    attention."""
+    """Enables only the faster one of PyTorch's attention kernels for this size and direction, and returns its name. Returns "" if the layer
+    has no attention. Enables both and says so if neither kernel runs."""
     if not isinstance(layer, Block):
         return ""
     times = {}
@@ -169,7 +169,7 @@ def choose_attention(layer, backward):
     best = min(times, key=times.get, default=None)
     torch.backends.cuda.enable_flash_sdp(best != SDPBackend.CUDNN_ATTENTION)
     torch.backends.cuda.enable_cudnn_sdp(best != SDPBackend.FLASH_ATTENTION)
-    return str(best)
+    return "neither kernel: flash and cuDNN failed" if best is None else str(best)
 
 
 LAYERS = [name + suffix for name in MADE for suffix in ("", BACKWARD)]

@@ -199,6 +199,13 @@ class Peers(WithoutTorch):
         server.calls = {"eager": mock.Mock(side_effect=RuntimeError("no such shape\nat line 1"))}
         self.assertEqual(server.time("eager", 1, 1, 1), {"refused": "RuntimeError: no such shape", "broken": False})
 
+    def test_attention_whose_kernels_all_fail_has_no_name(self):
+        layer = mock.Mock(spec=self.layer_peers.Block)
+        layer.example = lambda: (mock.Mock(), mock.Mock(), mock.Mock())
+        with mock.patch.object(self.layer_peers, "timed", side_effect=RuntimeError("no such shape")):
+            self.assertEqual(self.layer_peers.choose_attention(layer, True), "neither kernel: flash and cuDNN failed")
+        self.assertEqual(self.layer_peers.choose_attention(mock.Mock(), True), "")
+
 
 class Tables(unittest.TestCase):
     def test_the_best_is_the_fastest_that_is_right(self):
