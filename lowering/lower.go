@@ -111,10 +111,10 @@ func Run(program *hostir.Program, passes []Pass, opt Options) error {
 		if slices.Contains(opt.Disable, pass.Name) {
 			continue
 		}
-		if pass.Name == choosing && len(opt.Disable) > 0 {
-			pass.Run = func(p *hostir.Program) error { return schedules.ChooseSchedule(p, LowerChosen(opt.Disable...)) }
-		}
-		if pass.Name == schedules.Placing {
+		switch pass.Name {
+		case choosing:
+			pass.Run = chooseFor(opt.Machine, opt.Disable...)
+		case schedules.Placing:
 			pass.Run = placeFor(opt.Machine, opt.Disable...)
 		}
 		if err := runOnVariants(pass, program); err != nil {

@@ -226,7 +226,12 @@ func placeFor(m *cost.Machine, disabled ...string) func(p *hostir.Program) error
 }
 
 // chooseSchedule is the pass choose-schedule. If it predicts, it lowers the program with each candidate.
-func chooseSchedule(p *hostir.Program) error { return schedules.ChooseSchedule(p, LowerChosen()) }
+func chooseSchedule(p *hostir.Program) error { return chooseFor(nil)(p) }
+
+// chooseFor returns choose-schedule with predictions for a machine; nil means the machine of the measurements.
+func chooseFor(m *cost.Machine, disabled ...string) func(p *hostir.Program) error {
+	return func(p *hostir.Program) error { return schedules.ChooseSchedule(p, m, LowerChosen(disabled...)) }
+}
 
 // LowerChosen returns the lowering that predictions use, for a program whose schedule and placements are chosen. It skips the
 // disabled passes, assign-placements, and the passes on calls that a prediction does not need.

@@ -19,15 +19,12 @@ const nearEnough = 1
 // MeasuredMachine is the machine of the measurements, and of predictions unless another machine is given.
 const MeasuredMachine = "h200"
 
-// byMeasuredMachine returns a predictor with the model of the machine of the measurements.
-func byMeasuredMachine(lower Lower) predictor {
-	return func(p *hostir.Program) (basis string, err error) {
-		m, err := cost.LoadMachine(MeasuredMachine)
-		if err != nil {
-			return "", err
-		}
-		return predictOn(p, m, lower)
+// orMeasured returns m, or MeasuredMachine if m is nil.
+func orMeasured(m *cost.Machine) (*cost.Machine, error) {
+	if m != nil {
+		return m, nil
 	}
+	return cost.LoadMachine(MeasuredMachine)
 }
 
 // ChooseOn makes the choices of schedule: auto by the model of a machine only. It may leave the schedule

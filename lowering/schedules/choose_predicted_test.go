@@ -6,10 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/schedules"
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
@@ -60,6 +62,34 @@ func TestAutoOfLayers(t *testing.T) {
 	if !strings.HasPrefix(large.Auto.Basis, "predicted ") || large.Choices.Get(schedule.Pipeline) != schedule.P2P ||
 		large.Choices.Of("", schedule.Via) == schedule.NCCL {
 		t.Errorf("choices %v by %q", large.Choices, large.Auto.Basis)
+	}
+}
+
+// TestAutoOfAnotherMachine has a GEMM that an H200 computes faster on all ranks than alone. On a machine with much faster GEMMs no
+// communication is worth its time, and auto chooses nothing. It does not choose by the model of the H200.
+func TestAutoOfAnotherMachine(t *testing.T) {
+	const spec = "hirgen: 1\nname: p\nmesh: {x: 4}\ntensors: {X: [8192, 8192], W: [8192, 8192]}\nops: [\"Y = matmul(X, W)\"]\nschedule: auto\n"
+	machine, err := cost.LoadMachine(schedules.MeasuredMachine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for factor, want := range map[float64]string{1: "predicted ", 1000: "nothing to choose: "} {
+		other := *machine
+		other.Name, other.GEMM = "other", map[domain.DType]cost.GEMMRate{}
+		for dtype, rate := range machine.GEMM {
+			other.GEMM[dtype] = cost.GEMMRate{Sustained: factor * rate.Sustained, Peak: factor * rate.Peak}
+		}
+		pipeline, err := model.Load("spec.yaml", []byte(spec), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		program, err := lowering.Host(pipeline, lowering.Options{Machine: &other})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if basis := program.Auto.Basis; !strings.HasPrefix(basis, want) || strings.Contains(basis, "h200") {
+			t.Errorf("with GEMMs faster by %v, the reason is %q", factor, basis)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package schedules
 import (
 	"strings"
 
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/lowering/streams"
@@ -14,7 +15,8 @@ import (
 // same operation was measured at a similar size, the pass takes its fastest schedule. Otherwise it predicts
 // the time of each candidate that agrees with the spec, and takes the fastest. Without a prediction, it
 // takes the schedule of the nearest size, if there is one. A prediction lowers the program with the
-// candidate. With deterministic: true, the pass uses no measurements.
+// candidate, for the machine m, or for MeasuredMachine if m is nil. With deterministic: true, the pass uses no
+// measurements.
 //
 // Establishes: with schedule: auto, p.Auto.Basis is the reason of the choices.
 //
@@ -22,8 +24,14 @@ import (
 //
 //	after:  auto given graph by "ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: ..."
 //	        choices preset auto, graph true, pipeline p2p, all.via ipc-get, streams 0, all.signals batched
-func ChooseSchedule(p *hostir.Program, lower Lower) error {
-	return chooseSchedule(p, byMeasuredMachine(lower))
+func ChooseSchedule(p *hostir.Program, m *cost.Machine, lower Lower) error {
+	return chooseSchedule(p, func(p *hostir.Program) (basis string, err error) {
+		m, err := orMeasured(m)
+		if err != nil {
+			return "", err
+		}
+		return predictOn(p, m, lower)
+	})
 }
 
 // A predictor sets the unset choices to the schedule that it expects to be the fastest. basis is the reason,

@@ -23,11 +23,9 @@ const Placing = "assign-placements"
 //	before: S = Reduce(sum, P, axis 0); Y = Reshape(S)    P [DIDx(D), M, N], Y [DIDx(D), m, N]
 //	after:  Y_rows = Reshape(P); Y = Reduce(sum, Y_rows, axis 0)
 func AssignPlacements(p *hostir.Program, m *cost.Machine, lower Lower) error {
-	if m == nil {
-		var err error
-		if m, err = cost.LoadMachine(MeasuredMachine); err != nil {
-			return err
-		}
+	m, err := orMeasured(m)
+	if err != nil {
+		return err
 	}
 	other, err := placed(p, m)
 	if other == nil || err != nil {
