@@ -61,7 +61,7 @@ type Pointer struct {
 // Operand is a strided view that a kernel accesses.
 type Operand struct {
 	At               Pointer
-	Extents, Strides []expr.Expr // nil Strides: contiguous; Strides without Extents: those of Out
+	Extents, Strides []expr.Expr // nil Strides: contiguous; Strides without Extents: Out has the extents
 }
 
 // Flag is a reference to a flag of a Share: the ready flag, or with Done the done flag, of one transfer.

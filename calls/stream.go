@@ -32,7 +32,7 @@ func (s Stream) String() string {
 	}
 }
 
-// StreamsOf lists the streams in the fields of a statement, without those of nested statements.
+// StreamsOf lists the streams in the fields of a statement, but not in nested statements.
 func StreamsOf(s Stmt) []Stream {
 	var list []Stream
 	for _, f := range Fields(s) {

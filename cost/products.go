@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A Product is all GEMMs of the first rank with the same position in the spec, N, K, Batch and layout of B, as one GEMM:
-// C[m, n] = A[m, k] B[k, n], Batch times. If a pipeline splits the rows into several GEMMs, M is the sum of their rows.
+// A Product is one GEMM, C[m, n] = A[m, k] B[k, n], Batch times. It stands for all GEMMs of the first rank with the same
+// position in the spec, N, K, Batch and layout of B. If a pipeline splits the rows into several GEMMs, M is the sum of their rows.
 type Product struct {
 	M, N, K, Batch int64
 	Transposed     bool // B is stored as [n, k]

@@ -97,7 +97,7 @@ func (v *programView) addPython(backward *programView) error {
 		}
 		for _, t := range append(slices.Clone(tensors), other...) {
 			if len(t.ranks) > 0 {
-				return errorAt(diag.Pos{File: v.Program.File}, "%s is on a part of the ranks: a Python package has no gradient of that", t.name)
+				return errorAt(diag.Pos{File: v.Program.File}, "%s is on some of the ranks: a Python package has no gradient of it", t.name)
 			}
 		}
 		if err := checkGradients(backward.Program.File, tensors, other); err != nil {
@@ -165,7 +165,7 @@ func pythonTensors(v *programView) ([]pythonTensor, error) {
 			weight: !t.Output && t.Present == "" && isWeight(v.About.Operations, t.Name), shared: v.IsShared(t.Var),
 		}
 		if t.Present != "" {
-			tensor.ranks = t.Tensor.Mesh.Ranks
+			tensor.ranks = t.Mesh.Ranks
 		}
 		tensor.describe(t.Tensor, v.About.World)
 		list = append(list, tensor)

@@ -10,7 +10,7 @@ import (
 
 // dropWaits drops redundant waits. The stream may be ordered after the event already, or the next wait may imply the order. The
 // pass computes what each stream is ordered after, and drops waits that change nothing on any rank. Of a loop that only waits, the last
-// iteration stays if it implies the others. Records without waits are dropped, too, except those for the watchdog.
+// iteration stays if it implies the others. Records without waits are dropped, too, except records for the watchdog.
 func dropWaits(p *calls.Program) {
 	o := order.New(p)
 	o.RunAll()

@@ -83,8 +83,8 @@ func (a *attended) blocks() walk {
 	return w
 }
 
-// keysStep returns the distance in elements, in keys, values or their gradients, from the key heads of a block to those of the
-// first later block with other key heads. It is 0 for other buffers, and if blocks do not differ in heads.
+// keysStep returns the distance in elements, in keys, values or their gradients, from the key heads of a block to the next key
+// heads, which a later block has. It is 0 for other buffers, and if blocks do not differ in heads.
 func (a *attended) keysStep(u *buffer) extents.Quantity {
 	if a.shape.HeadsStep == 0 || !a.stmt.ReadsKeys(u.tensor) && !slices.Contains(a.ofKeys(), u) {
 		return extents.Number(0)

@@ -138,8 +138,8 @@ func attentionAxes(s *Attention) [][]int {
 	return lists.Map(s.In, s.axes)
 }
 
-// OwnAxes lists the axes of the first result that match no axis of an operand, because each rank has all of them: rows, their
-// elements and, if axes does not map them, heads.
+// OwnAxes lists the axes of the first result that match no axis of an operand, because each rank has all of them. These are
+// rows, their elements and, if axes does not map them, heads.
 func (s *Attention) OwnAxes() []int {
 	row := s.axes(s.Out[0])
 	var own []int

@@ -18,7 +18,7 @@ class CallersGraphs {
   /// graphs are destroyed.
   void add_call(cudaStream_t stream);
   /// The number of calls in graphs that exist. Waits up to half a second for 0, because CUDA counts
-  /// the end of a graph in a thread of its own.
+  /// the end of a graph in another thread.
   int64_t remaining() const;
 
  private:

@@ -35,8 +35,8 @@ class Rendezvous {
   double max(double mine, const char* what);
   int64_t sum(int64_t mine, const char* what);
 
-  /// Ends the current and all later operations of this rank: they throw kPeer. For another thread
-  /// than that of the operations.
+  /// Ends the current and all later operations of this rank: they throw kPeer. Called
+  /// from a thread that runs no operation.
   void interrupt() const;
 
   /// The connections of the watchdog. Rank 0 gets them by rank (its own is not valid), other ranks

@@ -29,7 +29,7 @@ class Bench {
   /// Measures the bandwidth of device memory and of the L2 cache, and the share that kernels reach.
   void memory(Figures& figures);
   /// Measures the fixed times of kernels, events, graphs and flags, on the device and on the host.
-  /// Sets those of program calls and of NCCL to constants.
+  /// Sets the fixed times of program calls and of NCCL to constants.
   void calls(Figures& figures);
   /// Measures the rates of GEMMs and the fixed time of a GEMM.
   void gemms(Figures& figures);

@@ -28,8 +28,8 @@ using AlgorithmAttributes = std::vector<std::pair<std::string, int64_t>>;
 struct GemmLibrary;
 
 /// Computes one shape with one library. The matrices have the layouts operand_a(shape),
-/// operand_b(shape) and result(shape) of matrix.hpp, which are those of packed copies if the shape
-/// packs.
+/// operand_b(shape) and result(shape) of matrix.hpp, which are the layouts of packed copies if the
+/// shape packs.
 class GemmMethod {
  public:
   explicit GemmMethod(const GemmLibrary& library) : library_(library) {}

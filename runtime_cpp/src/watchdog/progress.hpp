@@ -42,8 +42,8 @@ struct Verdict {
   std::string text;         ///< "rank 2 died: ..."
 };
 
-/// The silence in seconds after which a rank counts as stalled: half the deadline, so that the rank
-/// is named before calls that wait for it exceed the deadline, but at least a second.
+/// The silence in seconds after which a rank counts as stalled: half the deadline, but at least a
+/// second. So the rank is named before calls that wait for it exceed the deadline.
 double silence_limit(double timeout_seconds);
 
 /// Finds the culprit. Looks in this order for a rank that died, reported its own failure, is

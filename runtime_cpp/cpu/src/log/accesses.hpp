@@ -1,5 +1,5 @@
-// Records the memory accesses of a kernel. With HIRGEN_CPU_ACCESSES=1, all kernels but those of the
-// reference are compiled with -fsanitize=thread, and call a function of accesses.cpp at each
+// Records the memory accesses of a kernel. With HIRGEN_CPU_ACCESSES=1, all kernels except the
+// reference's are compiled with -fsanitize=thread, and call a function of accesses.cpp at each
 // access.
 #pragma once
 
