@@ -19,13 +19,7 @@ import (
 // The copy stream waits for another stream once, before the batch. The end of the copies, or of the waits, is recorded once,
 // after the batch.
 func batchMemoryOperations(p *calls.Program) {
-	b := &batcher{program: p, names: names.NewTable(), copied: map[string]join{}}
-	b.names.Reserve(p.Name)
-	r := &calls.Rewriter{Noted: func(_, name string) { b.names.Reserve(name) }}
-	calls.RewriteAll(p.Body, r)
-	for _, d := range p.Declarations() {
-		r.Rewrite(d)
-	}
+	b := &batcher{program: p, names: taken(p), copied: map[string]join{}}
 	p.Body = b.list(p.Body)
 	for s := range calls.All(p.Body) {
 		if w, ok := s.(*calls.StreamWait); ok {

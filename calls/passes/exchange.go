@@ -37,8 +37,7 @@ func exchangeInKernels(p *calls.Program) {
 	if calls.AsksForNodes(p.Body) || len(p.Shares) == 0 || len(p.Ranks()) > mostExchanging {
 		return
 	}
-	m := &exchangeMaker{memoryUses: newMemoryUses(p), p: p, names: names.NewTable(), dropped: map[string]bool{}}
-	m.names.Reserve(p.Name)
+	m := &exchangeMaker{memoryUses: newMemoryUses(p), p: p, names: taken(p), dropped: map[string]bool{}}
 	for i, s := range p.Body {
 		if l, ok := s.(*calls.Launch); ok {
 			m.merge(l, i)

@@ -4,8 +4,21 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/names"
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
+
+// taken returns a table in which all names of a program are taken.
+func taken(p *calls.Program) *names.Table {
+	table := names.NewTable()
+	table.Reserve(p.Name)
+	r := &calls.Rewriter{Noted: func(_, name string) { table.Reserve(name) }}
+	calls.RewriteAll(p.Body, r)
+	for _, d := range p.Declarations() {
+		r.Rewrite(d)
+	}
+	return table
+}
 
 // nameStreams names the copy stream, if it is used, and in a loop the compute stream of an iteration, if several
 // statements use it.
