@@ -57,6 +57,7 @@ type (
 		Name  string
 		Spec  string `text:"quoted"` // name in the spec
 		Value int64
+		From  expr.Expr // its expression of earlier parameters in the spec; nil: a number
 	}
 	// Constant is an extent that several places of the program name.
 	Constant struct {
@@ -153,8 +154,9 @@ type (
 	// first Results operands are results, named like the steps that they store.
 	Kernel struct {
 		Name     string
-		Columns  int64 // elements in a row
-		Views    bool  // operands have Axes strides from row to row, and one within a row
+		Columns  int64     // elements in a row
+		Row      expr.Expr // Columns in the names of the program, for a comment; nil: unknown
+		Views    bool      // operands have Axes strides from row to row, and one within a row
 		Axes     int64
 		Results  int64
 		Operands []string // their names in Body

@@ -19,10 +19,10 @@ func (d *Shape) Alike(other *Shape) bool {
 	return reflect.DeepEqual(&bare, other)
 }
 
-// Alike reports whether two kernels are equal except for Name and Where.
+// Alike reports whether two kernels are equal except for names, labels and comments.
 func (k *Kernel) Alike(other *Kernel) bool {
 	bare := *k
-	bare.Name, bare.Where = other.Name, other.Where
+	bare.Name, bare.Where, bare.Row = other.Name, other.Where, other.Row
 	return reflect.DeepEqual(&bare, other)
 }
 

@@ -73,11 +73,13 @@ type Flag struct {
 
 // The statements.
 type (
-	// EventRecord records an event. With Watch, only the watchdog may wait for it.
+	// EventRecord records an event. With Watch, only the watchdog may wait for it. With Last, only the last iteration's event is
+	// waited for, which is for a comment.
 	EventRecord struct {
 		Info
 		Event Event
 		Watch bool
+		Last  bool
 		On    Stream
 	}
 	// StreamWait makes a stream wait for an event that was recorded before. The host does not block.

@@ -25,12 +25,13 @@ tensors:
 			"HG_HOST_DEVICE auto operator()(const Row& row) const {",
 			"const auto P = row.load(X) * row.along(w);",
 			"return fn::relu(P);",
-			"hirgen::launch_columns<hirgen::ReduceFn::kSum>(Y, MulReluSum{X, w}, 8, {rows}, hirgen::accesses(X, w), stream, where);",
+			"hirgen::launch_columns<hirgen::ReduceFn::kSum>(Y, MulReluSum{X, w}, MulReluSum::kColumns, {rows}, hirgen::accesses(X, w), stream, " +
+				"where);",
 		}},
 		{"parts of rows", "  Z: [DIDx, M, 2*N]\nops:\n  - a, b = split(Z, sizes=[N, N], axis=2)\n  - P = mul(a, b)\n  - Y = max(P, axis=1)\n",
 			[]string{
 				"hirgen::Scattered<const bf16, 1> a;",
-				"hirgen::launch_columns<hirgen::ReduceFn::kMax, 1>(Y, MulMax{a, b}, 8, rows, hirgen::accesses(a, b), stream,",
+				"hirgen::launch_columns<hirgen::ReduceFn::kMax, 1>(Y, MulMax{a, b}, MulMax::kColumns, rows, hirgen::accesses(a, b), stream,",
 			}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"math"
 	"slices"
 
 	"github.com/hirgen/hirgen/calls"
@@ -22,7 +23,7 @@ func (f *form) interfaceTensors() {
 		view := tensorView{
 			Tensor: t, Var: argument.Name, Local: f.local(t), Type: *t.Type.Row(), Axes: f.globalAxes(t), Shape: domain.FormatAxes(t.Axes),
 			Saved: f.saves(t.Name), Output: argument.Output, Where: calls.At(t.Pos, ""),
-			Deviation: decimal(t.Deviation),
+			Deviation: f.deviation(t),
 		}
 		if t.On != "" {
 			f.view.UsesRank = true
@@ -36,6 +37,16 @@ func (f *form) interfaceTensors() {
 	}
 }
 
+// deviation prints the deviation of a tensor's values, as one over the root of the terms in the sums of a GEMM if it is that.
+func (f *form) deviation(t *calls.Tensor) string {
+	for _, d := range f.calls.Shapes {
+		if n, _ := f.calls.Values().Eval(d.K); t.Deviation == 1/math.Sqrt(float64(n)) {
+			return "hirgen::inverse_root(" + spell(d.K) + ")"
+		}
+	}
+	return decimal(t.Deviation)
+}
+
 // globalAxes returns the initialisers of hirgen::Axis for the axes of a whole tensor, over all ranks.
 func (f *form) globalAxes(t *calls.Tensor) []string {
 	var axes []string
@@ -44,7 +55,7 @@ func (f *form) globalAxes(t *calls.Tensor) []string {
 		switch a.Kind {
 		case domain.Device:
 			f.coordinate(a)
-			axes = append(axes, braces(extent, extent, a.Coordinate))
+			axes = append(axes, "hirgen::split("+extent+", "+a.Coordinate+")")
 		case domain.Broadcast:
 			axes = append(axes, braces("1"))
 		default:

@@ -47,9 +47,9 @@ tensors:
 ops:
 `
 	for _, c := range []struct{ name, ops, launch string }{
-		{"heads behind tokens", "  - Y = rope(X, axis=2, base=10000)\n", "hirgen::launch_rows<4, 3, 2>("},
+		{"heads behind tokens", "  - Y = rope(X, axis=2, base=10000)\n", "hirgen::launch_rows<Rope::kColumns, 3, 2>("},
 		{"heads before tokens", "  - P = permute(X, perm=[0, 1, 3, 2, 4])\n  - R = rope(P, axis=3, base=10000)\n  - Y = permute(R, perm=[0, 1, " +
-			"3, 2, 4])\n", "hirgen::launch_rows<4, 3, 1>("},
+			"3, 2, 4])\n", "hirgen::launch_rows<Rope::kColumns, 3, 1>("},
 		{"softmax of angles", "  - R = rope(X, axis=2, base=10000)\n  - Y = softmax(R, axis=4)\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

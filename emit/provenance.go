@@ -16,6 +16,9 @@ func (f *form) summary() []string {
 	for _, t := range f.view.Tensors {
 		lines = append(lines, fmt.Sprintf("  %s %s %s", t.Name, t.Shape, t.Type.Alias()))
 	}
+	if text := f.legend(); text != "" {
+		lines = append(lines, "", text)
+	}
 	lines = append(lines, "")
 	for _, text := range capped(f.calls.Derived, 8) {
 		lines = append(lines, "Derived: "+text+".")
@@ -30,6 +33,26 @@ func (f *form) summary() []string {
 	return lines
 }
 
+// notations explain the kinds of axes that shapes spell differently from their extents.
+var notations = map[domain.Kind]string{
+	domain.Device: "%s: one of %s parts per rank.", domain.Stream: "%s: %s slices, one per iteration.",
+	domain.Reduction: "%s: reduced from %s to one.", domain.Broadcast: "%s: %s for any number.",
+}
+
+// legend explains the notations of axes that occur in the shapes of tensors.
+func (f *form) legend() string {
+	var list []string
+	for _, t := range f.view.Tensors {
+		for _, a := range t.Tensor.Axes {
+			if words := notations[a.Kind]; words != "" {
+				list = append(list, fmt.Sprintf(words, a, a.Extent))
+			}
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), " ")
+}
+
 // description returns at most three operations and the number of the others in one line, for CMake.
 func (f *form) description() string {
 	return commentWord(strings.Join(f.operations(3), "; "))
@@ -38,7 +61,7 @@ func (f *form) description() string {
 // operations returns the first operations of the program as the spec writes them, and counts the rest.
 // most limits the number.
 func (f *form) operations(most int) []string {
-	ops := lists.Map(f.calls.Operations, func(op domain.Operation) string { return cmp.Or(op.Whole, formatOp(op)) })
+	ops := lists.Map(f.calls.Operations, func(op domain.Operation) string { return cmp.Or(op.Whole, op.String()) })
 	return capped(slices.Compact(ops), most)
 }
 
@@ -52,15 +75,4 @@ func capped(lines []string, most int) []string {
 
 func indented(lines []string) []string {
 	return lists.Map(lines, func(line string) string { return "  " + line })
-}
-
-// formatOp prints an operation as specs do: "C = matmul(A, B)".
-func formatOp(op domain.Operation) string {
-	name, args := op.Kind, op.In
-	if a, attends := domain.AttentionOf(op.Fn); attends {
-		args = append(slices.Clone(args), a.Attributes()...)
-	} else if op.Fn != "" {
-		name = op.Fn
-	}
-	return fmt.Sprintf("%s = %s(%s)", strings.Join(op.Results(), ", "), name, strings.Join(args, ", "))
 }

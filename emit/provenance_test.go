@@ -28,15 +28,15 @@ func TestSummaryTellsTheSchedule(t *testing.T) {
 			[]string{"Schedule: pipeline p2p, 2 compute streams, reshard after, replayed as a CUDA graph, joins body, local_shard copied, delay 5 " +
 				"microseconds, via ipc-put, steps reverse, copy sm of A."}},
 		"a ring": {"matmul_rs_ring", "pipeline: p2p, streams: 3, all: {steps: ring, split: 2, fuse: gemm}",
-			[]string{"one slice per iteration of s and c.",
+			[]string{"one slice in each iteration over s, c.",
 				"Schedule: pipeline p2p, computes on the caller's stream, steps ring, split 2, fuse gemm."}},
 		"sub-chunks": {"matmul_ar_sub_chunks", "pipeline: p2p, streams: 0, buffers: free, all: {via: ipc-put, lead: all, signals: batched, " +
 			"local: last, split: 2, interchange: true, copy: engine}",
-			[]string{"into C from rank to rank by IPC-put, one slice per iteration of c and s.",
+			[]string{"into C from rank to rank by IPC-put, one slice in each iteration over c, s.",
 				"Schedule: pipeline p2p, computes on the caller's stream, buffers free, via ipc-put, local last, split 2, interchange true, " +
 					"signals batched."}},
 		"a peer-read reduction": {"matmul_rs_peer_read", "pipeline: p2p, streams: 0, all: {via: ipc-get, fuse: peer-read}",
-			[]string{"partial sums of peers read for C from rank to rank by IPC-get, one slice per iteration of s."}},
+			[]string{"partial sums of peers read for C from rank to rank by IPC-get, one slice in each iteration over s."}},
 		"two programs": {"ag_matmul_p2p", "pipeline: p2p, transport: auto, streams: 2, all: {copy: fused}",
 			[]string{"Schedule: pipeline p2p, 2 compute streams, via ipc-get, copy fused."}},
 	} {

@@ -78,19 +78,19 @@ func TestStatements(t *testing.T) {
 		"of waits in a loop the last one implies the others": {
 			"T = Allocate @5:5\nFor s in D:\n  g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\nFor w in D:\n  " +
 				"Wait(g) @6:5\n",
-			[]string{"cudaEventRecord(allgather_A_done_[s], x_.stream)", "cudaStreamWaitEvent(caller, allgather_A_done_[D - 1], 0)"},
+			[]string{"cudaEventRecord(after_allgather_A_[s], x_.stream)", "cudaStreamWaitEvent(caller, after_allgather_A_[D - 1], 0)"},
 		},
 		"nested loops number their iterations": {
 			"T = Allocate @5:5\nFor s in D:\n  For u in M:\n    g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\n    " +
 				"Wait(g) @6:5\n",
-			[]string{`hirgen::Events allgather_A_done_ = context_.events("allgather_A_done", kAllgatherA, D * M);`,
-				"cudaEventRecord(allgather_A_done_[s * M + u], caller)"},
+			[]string{`hirgen::Events after_allgather_A_ = context_.events("after_allgather_A", kAllgatherA, D * M);`,
+				"cudaEventRecord(after_allgather_A_[s * M + u], caller)"},
 		},
 		"a wait for an earlier iteration stands before what it waits for": {
 			"T = Allocate @5:5\nFor s in D:\n  For u in M:\n    If s != 0: @6:5\n      Wait(g, iteration s - 1) @6:5\n    g = " +
 				"Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\nFor s in D:\n  For u in M:\n    Wait(g) @6:5\n",
-			[]string{"cudaStreamWaitEvent(caller, allgather_A_done_[(s - 1) * M + u], 0)",
-				"cudaEventRecord(allgather_A_done_[s * M + u], x_.stream)"},
+			[]string{"cudaStreamWaitEvent(caller, after_allgather_A_[(s - 1) * M + u], 0)",
+				"cudaEventRecord(after_allgather_A_[s * M + u], x_.stream)"},
 		},
 		"the notes of passes become sentences": {
 			"caller = GetCurrentStream @5:5\nSetCurrentStream(worker 1) @5:5\nSynchronize(caller) @5:5  # why it is there\n",

@@ -48,6 +48,7 @@ type speller struct {
 	shares     map[string]*calls.Share
 	shapes     map[string]*calls.Shape
 	attentions map[string]*calls.Attention
+	kernels    map[string]*calls.Kernel
 	buffers    map[string]*calls.Buffer
 	behind     map[string]*calls.Buffer // for a buffer in another buffer's memory: an earlier buffer there that ends where it begins
 	places     map[string]int           // index of each argument among the caller's tensors, from 0
@@ -57,6 +58,7 @@ type speller struct {
 
 func newSpeller(p *calls.Program) *speller {
 	s := &speller{shares: calls.ByName(p.Shares), shapes: calls.ByName(p.Shapes), attentions: calls.ByName(p.Attentions),
+		kernels: calls.ByName(p.Kernels),
 		buffers: calls.ByName(slices.Concat(p.Buffers, p.Outputs())), places: map[string]int{}, graph: p.Graph, values: p.Values()}
 	for i, d := range p.Arguments {
 		s.places[d.Name] = i
@@ -77,7 +79,7 @@ func (s *speller) funcs() template.FuncMap {
 		"attentionplan": planOfAttention, "fn": fnOf, "collective": collective.Of, "view": view, "extents": extents,
 		"holds": s.holds, "condition": s.condition, "use": useOf, "branch": s.branchOf, "workspace": workspace, "scratch": s.scratch,
 		"offset": peerOffset,
-		"params": paramsOf, "constants": constantsOf, "create": createOf, "bytes": bytesOf, "source": sourceOf, "dims": brackets,
+		"params": s.paramsOf, "constants": constantsOf, "create": createOf, "bytes": bytesOf, "source": sourceOf, "dims": brackets,
 		"number": letValue, "begin": s.begin, "receive": s.receive, "ranks": intList[int64], "shape": shapeOf,
 		"kernelparams": kernelParams, "kernelmembers": kernelMembers, "kernelbody": kernelBody, "kernellaunch": kernelLaunch,
 		"lower":     strings.ToLower,

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -116,23 +117,27 @@ func stride(name string, list []expr.Expr, bytes int64) string {
 		fmt.Sprintf(".align = %d", bytes)))
 }
 
-// neighbours maps a buffer in the memory of another buffer to an earlier buffer there that ends where it begins.
+// neighbours maps a buffer in the memory of another buffer to an earlier buffer there that ends where it begins, to one that the same
+// statement uses last if there is one.
 // Scratch memory of attentions is left out.
 func neighbours(p *calls.Program) map[string]*calls.Buffer {
 	type end struct {
 		in string
 		at int64
 	}
-	values, ends, behind := p.Values(), map[end]*calls.Buffer{}, map[string]*calls.Buffer{}
+	values, ends, behind := p.Values(), map[end][]*calls.Buffer{}, map[string]*calls.Buffer{}
 	for _, b := range p.Buffers {
 		if b.In == "" || b.Works != "" {
 			continue
 		}
-		if before := ends[end{b.In, b.Offset}]; before != nil {
-			behind[b.Name] = before
+		for _, before := range ends[end{b.In, b.Offset}] {
+			if old := behind[b.Name]; old == nil || old.Last != b.Last {
+				behind[b.Name] = before
+			}
 		}
 		if elements, ok := values.Eval(b.Elements); ok {
-			ends[end{b.In, b.Offset + elements*b.Type.Size()}] = b
+			at := end{b.In, b.Offset + elements*b.Type.Size()}
+			ends[at] = append(ends[at], b)
 		}
 	}
 	return behind
@@ -262,9 +267,15 @@ func (s *speller) holds(g *calls.Guard) string {
 	return strings.Join(parts, " || ")
 }
 
-// paramsOf prints parameters as constants.
-func paramsOf(params []*calls.Param) string {
-	return fiveOnALine(lists.Map(params, func(p *calls.Param) string { return fmt.Sprintf("%s = %d", p.Name, p.Value) }))
+// paramsOf prints parameters as constants, by their expressions if these have their values.
+func (s *speller) paramsOf(params []*calls.Param) string {
+	return fiveOnALine(lists.Map(params, func(p *calls.Param) string {
+		value := cmp.Or[expr.Expr](p.From, expr.Int(p.Value))
+		if n, _ := s.values.Eval(value); n != p.Value {
+			value = expr.Int(p.Value)
+		}
+		return p.Name + " = " + spell(value)
+	}))
 }
 
 // constantsOf prints extents as constants.

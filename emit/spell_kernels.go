@@ -67,7 +67,8 @@ func kernelParams(k kernelView) string {
 // kernelLaunch prints the statement that launches a kernel.
 func kernelLaunch(k kernelView) string {
 	fold, folds := k.Steps().FoldsColumns()
-	body := names.ClassName(k.Name) + braces(k.Operands[k.given():]...)
+	class := names.ClassName(k.Name)
+	body, columns := class+braces(k.Operands[k.given():]...), class+"::kColumns"
 	var long []string // operands in memory with an element for each column, without a result that the body returns
 	for i, use := range k.Uses {
 		if (i > 0 || !folds) && use != calls.ForRow && use != calls.ForSeed && k.Types[i] != calls.InPositions {
@@ -83,17 +84,17 @@ func kernelLaunch(k kernelView) string {
 	}
 	switch {
 	case folds && k.Views:
-		return fmt.Sprintf("hirgen::launch_columns<hirgen::ReduceFn::%s, %d>(%s, %s, %d, rows, %s, stream, where)", domain.Enumerator(fold),
-			k.Axes, k.Operands[0], body, k.Columns, accesses)
+		return fmt.Sprintf("hirgen::launch_columns<hirgen::ReduceFn::%s, %d>(%s, %s, %s, rows, %s, stream, where)", domain.Enumerator(fold),
+			k.Axes, k.Operands[0], body, columns, accesses)
 	case folds:
-		return fmt.Sprintf("hirgen::launch_columns<hirgen::ReduceFn::%s>(%s, %s, %d, {rows}, %s, stream, where)", domain.Enumerator(fold),
-			k.Operands[0], body, k.Columns, accesses)
+		return fmt.Sprintf("hirgen::launch_columns<hirgen::ReduceFn::%s>(%s, %s, %s, {rows}, %s, stream, where)", domain.Enumerator(fold),
+			k.Operands[0], body, columns, accesses)
 	case k.Columns == 0:
 		return fmt.Sprintf("hirgen::launch_elements(%s, elements, %s, stream, where)", body, accesses)
 	case k.Run != nil:
-		return fmt.Sprintf("hirgen::launch_rows<%d, %d, %d>(%s, rows, %s, stream, where)", k.Columns, k.Axes, k.Run.Axis, body, accesses)
+		return fmt.Sprintf("hirgen::launch_rows<%s, %d, %d>(%s, rows, %s, stream, where)", columns, k.Axes, k.Run.Axis, body, accesses)
 	case k.Views:
-		return fmt.Sprintf("hirgen::%s<%d, %d>(%s, rows, %s, stream, where)", launchOf(k), k.Columns, k.Axes, body, accesses)
+		return fmt.Sprintf("hirgen::%s<%s, %d>(%s, rows, %s, stream, where)", launchOf(k), columns, k.Axes, body, accesses)
 	case k.Arrives != nil:
 		second := lists.Map(k.Operands, func(name string) string {
 			if slices.Contains(k.Arrives, name) {
@@ -101,10 +102,10 @@ func kernelLaunch(k kernelView) string {
 			}
 			return name
 		})
-		return fmt.Sprintf("hirgen::launch_rows<%d>(%s, {rows}, %s, stream, where, parts.rows(%s))", k.Columns, body, accesses,
-			names.ClassName(k.Name)+braces(second...))
+		return fmt.Sprintf("hirgen::launch_rows<%s>(%s, {rows}, %s, stream, where, parts.rows(%s))", columns, body, accesses,
+			class+braces(second...))
 	default:
-		return fmt.Sprintf("hirgen::%s<%d>(%s, {rows}, %s, stream, where)", launchOf(k), k.Columns, body, accesses)
+		return fmt.Sprintf("hirgen::%s<%s>(%s, {rows}, %s, stream, where)", launchOf(k), columns, body, accesses)
 	}
 }
 
@@ -163,19 +164,24 @@ func ofColumns(constant string, columns int64) string {
 	switch {
 	case err != nil || columns <= 2:
 	case float32(v) == 1/float32(columns):
-		return fmt.Sprintf("(1.0F / %d)", columns)
+		return "(1.0F / kColumns)"
 	case base > 1 && base < 1e9 && float32(v) == float32(-math.Log(base)/float64(columns)):
-		return fmt.Sprintf("%s /* -log(%.0f) / %d */", floatLiteral(constant), base, columns)
+		return fmt.Sprintf("%s /* -log(%.0f) / kColumns */", floatLiteral(constant), base)
 	}
 	return floatLiteral(constant)
 }
 
-// scattered prints an operand of a kernel over views.
-func (s *speller) scattered(o calls.Operand) string {
-	if o.At.Base == "" {
-		return braces(extents(o.Strides))
+// scattered prints the operands of a kernel over views. One without memory has its name.
+func (s *speller) scattered(l *calls.Launch) string {
+	var list []string
+	for i, o := range append([]calls.Operand{l.Out}, l.In...) {
+		text := braces(s.pointer(o.At), extents(o.Strides))
+		if o.At.Base == "" {
+			text = "/*" + s.kernels[l.Kernel].Operands[i] + "=*/" + braces(extents(o.Strides))
+		}
+		list = append(list, text)
 	}
-	return braces(s.pointer(o.At), extents(o.Strides))
+	return strings.Join(list, ", ")
 }
 
 // rowsOf prints the number of rows along each axis.

@@ -35,7 +35,7 @@ func referenceViews(ops []domain.Operation) ([]refView, error) {
 		if !slices.Contains(referenceKinds, op.Kind) {
 			return nil, errorAt(op.Pos, "there is no operation %q", op.Kind)
 		}
-		list = append(list, refView{Method: op.Kind, Args: referenceArgs(op), Where: calls.At(op.Pos, formatOp(op))})
+		list = append(list, refView{Method: op.Kind, Args: referenceArgs(op), Where: calls.At(op.Pos, op.String())})
 	}
 	return list, nil
 }

@@ -25,7 +25,7 @@ func Build(p *model.Pipeline) (*hostir.Program, error) {
 		Streams: int(schedule.Number(p.Schedule.Get(schedule.Streams))), Choices: hostir.Choices{Schedule: p.Schedule}, Auto: auto(p.Schedule),
 	}
 	for _, param := range p.Params {
-		b.program.Params = append(b.program.Params, hostir.Param{Name: param.Name, Value: param.Value})
+		b.program.Params = append(b.program.Params, hostir.Param{Name: param.Name, Value: param.Value, Text: param.Text})
 	}
 	b.declare(p)
 	b.checks(p)

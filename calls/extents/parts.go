@@ -14,9 +14,9 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// Parts names the parts of extents. M / D over a mesh axis is kShardM, M / S is kSliceM and M / 2 is kHalfM. M divided by another
-// number is kChunkM. A name contains the whole dividend: (H + 2 * G) / D is kShardH2G. If a name is taken, the next part also names
-// its divisor: kShardMByR.
+// Parts names the parts of extents. M / D over a mesh axis is kShardM, M / S is kSliceM, M / (S * D) is kSliceShardM and M / 2 is
+// kHalfM. M divided by another number is kChunkM. A name contains the whole dividend: (H + 2 * G) / D is kShardH2G. If a name is
+// taken, the next part also names its divisor: kShardMByR.
 type Parts struct {
 	names *names.Table
 	mesh  map[string]bool            // parameters in extents of mesh axes
@@ -120,7 +120,7 @@ func (p *Parts) words(e expr.Expr) []string {
 	name := e.String()
 	for _, c := range p.List {
 		if c.Name == name {
-			for _, kind := range []string{"k", "Shard", "Slice", "Chunk", "Half"} {
+			for _, kind := range []string{"k", "Slice", "Shard", "Chunk", "Half"} {
 				name = strings.TrimPrefix(name, kind)
 			}
 		}
@@ -141,11 +141,17 @@ func (p *Parts) constant(s *Scope, part *expr.Binary, whole string) string {
 	case isLiteral(part.Y):
 		kind = "chunk_"
 	}
+	sliced := ""
 	expr.Variables(part.Y, func(v string) {
 		if p.mesh[v] {
 			kind = "shard_"
+		} else {
+			sliced = "slice_"
 		}
 	})
+	if kind == "shard_" {
+		kind = sliced + kind
+	}
 	want := kind + whole
 	if p.wants[want] {
 		want += "_by_" + strings.Join(p.words(part.Y), "_")
@@ -166,11 +172,16 @@ func (p *Parts) constant(s *Scope, part *expr.Binary, whole string) string {
 		return 0, false
 	})
 	p.sizes[c.Name] = size
+	for _, by := range Multiplied(part.Y) {
+		if !p.mesh[by.String()] {
+			s.shortened(expr.Op("/", part.X, by)) // the slice of which this part is a shard
+		}
+	}
 	return c.Name
 }
 
 // Wholes returns a function that replaces the product of a part and its number by the extent, or by a larger part. It prints S * D *
-// kShardM * K as M * K, and D * kShardM as kSliceM if that has a name.
+// kSliceShardM * K as M * K, and D * kSliceShardM as kSliceM.
 func (p *Parts) Wholes() func(expr.Expr) expr.Expr {
 	var rules []wholeRule
 	for _, c := range p.List {

@@ -101,7 +101,7 @@ func TestPartsHaveTellingNames(t *testing.T) {
 		want string
 	}{
 		{"(H+2*G)/D*C", 48, "kShardH2G * C"}, {"G/D", 2, "kShardG"}, {"H/D*C+G/D*C+G/D*C", 48, "kShardH2G * C"},
-		{"M/(S*D)", 16, "kShardM"}, {"M/(S*R)", 8, "kShardMBySR"}, {"M/D/S", 16, "kShardM"}, {"C*M/D", 192, "kShardCM"},
+		{"M/(S*D)", 16, "kSliceShardM"}, {"M/(S*R)", 8, "kSliceShardMBySR"}, {"M/D/S", 16, "kSliceShardM"}, {"C*M/D", 192, "kShardCM"},
 		{"3*M/3", 64, "M"}, {"C/2", 3, "kHalfC"}, {"C/3", 2, "kChunkC"}, {"M%3", 1, "M % 3"}, {"M%3", 1, "M % 3"},
 	} {
 		if got := s.Extent(domain.Extent{Text: c.text, Size: c.size}).String(); got != c.want {

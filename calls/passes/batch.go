@@ -108,6 +108,7 @@ var batchNames = map[string]string{"write": "ready_flags", "wait": "done_flags",
 // batch merges a run of operations of one kind.
 func (b *batcher) batch(k kind, run []calls.Stmt) []calls.Stmt {
 	g := &gathering{b: b, guard: guardOf(run), batch: &calls.MemOpBatch{Name: b.names.Local(batchNames[k.use]), Use: k.use}}
+	run[0].Meta().Note, g.batch.Note = "", run[0].Meta().Note
 	g.batch.Body = g.strip(run)
 	list := slices.Concat(g.before, []calls.Stmt{g.batch})
 	if g.after != nil {

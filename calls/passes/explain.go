@@ -75,7 +75,7 @@ func (e *explainer) list(body []calls.Stmt) {
 		for first > 0 && handsOver(body[first-1], on) {
 			first--
 		}
-		body[first].Meta().Note = what + ", overlapped with the GEMMs of other iterations"
+		body[first].Meta().Note = what + ", where it may overlap with the GEMMs of other iterations"
 	}
 }
 

@@ -2,6 +2,7 @@ package passes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
@@ -10,21 +11,25 @@ import (
 )
 
 // explainViews adds notes that explain the numbers of strided operands. The first launch of a runtime kernel with views explains the
-// form of all. The note of a program's kernel names the axes of its strides, and the axis along which an operand of positions counts.
+// form of all. The note of a program's kernel names the axes of its rows.
 //
-//	Launch(kernel rope, ...)  # strides are along [L, kShardH], then within a row; the last operands count within a row, along L
+//	Launch(kernel rope, ...)  # operands are {pointer, {strides}}, with strides along [L, kShardH] and then along a row
 func explainViews(p *calls.Program) {
 	first := true
 	for l := range calls.Each[*calls.Launch](p.Body) {
 		k := p.Kernel(l)
-		text := "views are {axes, {extents}, {strides}}"
+		text := "views are {axes, {extents}, {strides}}, which may leave out axes of extent 1"
 		switch {
 		case l.Batch != "" || l.Elements != nil || l.Kernel == "positions" || k == nil && !first:
 			continue
 		case k != nil:
-			text = "strides are within a row" + counts(k, l)
+			text = "operands are {pointer, {stride along a row}}, and there is {1} row"
 			if len(l.Out.Extents) > 0 {
-				text = fmt.Sprintf("strides are along [%s], then within a row", lists.Join(l.Out.Extents, expr.Expr.String)) + counts(k, l)
+				axes := lists.Join(l.Out.Extents, expr.Expr.String)
+				text = fmt.Sprintf("operands are {pointer, {strides}}, with strides along [%s] and then along a row; {%[1]s} counts the rows", axes)
+			}
+			if slices.Contains(k.Types, calls.InPositions) {
+				text += "; an operand without a pointer counts along the axis of stride 1"
 			}
 		default:
 			first = false
@@ -33,27 +38,4 @@ func explainViews(p *calls.Program) {
 			l.Note = strings.TrimPrefix(l.Note+"; "+text, "; ")
 		}
 	}
-}
-
-// counts returns the part of a note that names the axes along which the positions of a kernel count; empty if it has none.
-func counts(k *calls.Kernel, l *calls.Launch) string {
-	var along []string
-	for i, t := range k.Types {
-		if t != calls.InPositions {
-			continue
-		}
-		for axis, stride := range l.In[i-1].Strides {
-			switch {
-			case stride != expr.Int(1):
-			case axis < len(l.Out.Extents):
-				along = append(along, "along "+l.Out.Extents[axis].String())
-			default:
-				along = append(along, "within a row")
-			}
-		}
-	}
-	if len(along) == 0 {
-		return ""
-	}
-	return "; the last operands count " + strings.Join(along, ", ")
 }

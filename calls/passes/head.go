@@ -9,8 +9,8 @@ import (
 
 // headSections adds the name of a communication to the note of the first statement of each of its sections: "reduce-scatter of P over
 // x, into C". A section is a run of statements of a list that only communicate; in a branch, its first statement has the note. A
-// section that moves no data has the note "end of the reduce-scatter of ...". Waits for events alone make no section: their labels
-// say what they wait for. The note of a wait for one flag says that it waits for one part of the communication.
+// section that moves no data has the note "wait for all parts of the reduce-scatter of ...". Waits for events alone make no section:
+// their labels say what they wait for. Records and waits before a loop or a batch are not part of its section.
 func headSections(list []calls.Stmt) {
 	said := ""
 	for i, s := range list {
@@ -27,9 +27,14 @@ func headSections(list []calls.Stmt) {
 				headSections(branch.Body)
 				continue
 			}
-			info := list[first(list, i)].Meta()
+			at := first(list, i)
+			switch s.(type) {
+			case *calls.For, *calls.MemOpBatch:
+				at = i
+			}
+			info := list[at].Meta()
 			if !calls.Any(section(list[i:], said), moves) {
-				words := "end of the "
+				words := "wait for all parts of the "
 				if _, one := s.(*calls.FlagWait); one {
 					words = "wait for one part of the "
 				}

@@ -23,7 +23,7 @@ func TestSectionsNameTheirCommunication(t *testing.T) {
 			got = append(got, note)
 		}
 	}
-	if want := []string{"gather. Transfers first", "a copy", "sum", "end of the sum",
+	if want := []string{"transfers first", "gather", "a copy", "sum", "wait for all parts of the sum",
 		"wait for one part of the gather"}; !slices.Equal(got, want) {
 		t.Errorf("the notes are %q, not %q", got, want)
 	}

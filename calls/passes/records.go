@@ -73,7 +73,11 @@ func oneEvent(events map[string]*calls.Events, r *calls.EventRecord, waits []*ca
 		slices.ContainsFunc(waits, func(w *calls.StreamWait) bool { return w.Event.Index.String() != index }) {
 		return false
 	}
-	r.Event.Index, r.Note = expr.Int(0), "" // the note is about the statement after the record, which stays in the loop
+	r.Event.Index = expr.Int(0)
+	r.Note = "" // it is about the statement after the record, which stays in the loop
+	if r.On.Name == calls.Caller {
+		r.Note = "transfers below wait for earlier work, which writes operands and may use buffers that they overwrite"
+	}
 	for _, w := range waits {
 		w.Event.Index = expr.Int(0)
 	}
@@ -135,7 +139,7 @@ func sinkJoins(loop *calls.For, uses eventUses) *calls.For {
 	for _, s := range joins {
 		s.Meta().Note = ""
 	}
-	info := calls.Info{Pos: joins[0].Meta().Pos, Note: "the caller waits for all compute streams"}
+	info := calls.Info{Pos: joins[0].Meta().Pos, Note: "the caller's stream waits for all compute streams"}
 	return &calls.For{Info: info, Var: loop.Var, First: loop.First, Count: loop.Count, Body: joins}
 }
 
@@ -175,7 +179,7 @@ func trimmed(p *calls.Program, loop *calls.For) []calls.Stmt {
 		return []calls.Stmt{loop}
 	}
 	if onlyWaits(loop.Body) {
-		loop.Note = "all compute streams wait for the caller"
+		loop.Note = "all compute streams start after the caller's earlier work"
 	}
 	calls.RewriteAll(loop.Body, &calls.Rewriter{Expression: func(e expr.Expr) expr.Expr {
 		return expr.Replace(e, loop.Var+" % "+calls.StreamCount, expr.Var(name))

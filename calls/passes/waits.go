@@ -14,6 +14,7 @@ import (
 func dropWaits(p *calls.Program) {
 	o := order.New(p)
 	o.RunAll()
+	last := map[string]bool{}
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		switch s := s.(type) {
 		case *calls.StreamWait:
@@ -22,6 +23,9 @@ func dropWaits(p *calls.Program) {
 			}
 		case *calls.For:
 			if list := lastAlone(o, s); len(list) == 0 || list[0] != calls.Stmt(s) {
+				for w := range calls.Each[*calls.StreamWait](list) {
+					last[w.Event.Set] = true
+				}
 				return list
 			}
 			return append(firstAlone(o, s), s)
@@ -30,8 +34,11 @@ func dropWaits(p *calls.Program) {
 	})
 	waits := countUses(p.Body).waits
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
-		if r, ok := s.(*calls.EventRecord); ok && !r.Watch && waits[r.Event.Set] == 0 {
-			return nil
+		if r, ok := s.(*calls.EventRecord); ok {
+			n := waits[r.Event.Set]
+			if r.Last = r.Last || last[r.Event.Set] && n == 1; !r.Watch && n == 0 {
+				return nil
+			}
 		}
 		return []calls.Stmt{s}
 	})
@@ -53,9 +60,9 @@ func lastAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
 		return expr.Fold(expr.Substitute(e, map[string]expr.Expr{s.Var: last}))
 	}})
 	if info := s.Body[0].Meta(); info.Note == "" {
-		info.Note = "one stream recorded all of these events, so the last one implies the others"
-		if o.Program.Graph {
-			info.Note += "; a graph has no nodes for records"
+		info.Note = "one stream recorded these events in order: the last one implies the others"
+		if !o.Program.Graph {
+			info.Note += ", which the watchdog uses"
 		}
 	}
 	return s.Body

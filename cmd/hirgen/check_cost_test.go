@@ -38,8 +38,8 @@ func TestCheckPredicts(t *testing.T) {
 		{[]string{"check", agMatmul}, "spec.yaml:12:5 allgather of A: 4 x, "},
 		{ahead, "3 x, "},
 		{ahead, " 0.0 us exposed, "},
-		{ahead, "hidden behind matmul of C ("},
-		{ahead, "critical path: matmul of C ("},
+		{ahead, "hidden behind matmul into C ("},
+		{ahead, "critical path: matmul into C ("},
 		{[]string{"check", agMatmul, "--machine", "h100"}, "predicted on h100: "},
 		{[]string{"check", agMatmul, "--machine", own}, "predicted on mine: "},
 		{[]string{"check", agMatmul, "--machine", slow}, "ms a call"},
@@ -96,7 +96,7 @@ func TestCheckPredictsAsJSON(t *testing.T) {
 	}
 	c := p.Communications[0]
 	if c.Name != "allgather of A" || c.Where != "spec.yaml:12:5" || c.Times != 4 || c.Exposed <= 0 || c.Hidden <= 0 ||
-		len(c.Behind) != 1 || c.Behind[0].Name != "matmul of C" {
+		len(c.Behind) != 1 || c.Behind[0].Name != "matmul into C" {
 		t.Errorf("communication %+v", c)
 	}
 	if local := checked(t, "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\n", "-").Prediction; local.Communications == nil ||

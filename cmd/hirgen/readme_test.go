@@ -123,8 +123,8 @@ func TestCookbook(t *testing.T) {
 // TestGettingStartedShowsAFinding checks that verify prints the finding that the page shows for a wrong event.
 func TestGettingStartedShowsAFinding(t *testing.T) {
 	_, printed, _ := hirgen(t, "", "lower", agMatmul, "--calls")
-	broken := strings.Replace(printed, "StreamWait(event allgather_A_done_, index s, on compute)",
-		"StreamWait(event allgather_A_done_, index 0, on compute)", 1)
+	broken := strings.Replace(printed, "StreamWait(event after_allgather_A_, index s, on compute)",
+		"StreamWait(event after_allgather_A_, index 0, on compute)", 1)
 	_, found, _ := hirgen(t, broken, "verify", "-")
 	shown := block(t, read(t, gettingStarted), "```text\nspec.yaml:12:5: error: ")
 	if !strings.Contains(found, shown) {

@@ -17,11 +17,11 @@ func TestTimeline(t *testing.T) {
 	}
 	exit, out, stderr := hirgen(t, "", "timeline", trace, trace, "--spec", spec, "-o", page)
 	if want := "trace.json: Predicted on h200: "; exit != exitOK || strings.Count(out, want) != 2 ||
-		!strings.Contains(out, "critical path: matmul of C") {
+		!strings.Contains(out, "critical path: matmul into C") {
 		t.Errorf("%d\n%s%s", exit, out, stderr)
 	}
 	text, err := os.ReadFile(page)
-	if err != nil || !strings.Contains(string(text), "matmul of C") || !strings.Contains(string(text), "- C = matmul(A, B)") {
+	if err != nil || !strings.Contains(string(text), "matmul into C") || !strings.Contains(string(text), "- C = matmul(A, B)") {
 		t.Errorf("the page lacks a call or its line: %v", err)
 	}
 	if err := os.WriteFile(wrong, []byte("{\n  what"), 0o600); err != nil {

@@ -9,7 +9,7 @@ import (
 
 // TestVerifyFolder changes emitted folders, and checks the output and exit code of verify.
 func TestVerifyFolder(t *testing.T) {
-	const wait, first = "StreamWait(event allgather_A_done_, index s,", "StreamWait(event allgather_A_done_, index 0,"
+	const wait, first = "StreamWait(event after_allgather_A_, index s,", "StreamWait(event after_allgather_A_, index 0,"
 	for _, c := range []struct {
 		name, file, old, replacement string
 		exit                         int
@@ -17,14 +17,14 @@ func TestVerifyFolder(t *testing.T) {
 	}{
 		{"as written", "", "", "", exitOK, "the sources agree with these calls"},
 		{"another event", "ag_matmul.cpp",
-			"cudaStreamWaitEvent(compute, allgather_A_done_[s]", "cudaStreamWaitEvent(compute, allgather_A_done_[0]",
+			"cudaStreamWaitEvent(compute, after_allgather_A_[s]", "cudaStreamWaitEvent(compute, after_allgather_A_[0]",
 			exitEdited,
-			"edited: 1 line\n  has:    HG_CHECK(cudaStreamWaitEvent(compute, allgather_A_done_[0]"},
+			"edited: 1 line\n  has:    HG_CHECK(cudaStreamWaitEvent(compute, after_allgather_A_[0]"},
 		{"a runtime that was touched", "runtime/include/hirgen/error.hpp", "#pragma once\n", "", exitEdited,
 			"edited: lines are missing, the first is: #pragma once"},
 		{"a Go package that was edited", "go/example/main.go", "BF16(1)", "BF16(2)", exitEdited, "go/example/main.go:"},
 		{"calls that race", "calls.txt", wait, first, exitNotProved, "error: races: NcclCall kAllgatherA s=1"},
-		{"calls that the sources are not printed from", "calls.txt", "text \"spec.yaml:12:5 matmul of C\"", "text \"something else\"",
+		{"calls that the sources are not printed from", "calls.txt", "text \"spec.yaml:12:5 matmul into C\"", "text \"something else\"",
 			exitEdited, "calls.txt: edited since it was written"},
 		{"no calls", "calls.txt", "", "", exitEnvironment, "calls.txt"},
 		{"no manifest", "hirgen.manifest.json", "", "", exitEnvironment, "it has no hirgen.manifest.json"},

@@ -13,8 +13,8 @@ import (
 
 func TestVerify(t *testing.T) {
 	_, printed, _ := hirgen(t, "", "lower", agMatmul, "--calls")
-	broken := strings.Replace(printed, "  StreamWait(event allgather_A_done_, index s, on compute)",
-		"  StreamWait(event allgather_A_done_, index 0, on compute)", 1)
+	broken := strings.Replace(printed, "  StreamWait(event after_allgather_A_, index s, on compute)",
+		"  StreamWait(event after_allgather_A_, index 0, on compute)", 1)
 	if broken == printed {
 		t.Fatal("the program has no such wait")
 	}

@@ -8,7 +8,9 @@
 //   bias [N] bf16
 //   C [Stream(S), D, M/(S*D), N] bf16
 //
-// Derived: allgather of A over x, one slice per iteration of s.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+//
+// Derived: allgather of A over x, one slice in each iteration over s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "ag_linear.hpp"
 
@@ -22,23 +24,23 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
-constexpr int64_t kShardM = M / (S * D);
-constexpr int kComputeStreams = 4;
+constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S;
+constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape =
-    {.m = D * kShardM, .n = N, .k = K, .transpose_b = true, .bias = true, .dtype = hirgen::DType::kBf16};
+    {.m = kSliceM, .n = N, .k = K, .transpose_b = true, .bias = true, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kAllgatherA = "spec.yaml:13:5 allgather of A";
 constexpr const char* kWaitAllgatherA = "spec.yaml:13:5 wait for the allgather of A";
-constexpr const char* kLinearC = "spec.yaml:13:5 linear of C";
+constexpr const char* kLinearC = "spec.yaml:13:5 linear into C";
 constexpr const char* kJoined = "spec.yaml:13:5 wait for the compute streams";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -61,43 +63,43 @@ class AgLinear final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:13:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  // [S, D, kShardM, K], filled by the allgather of A over x
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
+  // [S, D, kSliceShardM, K], filled by the allgather of A over x
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:13:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kLinearC};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events allgather_A_ready_ = context_.events("allgather_A_ready", kAllgatherA, 1);
-  hirgen::Events allgather_A_done_ = context_.events("allgather_A_done", kAllgatherA, S);
+  hirgen::Events before_allgather_A_ = context_.events("before_allgather_A", kAllgatherA, 1);
+  hirgen::Events after_allgather_A_ = context_.events("after_allgather_A", kAllgatherA, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
 void AgLinear::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);     // [S, 1, kShardM, K]
+  const bf16* A = static_cast<const bf16*>(tensors[0]);     // [S, 1, kSliceShardM, K]
   const bf16* W = static_cast<const bf16*>(tensors[1]);     // [N, K]
   const bf16* bias = static_cast<const bf16*>(tensors[2]);  // [N]
-  bf16* C = static_cast<bf16*>(tensors[3]);                 // [S, D, kShardM, N]
+  bf16* C = static_cast<bf16*>(tensors[3]);                 // [S, D, kSliceShardM, N]
 
-  // Allgather of A over x.
-  HG_CHECK(cudaEventRecord(allgather_A_ready_[0], caller), kAllgatherA);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_A_ready_[0], 0), kAllgatherA);
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  HG_CHECK(cudaEventRecord(before_allgather_A_[0], caller), kAllgatherA);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_A_[0], 0), kAllgatherA);
 
-  // All iterations are issued up front; below, each statement waits only for what it reads.
+  // Allgather of A over x. All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 0; s < S; ++s) {
-    HG_CHECK(ncclAllGather(A + s * kShardM * K, A_all_ + s * D * kShardM * K, kShardM * K, ncclBfloat16,
+    HG_CHECK(ncclAllGather(A + s * kSliceShardM * K, A_all_ + s * kSliceM * K, kSliceShardM * K, ncclBfloat16,
                            x_.comm, x_.stream),
              kAllgatherA);
-    HG_CHECK(cudaEventRecord(allgather_A_done_[s], x_.stream), kAllgatherA);
+    HG_CHECK(cudaEventRecord(after_allgather_A_[s], x_.stream), kAllgatherA);
   }
 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    HG_CHECK(cudaStreamWaitEvent(compute, allgather_A_done_[s], 0), kWaitAllgatherA);
+    HG_CHECK(cudaStreamWaitEvent(compute, after_allgather_A_[s], 0), kWaitAllgatherA);
     C_plan_.set_bias(bias, kLinearC);
-    gemm(context_, C_plan_, A_all_ + s * D * kShardM * K, W, C + s * D * kShardM * N,
+    gemm(context_, C_plan_, A_all_ + s * kSliceM * K, W, C + s * kSliceM * N,
          workspaces_[s % kComputeStreams], compute, kLinearC);
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
@@ -109,12 +111,12 @@ void AgLinear::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kShardM}, {K}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, hirgen::split(D, x), {kSliceShardM}, {K}},
        .where = "spec.yaml:8:3", .contraction = K},
       {.name = "W", .dtype = hirgen::DType::kBf16, .axes = {{N}, {K}}, .where = "spec.yaml:9:3",
        .contraction = K},
       {.name = "bias", .dtype = hirgen::DType::kBf16, .axes = {{N}}, .where = "spec.yaml:10:3"},
-      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D}, {kShardM}, {N}}, .output = true,
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D}, {kSliceShardM}, {N}}, .output = true,
        .where = "spec.yaml:11:3"},
   };
 }
@@ -128,7 +130,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_linear", .spec = "spec.yaml",
-               .digest = "1e11e1b6fcbb95688c9cbbe9eb5298ca9fadebd9eecb386189e8f89e29684f65", .mesh_size = D,
+               .digest = "723f7c5db39cf34b7ef24f8532ca500b4defd40be2cfe20c3fb9fee92b3997b7", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"allgather x"}, .bytes = M * K * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

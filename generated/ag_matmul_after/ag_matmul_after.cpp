@@ -7,7 +7,9 @@
 //   B [K, N] bf16
 //   C [Stream(S), D, M/(S*D), N] bf16
 //
-// Derived: allgather of C over x, one slice per iteration of s.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+//
+// Derived: allgather of C over x, one slice in each iteration over s.
 // Schedule: pipeline collective, 4 compute streams, reshard after.
 #include "ag_matmul_after.hpp"
 
@@ -21,22 +23,23 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
-constexpr int64_t kShardM = M / (S * D);
-constexpr int kComputeStreams = 4;
+constexpr int64_t kSliceShardM = M / (S * D);
+constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
-constexpr hirgen::MatmulShape kCLocalShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kCLocalShape =
+    {.m = kSliceShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:12:5 wait for the caller's stream";
-constexpr const char* kMatmulC = "spec.yaml:12:5 matmul of C";
+constexpr const char* kMatmulC = "spec.yaml:12:5 matmul into C";
 constexpr const char* kAllgatherC = "spec.yaml:12:5 allgather of C";
 constexpr const char* kWaitAllgatherC = "spec.yaml:12:5 wait for the allgather of C";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -59,44 +62,47 @@ class AgMatmulAfter final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:12:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* C_local_ = context_.allocate<bf16>(S * kShardM * N, "spec.yaml:12:5 C_local");  // [S, 1, kShardM, N]
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
+  // [S, 1, kSliceShardM, N]
+  bf16* C_local_ = context_.allocate<bf16>(S * kSliceShardM * N, "spec.yaml:12:5 C_local");
   hirgen::MatmulPlan C_local_plan_{context_, kCLocalShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events allgather_C_ready_ = context_.events("allgather_C_ready", kAllgatherC, S);
-  hirgen::Events allgather_C_done_ = context_.events("allgather_C_done", kAllgatherC, S);
+  hirgen::Events before_allgather_C_ = context_.events("before_allgather_C", kAllgatherC, S);
+  hirgen::Events after_allgather_C_ = context_.events("after_allgather_C", kAllgatherC, S);
 };
 
 void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, kShardM, K]
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, kSliceShardM, K]
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
-  bf16* C = static_cast<bf16*>(tensors[2]);              // [S, D, kShardM, N]
+  bf16* C = static_cast<bf16*>(tensors[2]);              // [S, D, kSliceShardM, N]
 
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    bf16* C_local_s = C_local_ + s * kShardM * N;  // [1, kShardM, N]
-    gemm(context_, C_local_plan_, A + s * kShardM * K, B, C_local_s, workspaces_[s % kComputeStreams],
+    bf16* C_local_s = C_local_ + s * kSliceShardM * N;  // [1, kSliceShardM, N]
+    gemm(context_, C_local_plan_, A + s * kSliceShardM * K, B, C_local_s, workspaces_[s % kComputeStreams],
          compute, kMatmulC);
 
-    // Allgather of C over x. On the stream of the communicator, overlapped with the GEMMs of other
+    // Allgather of C over x. On the stream of the communicator, where it may overlap with the GEMMs of other
     // iterations.
-    HG_CHECK(cudaEventRecord(allgather_C_ready_[s], compute), kAllgatherC);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_C_ready_[s], 0), kAllgatherC);
-    HG_CHECK(ncclAllGather(C_local_s, C + s * D * kShardM * N, kShardM * N, ncclBfloat16, x_.comm, x_.stream),
-             kAllgatherC);
-    HG_CHECK(cudaEventRecord(allgather_C_done_[s], x_.stream), kAllgatherC);
+    HG_CHECK(cudaEventRecord(before_allgather_C_[s], compute), kAllgatherC);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_C_[s], 0), kAllgatherC);
+    HG_CHECK(
+        ncclAllGather(C_local_s, C + s * (M / S) * N, kSliceShardM * N, ncclBfloat16, x_.comm, x_.stream),
+        kAllgatherC);
+    // only the last one is waited for
+    HG_CHECK(cudaEventRecord(after_allgather_C_[s], x_.stream), kAllgatherC);
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, allgather_C_done_[S - 1], 0), kWaitAllgatherC);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_allgather_C_[S - 1], 0), kWaitAllgatherC);
   context_.call_issued(caller);
 }
 
@@ -104,11 +110,11 @@ void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kShardM}, {K}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, hirgen::split(D, x), {kSliceShardM}, {K}},
        .where = "spec.yaml:8:3", .contraction = K},
       {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{K}, {N}}, .where = "spec.yaml:9:3",
        .contraction = K},
-      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D}, {kShardM}, {N}}, .output = true,
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D}, {kSliceShardM}, {N}}, .output = true,
        .where = "spec.yaml:10:3"},
   };
 }
@@ -122,8 +128,8 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_after", .spec = "spec.yaml",
-               .digest = "7d12a786ea3734c2e470d50d9dc01b18beaf0ff09c0d0f1032cc5b46d045ab7c", .mesh_size = D,
-               .gemms = {{S * kShardM, N, K, 1}}, .communications = {"allgather x"},
+               .digest = "da205c333843ee2a7a7485790aa7764302d0a100bdedc3f84d15a6bd88c436ce", .mesh_size = D,
+               .gemms = {{S * kSliceShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = M * N * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

@@ -7,10 +7,12 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get intra-node, one slice per
-// iteration of s.
-// Derived: allgather of A over x: transfers into A_all from rank to rank by NCCL inter-node, one slice per
-// iteration of s.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+//
+// Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get intra-node, one slice in
+// each iteration over s.
+// Derived: allgather of A over x: transfers into A_all from rank to rank by NCCL inter-node, one slice in
+// each iteration over s.
 // Schedule: pipeline p2p, 2 compute streams, via ipc-get, signals batched, nccl between nodes.
 // Runs where not all ranks can share memory; where they can, ag_matmul_anywhere.cpp does.
 #include "ag_matmul_anywhere.hpp"
@@ -26,10 +28,10 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D;
-constexpr int kComputeStreams = 2;
+constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
@@ -45,16 +47,16 @@ constexpr const char* kExchangeA = "spec.yaml:12:5 exchange of A";
 constexpr const char* kSendA = "spec.yaml:12:5 send A";
 constexpr const char* kWaitReceiveA = "spec.yaml:12:5 wait until A is received";
 constexpr const char* kWaitExchangeA = "spec.yaml:12:5 wait for the exchange of A";
-constexpr const char* kMatmulC = "spec.yaml:12:5 matmul of C";
+constexpr const char* kMatmulC = "spec.yaml:12:5 matmul into C";
 constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
 constexpr const char* kWaitReadA = "spec.yaml:12:5 wait until peers have read A";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -77,18 +79,18 @@ class AgMatmulAnywhereAcrossNodes final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml ag_matmul_anywhere"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
+  const hirgen::StreamMemory& driver_ = peers_.memory();           // stream memory operations, for flags
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:12:5 mesh world");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   // [D, kShardM, K], filled by the allgather of A over x
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:12:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_A_done_ = context_.events("receive_A_done", kReceiveA, D);
-  hirgen::Events exchange_A_done_ = context_.events("exchange_A_done", kExchangeA, D);
+  hirgen::Events after_receive_A_ = context_.events("after_receive_A", kReceiveA, D);
+  hirgen::Events after_exchange_A_ = context_.events("after_exchange_A", kExchangeA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events wait_read_A_ = context_.events("wait_read_A", kWaitReadA, 1);
 };
@@ -101,21 +103,23 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& A_ipc = peers_.share_for_call(A, kAShared);
 
-  // Allgather of A over x. Ready flags up front, on the copy stream, as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
+
+  // Allgather of A over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // Gathered: matmul of C reads the parts of all ranks.
+    // Gathered, since matmul into C reads the parts of all ranks.
     if (peers_.is_ipc_peer(to)) {
       ready_flags.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
     }
   }
   ready_flags.submit(copy, kReadyA);
 
-  // All iterations are issued up front, on the copy stream.
+  // All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     if (peers_.is_ipc_peer(from)) {
@@ -125,13 +129,13 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
                                cudaMemcpyDeviceToDevice, copy),
                kReceiveA);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.done_at(from, s), A_ipc.sequence(), 0), kDoneA);
-      HG_CHECK(cudaEventRecord(receive_A_done_[s], copy), kReceiveA);
+      HG_CHECK(cudaEventRecord(after_receive_A_[s], copy), kReceiveA);
     }
   }
 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, started_[0], 0), kExchangeA);
 
-  // All iterations are issued up front; below, each statement waits only for what it reads.
+  // All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
@@ -146,10 +150,10 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
       HG_CHECK(ncclSend(A, kShardM * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSendA);
     }
     HG_CHECK(ncclGroupEnd(), kExchangeA);
-    HG_CHECK(cudaEventRecord(exchange_A_done_[s], x_.stream), kExchangeA);
+    HG_CHECK(cudaEventRecord(after_exchange_A_[s], x_.stream), kExchangeA);
   }
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
@@ -159,26 +163,26 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
     const int64_t from = (rank + s) % D;
     if (s != 0) {
       if (peers_.is_ipc_peer(from)) {
-        HG_CHECK(cudaStreamWaitEvent(compute, receive_A_done_[s], 0), kWaitReceiveA);
+        HG_CHECK(cudaStreamWaitEvent(compute, after_receive_A_[s], 0), kWaitReceiveA);
       }
 
-      HG_CHECK(cudaStreamWaitEvent(compute, exchange_A_done_[s], 0), kWaitExchangeA);
+      HG_CHECK(cudaStreamWaitEvent(compute, after_exchange_A_[s], 0), kWaitExchangeA);
     }
 
-    // Step 0 is the local shard.
+    // Step 0 is the local shard, without a transfer.
     const bf16* A_s = s == 0 ? A : A_all_ + from * kShardM * K;  // [kShardM, K]
 
     gemm(context_, C_plan_, A_s, B, C + from * kShardM * N, workspaces_[s % kComputeStreams], compute,
          kMatmulC);
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // End of the allgather of A over x.
+  // Wait for all parts of the allgather of A over x.
   hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;

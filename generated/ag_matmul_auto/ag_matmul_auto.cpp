@@ -7,8 +7,10 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice per iteration
-// of s.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+//
+// Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice in each
+// iteration over s.
 // Schedule: pipeline p2p, computes on the caller's stream, via ipc-get, signals batched.
 // Chosen by auto: ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: measured 1.67 ms with pipeline p2p, all.via
 // ipc-get, streams 0, all.signals batched.
@@ -26,7 +28,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D;
 
@@ -41,15 +43,15 @@ constexpr const char* kReceiveA = "spec.yaml:12:5 receive A";
 constexpr const char* kWaitReadyA = "spec.yaml:12:5 wait for the ready flag of A";
 constexpr const char* kDoneA = "spec.yaml:12:5 set the done flag of A at the peer";
 constexpr const char* kWaitReceiveA = "spec.yaml:12:5 wait until A is received";
-constexpr const char* kMatmulC = "spec.yaml:12:5 matmul of C";
+constexpr const char* kMatmulC = "spec.yaml:12:5 matmul into C";
 constexpr const char* kWaitReadA = "spec.yaml:12:5 wait until peers have read A";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -67,15 +69,15 @@ class AgMatmulAuto final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml ag_matmul_auto"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();       // the CUDA driver writes and waits for flags
+  const hirgen::StreamMemory& driver_ = peers_.memory();       // stream memory operations, for flags
   // [D, kShardM, K], filled by the allgather of A over x
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:12:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   void* workspace_ = context_.workspace(hirgen::workspace_for(C_plan_), "spec.yaml:12:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_A_done_ = context_.events("receive_A_done", kReceiveA, D);
+  hirgen::Events after_receive_A_ = context_.events("after_receive_A", kReceiveA, D);
   hirgen::Events wait_read_A_ = context_.events("wait_read_A", kWaitReadA, 1);
 };
 
@@ -87,19 +89,21 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& A_ipc = peers_.share_for_call(A, kAShared);
 
-  // Allgather of A over x. Ready flags up front, on the copy stream, as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
+
+  // Allgather of A over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // Gathered: matmul of C reads the parts of all ranks.
+    // Gathered, since matmul into C reads the parts of all ranks.
     ready_flags.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
   }
   ready_flags.submit(copy, kReadyA);
 
-  // All iterations are issued up front, on the copy stream.
+  // All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, A_ipc.ready(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -108,22 +112,22 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                              cudaMemcpyDeviceToDevice, copy),
              kReceiveA);
     HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.done_at(from, s), A_ipc.sequence(), 0), kDoneA);
-    HG_CHECK(cudaEventRecord(receive_A_done_[s], copy), kReceiveA);
+    HG_CHECK(cudaEventRecord(after_receive_A_[s], copy), kReceiveA);
   }
 
   for (int64_t s = 0; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     if (s != 0) {
-      HG_CHECK(cudaStreamWaitEvent(caller, receive_A_done_[s], 0), kWaitReceiveA);
+      HG_CHECK(cudaStreamWaitEvent(caller, after_receive_A_[s], 0), kWaitReceiveA);
     }
 
-    // Step 0 is the local shard.
+    // Step 0 is the local shard, without a transfer.
     const bf16* A_s = s == 0 ? A : A_all_ + from * kShardM * K;  // [kShardM, K]
 
     gemm(context_, C_plan_, A_s, B, C + from * kShardM * N, workspace_, caller, kMatmulC);
   }
 
-  // End of the allgather of A over x.
+  // Wait for all parts of the allgather of A over x.
   hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(A_ipc.done(s), A_ipc.sequence_number());
@@ -137,7 +141,7 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {K}},
        .where = "spec.yaml:8:3", .contraction = K, .shared = true},
       {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{K}, {N}}, .where = "spec.yaml:9:3",
        .contraction = K},
@@ -155,7 +159,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_auto", .spec = "spec.yaml",
-               .digest = "f3a1953dcc6742673cffda1ab2d5dffac34af4cdc3de4a944094c388c8042ccb", .mesh_size = D,
+               .digest = "7326f90bfd03a853cb997683304ad4530b4b1205a1d29d78fe0f26b798895c51", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -7,7 +7,9 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: broadcast of A over x, one slice per iteration of s.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+//
+// Derived: broadcast of A over x, one slice in each iteration over s.
 // Schedule: pipeline broadcast, 4 compute streams.
 #include "ag_matmul_bcast.hpp"
 
@@ -21,10 +23,10 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D;
-constexpr int kComputeStreams = 4;
+constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
@@ -32,11 +34,11 @@ constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kBroadcastA = "spec.yaml:13:5 broadcast of A";
 constexpr const char* kWaitBroadcastA = "spec.yaml:13:5 wait for the broadcast of A";
-constexpr const char* kMatmulC = "spec.yaml:13:5 matmul of C";
+constexpr const char* kMatmulC = "spec.yaml:13:5 matmul into C";
 constexpr const char* kJoined = "spec.yaml:13:5 wait for the compute streams";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -59,13 +61,13 @@ class AgMatmulBcast final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:13:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   // [D, kShardM, K], filled by the broadcast of A over x
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:13:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events broadcast_A_ready_ = context_.events("broadcast_A_ready", kBroadcastA, 1);
-  hirgen::Events broadcast_A_done_ = context_.events("broadcast_A_done", kBroadcastA, D);
+  hirgen::Events before_broadcast_A_ = context_.events("before_broadcast_A", kBroadcastA, 1);
+  hirgen::Events after_broadcast_A_ = context_.events("after_broadcast_A", kBroadcastA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
@@ -74,26 +76,26 @@ void AgMatmulBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
 
-  // Broadcast of A over x.
-  HG_CHECK(cudaEventRecord(broadcast_A_ready_[0], caller), kBroadcastA);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, broadcast_A_ready_[0], 0), kBroadcastA);
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  HG_CHECK(cudaEventRecord(before_broadcast_A_[0], caller), kBroadcastA);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, before_broadcast_A_[0], 0), kBroadcastA);
 
-  // All iterations are issued up front; below, each statement waits only for what it reads.
+  // Broadcast of A over x. All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 0; s < D; ++s) {
     HG_CHECK(ncclBroadcast(A, A_all_ + s * kShardM * K, kShardM * K, ncclBfloat16, static_cast<int>(s),
                            x_.comm, x_.stream),
              kBroadcastA);
-    HG_CHECK(cudaEventRecord(broadcast_A_done_[s], x_.stream), kBroadcastA);
+    HG_CHECK(cudaEventRecord(after_broadcast_A_[s], x_.stream), kBroadcastA);
   }
 
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    HG_CHECK(cudaStreamWaitEvent(compute, broadcast_A_done_[s], 0), kWaitBroadcastA);
+    HG_CHECK(cudaStreamWaitEvent(compute, after_broadcast_A_[s], 0), kWaitBroadcastA);
     gemm(context_, C_plan_, A_all_ + s * kShardM * K, B, C + s * kShardM * N,
          workspaces_[s % kComputeStreams], compute, kMatmulC);
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
@@ -105,7 +107,7 @@ void AgMatmulBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {K}},
        .where = "spec.yaml:9:3", .contraction = K},
       {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{K}, {N}}, .where = "spec.yaml:10:3",
        .contraction = K},
@@ -123,7 +125,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_bcast", .spec = "spec.yaml",
-               .digest = "a83a331a52bc18f7fcd8702bd1701ab2e9da5f71a0a375e6da318d343e966ddd", .mesh_size = D,
+               .digest = "b7b07ca9dfb53f4a472b6c1d7b338910b6cdf0c1d1cd7dfafa6ab54343c0bc4f", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"broadcast x"}, .bytes = M * K * sizeof(bf16),
                .largest = "broadcast", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

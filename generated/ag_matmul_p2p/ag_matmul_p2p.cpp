@@ -7,8 +7,10 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: allgather of A over x: transfers into A_all from rank to rank by NCCL, one slice per iteration of
-// s.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+//
+// Derived: allgather of A over x: transfers into A_all from rank to rank by NCCL, one slice in each iteration
+// over s.
 // Schedule: pipeline p2p, 4 compute streams.
 #include "ag_matmul_p2p.hpp"
 
@@ -22,10 +24,10 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D;
-constexpr int kComputeStreams = 4;
+constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
@@ -36,11 +38,11 @@ constexpr const char* kReceiveA = "spec.yaml:13:5 receive A";
 constexpr const char* kSendA = "spec.yaml:13:5 send A";
 constexpr const char* kStarted = "spec.yaml:13:5 wait for the caller's stream";
 constexpr const char* kWaitExchangeA = "spec.yaml:13:5 wait for the exchange of A";
-constexpr const char* kMatmulC = "spec.yaml:13:5 matmul of C";
+constexpr const char* kMatmulC = "spec.yaml:13:5 matmul into C";
 constexpr const char* kJoined = "spec.yaml:13:5 wait for the compute streams";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -63,13 +65,13 @@ class AgMatmulP2p final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:13:5 mesh world");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   // [D, kShardM, K], filled by the allgather of A over x
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:13:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events exchange_A_ready_ = context_.events("exchange_A_ready", kExchangeA, 1);
-  hirgen::Events exchange_A_done_ = context_.events("exchange_A_done", kExchangeA, D);
+  hirgen::Events before_exchange_A_ = context_.events("before_exchange_A", kExchangeA, 1);
+  hirgen::Events after_exchange_A_ = context_.events("after_exchange_A", kExchangeA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
@@ -79,11 +81,11 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
   const int64_t rank = context_.rank();
 
-  // Allgather of A over x.
-  HG_CHECK(cudaEventRecord(exchange_A_ready_[0], caller), kExchangeA);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_A_ready_[0], 0), kExchangeA);
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  HG_CHECK(cudaEventRecord(before_exchange_A_[0], caller), kExchangeA);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, before_exchange_A_[0], 0), kExchangeA);
 
-  // All iterations are issued up front; below, each statement waits only for what it reads.
+  // Allgather of A over x. All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
@@ -92,32 +94,32 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                       x_.stream),
              kReceiveA);
 
-    // Gathered: matmul of C reads the parts of all ranks.
+    // Gathered, since matmul into C reads the parts of all ranks.
     HG_CHECK(ncclSend(A, kShardM * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSendA);
     HG_CHECK(ncclGroupEnd(), kExchangeA);
-    HG_CHECK(cudaEventRecord(exchange_A_done_[s], x_.stream), kExchangeA);
+    HG_CHECK(cudaEventRecord(after_exchange_A_[s], x_.stream), kExchangeA);
   }
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[i], exchange_A_ready_[0], 0), kStarted);
+    HG_CHECK(cudaStreamWaitEvent(compute_[i], before_exchange_A_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t slice = (rank + s) % D;
     if (s != 0) {
-      HG_CHECK(cudaStreamWaitEvent(compute, exchange_A_done_[s], 0), kWaitExchangeA);
+      HG_CHECK(cudaStreamWaitEvent(compute, after_exchange_A_[s], 0), kWaitExchangeA);
     }
 
-    // Step 0 is the local shard.
+    // Step 0 is the local shard, without a transfer.
     const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [kShardM, K]
 
     gemm(context_, C_plan_, A_s, B, C + slice * kShardM * N, workspaces_[s % kComputeStreams], compute,
          kMatmulC);
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
@@ -129,7 +131,7 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {K}},
        .where = "spec.yaml:9:3", .contraction = K},
       {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{K}, {N}}, .where = "spec.yaml:10:3",
        .contraction = K},
@@ -147,7 +149,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_p2p", .spec = "spec.yaml",
-               .digest = "8a4bcf5ae7fc1d6a5ed878931ea2ff4333ef5f4c9f213afd320a2d22316b2d0a", .mesh_size = D,
+               .digest = "b81e47da19963da4c5d8a3f9bb309cfffd84f5fc2b968542c1e13bd273d6109e", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

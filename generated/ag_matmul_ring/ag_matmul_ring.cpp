@@ -7,8 +7,10 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-put, one slice per iteration
-// of s and c.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+//
+// Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-put, one slice in each
+// iteration over s, c.
 // Schedule: pipeline p2p, computes on the caller's stream, via ipc-put, steps ring, split 2.
 #include "ag_matmul_ring.hpp"
 
@@ -23,7 +25,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kHalfM = kShardM / 2;
 
@@ -37,16 +39,16 @@ constexpr const char* kShareAAll = "spec.yaml:13:5 sharing A_all with the other 
 constexpr const char* kSendA = "spec.yaml:13:5 send A";
 constexpr const char* kWaitReadyAAll = "spec.yaml:13:5 wait for the ready flag of A_all";
 constexpr const char* kDoneAAll = "spec.yaml:13:5 set the done flag of A_all at the peer";
-constexpr const char* kMatmulC = "spec.yaml:13:5 matmul of C";
+constexpr const char* kMatmulC = "spec.yaml:13:5 matmul into C";
 constexpr const char* kWaitReceiveAAll = "spec.yaml:13:5 wait until A_all is received";
 constexpr const char* kWaitSendA = "spec.yaml:13:5 wait until A is sent";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kAAllShared =
     {.bytes = M * K * sizeof(bf16), .transfers = (D - 1) * 2, .name = "A_all", .where = kShareAAll};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -66,16 +68,16 @@ class AgMatmulRing final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml ag_matmul_ring"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();       // the CUDA driver writes and waits for flags
+  const hirgen::StreamMemory& driver_ = peers_.memory();       // stream memory operations, for flags
   // [D, kShardM, K], filled by the allgather of A over x
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:13:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   void* workspace_ = context_.workspace(hirgen::workspace_for(C_plan_), "spec.yaml:13:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events send_A_ready_ = context_.events("send_A_ready", kSendA, D * 2);
-  hirgen::Events send_A_done_ = context_.events("send_A_done", kSendA, D * 2);
+  hirgen::Events before_send_A_ = context_.events("before_send_A", kSendA, D * 2);
+  hirgen::Events after_send_A_ = context_.events("after_send_A", kSendA, D * 2);
   hirgen::Events wait_receive_A_all_ = context_.events("wait_receive_A_all", kWaitReceiveAAll, D * 2);
 };
 
@@ -89,9 +91,11 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const int64_t to = (rank + 1) % D;
   const hirgen::Shared& A_all_ipc = peers_.share_for_call(A_all_, kAAllShared);
 
-  // Allgather of A over x. Ready flags up front, on the copy stream, as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
+
+  // Allgather of A over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
   for (int64_t s = 0; s < D - 1; ++s) {
     for (int64_t c = 0; c < 2; ++c) {
       HG_CHECK(
@@ -118,9 +122,9 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
       // The last shard goes no further.
       if (s != D - 1) {
-        // Gathered: matmul of C reads the parts of all ranks.
-        HG_CHECK(cudaEventRecord(send_A_ready_[s * 2 + c], caller), kSendA);
-        HG_CHECK(cudaStreamWaitEvent(copy, send_A_ready_[s * 2 + c], 0), kSendA);
+        // Gathered, since matmul into C reads the parts of all ranks.
+        HG_CHECK(cudaEventRecord(before_send_A_[s * 2 + c], caller), kSendA);
+        HG_CHECK(cudaStreamWaitEvent(copy, before_send_A_[s * 2 + c], 0), kSendA);
         HG_CHECK(driver_.cuStreamWaitValue32(copy, A_all_ipc.ready(s * 2 + c), A_all_ipc.sequence(),
                                              CU_STREAM_WAIT_VALUE_GEQ),
                  kWaitReadyAAll);
@@ -130,7 +134,7 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         HG_CHECK(
             driver_.cuStreamWriteValue32(copy, A_all_ipc.done_at(to, s * 2 + c), A_all_ipc.sequence(), 0),
             kDoneAAll);
-        HG_CHECK(cudaEventRecord(send_A_done_[s * 2 + c], copy), kSendA);
+        HG_CHECK(cudaEventRecord(after_send_A_[s * 2 + c], copy), kSendA);  // only the last one is waited for
       }
 
       gemm(context_, C_plan_, A_s_c, B, C + slice * kShardM * N + c * kHalfM * N, workspace_, caller,
@@ -138,8 +142,8 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, send_A_done_[(D - 1 - 1) * 2 + 1], 0), kWaitSendA);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_send_A_[(D - 1 - 1) * 2 + 1], 0), kWaitSendA);
   context_.call_issued(caller);
 }
 
@@ -147,7 +151,7 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {K}},
        .where = "spec.yaml:9:3", .contraction = K},
       {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{K}, {N}}, .where = "spec.yaml:10:3",
        .contraction = K},
@@ -165,7 +169,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_ring", .spec = "spec.yaml",
-               .digest = "744934fd177a20334e91ce720aea3c731416b28b6210ca464d172a5735e93f08", .mesh_size = D,
+               .digest = "f36eda242e212f4a9144b67cf61b97afcecbb30a82bb3cd4f370eb780b798e74", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kHalfM * K * sizeof(bf16) * 2, .largest = "sendrecv",
                .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

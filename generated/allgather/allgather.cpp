@@ -6,7 +6,9 @@
 //   A [S, DIDx(D), M/(S*D), N] bf16
 //   C [Stream(S), D, M/(S*D), N] bf16
 //
-// Derived: allgather of A over x, one slice per iteration of s.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+//
+// Derived: allgather of A over x, one slice in each iteration over s.
 // Schedule: pipeline collective, computes on the caller's stream.
 #include "allgather.hpp"
 
@@ -19,9 +21,9 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192;
-constexpr int64_t kShardM = M / (S * D);
+constexpr int64_t kSliceShardM = M / (S * D);
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 
@@ -39,28 +41,29 @@ class Allgather final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events allgather_A_ready_ = context_.events("allgather_A_ready", kAllgatherA, 1);
-  hirgen::Events allgather_A_done_ = context_.events("allgather_A_done", kAllgatherA, S);
+  hirgen::Events before_allgather_A_ = context_.events("before_allgather_A", kAllgatherA, 1);
+  hirgen::Events after_allgather_A_ = context_.events("after_allgather_A", kAllgatherA, S);
 };
 
 void Allgather::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, kShardM, N]
-  bf16* C = static_cast<bf16*>(tensors[1]);              // [S, D, kShardM, N]
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, kSliceShardM, N]
+  bf16* C = static_cast<bf16*>(tensors[1]);              // [S, D, kSliceShardM, N]
+
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  HG_CHECK(cudaEventRecord(before_allgather_A_[0], caller), kAllgatherA);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_A_[0], 0), kAllgatherA);
 
   // Allgather of A over x.
-  HG_CHECK(cudaEventRecord(allgather_A_ready_[0], caller), kAllgatherA);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_A_ready_[0], 0), kAllgatherA);
-
-  // All iterations are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < S; ++s) {
-    HG_CHECK(ncclAllGather(A + s * kShardM * N, C + s * D * kShardM * N, kShardM * N, ncclBfloat16, x_.comm,
-                           x_.stream),
+    HG_CHECK(ncclAllGather(A + s * kSliceShardM * N, C + s * (M / S) * N, kSliceShardM * N, ncclBfloat16,
+                           x_.comm, x_.stream),
              kAllgatherA);
-    HG_CHECK(cudaEventRecord(allgather_A_done_[s], x_.stream), kAllgatherA);
+    // only the last one is waited for
+    HG_CHECK(cudaEventRecord(after_allgather_A_[s], x_.stream), kAllgatherA);
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, allgather_A_done_[S - 1], 0), kWaitAllgatherA);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_allgather_A_[S - 1], 0), kWaitAllgatherA);
   context_.call_issued(caller);
 }
 
@@ -68,9 +71,9 @@ void Allgather::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kShardM}, {N}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, hirgen::split(D, x), {kSliceShardM}, {N}},
        .where = "spec.yaml:8:3"},
-      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D}, {kShardM}, {N}}, .output = true,
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D}, {kSliceShardM}, {N}}, .output = true,
        .where = "spec.yaml:9:3"},
   };
 }
@@ -84,7 +87,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allgather", .spec = "spec.yaml",
-               .digest = "120b78e86fc8a6ce00fb9b56180c8193ffc24842f7df0607e7eb773ecada408f", .mesh_size = D,
+               .digest = "9fee861fa7695cd4023cdc72d0f7f979a1dc9f7b9ced98dee86f98e6fc8c00c9", .mesh_size = D,
                .gemms = {}, .communications = {"allgather x"}, .bytes = M * N * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},

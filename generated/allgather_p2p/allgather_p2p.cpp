@@ -6,8 +6,10 @@
 //   A [DIDx(D), M/D, K] bf16
 //   C [Stream(D), M/D, K] bf16
 //
-// Derived: allgather of A over x: transfers into C from rank to rank by IPC-put, one slice per iteration of
-// s.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+//
+// Derived: allgather of A over x: transfers into C from rank to rank by IPC-put, one slice in each iteration
+// over s.
 // Schedule: pipeline p2p, 4 compute streams, via ipc-put.
 #include "allgather_p2p.hpp"
 
@@ -21,10 +23,10 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, M = 8192, K = 8192;
 constexpr int64_t kShardM = M / D;
-constexpr int kComputeStreams = 4;
+constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 
@@ -35,12 +37,12 @@ constexpr const char* kShareC = "spec.yaml:10:3 sharing C with the other ranks";
 constexpr const char* kSendA = "spec.yaml:12:5 send A";
 constexpr const char* kWaitReadyC = "spec.yaml:12:5 wait for the ready flag of C";
 constexpr const char* kDoneC = "spec.yaml:12:5 set the done flag of C at the peer";
-constexpr const char* kCopyC = "spec.yaml:12:5 copy of C";
+constexpr const char* kCopyC = "spec.yaml:12:5 copy into C";
 constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
 constexpr const char* kWaitReceiveC = "spec.yaml:12:5 wait until C is received";
 constexpr const char* kWaitSendA = "spec.yaml:12:5 wait until A is sent";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kCShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 
@@ -58,12 +60,12 @@ class AllgatherP2p final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml allgather_p2p"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();      // the CUDA driver writes and waits for flags
+  const hirgen::StreamMemory& driver_ = peers_.memory();      // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events send_A_done_ = context_.events("send_A_done", kSendA, D);
+  hirgen::Events after_send_A_ = context_.events("after_send_A", kSendA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events wait_receive_C_ = context_.events("wait_receive_C", kWaitReceiveC, D);
 };
@@ -75,15 +77,17 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& C_ipc = peers_.share_for_call(C, kCShared);
 
-  // Allgather of A over x. Ready flags up front, on the copy stream, as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
+
+  // Allgather of A over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.ready_at(from, s), C_ipc.sequence(), 0), kReadyC);
   }
 
-  // All iterations are issued up front, on the copy stream.
+  // All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, C_ipc.ready(s), C_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -92,10 +96,10 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                              cudaMemcpyDeviceToDevice, copy),
              kSendA);
     HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, s), C_ipc.sequence(), 0), kDoneC);
-    HG_CHECK(cudaEventRecord(send_A_done_[s], copy), kSendA);
+    HG_CHECK(cudaEventRecord(after_send_A_[s], copy), kSendA);  // only the last one is waited for
   }
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t s = 0; s < 1; ++s) {
     HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
   }
@@ -106,21 +110,21 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
              kCopyC);
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t s = 0; s < 1; ++s) {
     HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
-  // End of the allgather of A over x.
+  // Wait for all parts of the allgather of A over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, C_ipc.done(s), C_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReceiveC);
     HG_CHECK(cudaEventRecord(wait_receive_C_[s], caller), kWaitReceiveC);  // for the watchdog only
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, send_A_done_[D - 1], 0), kWaitSendA);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_send_A_[D - 1], 0), kWaitSendA);
   context_.call_issued(caller);
 }
 
@@ -128,7 +132,7 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {K}},
        .where = "spec.yaml:9:3"},
       {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D}, {kShardM}, {K}}, .output = true,
        .where = "spec.yaml:10:3", .shared = true},
@@ -144,7 +148,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allgather_p2p", .spec = "spec.yaml",
-               .digest = "d5b411668b6c1c8036885e6ad91e3861ac9eae953ba8403a693a6c131c6515c2", .mesh_size = D,
+               .digest = "d2c74f9be793557f0fba33d02c4a3e6cbcdfbb7fe0014711f64e9761965831ab", .mesh_size = D,
                .gemms = {}, .communications = {"sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

@@ -6,7 +6,9 @@
 //   A [S, DIDx(D), M/S, N] bf16
 //   C [Stream(S), r(D), M/S, N] bf16
 //
-// Derived: allreduce of A over x, into C, one slice per iteration of s.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): reduced from D to one.
+//
+// Derived: allreduce of A over x, into C, one slice in each iteration over s.
 // Schedule: pipeline collective, computes on the caller's stream.
 #include "allreduce.hpp"
 
@@ -19,7 +21,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192;
 constexpr int64_t kSliceM = M / S;
 
@@ -39,28 +41,29 @@ class Allreduce final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events allreduce_A_ready_ = context_.events("allreduce_A_ready", kAllreduceA, 1);
-  hirgen::Events allreduce_A_done_ = context_.events("allreduce_A_done", kAllreduceA, S);
+  hirgen::Events before_allreduce_A_ = context_.events("before_allreduce_A", kAllreduceA, 1);
+  hirgen::Events after_allreduce_A_ = context_.events("after_allreduce_A", kAllreduceA, S);
 };
 
 void Allreduce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, kSliceM, N]
   bf16* C = static_cast<bf16*>(tensors[1]);              // [S, kSliceM, N]
 
-  // Allreduce of A over x, into C.
-  HG_CHECK(cudaEventRecord(allreduce_A_ready_[0], caller), kAllreduceA);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_A_ready_[0], 0), kAllreduceA);
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  HG_CHECK(cudaEventRecord(before_allreduce_A_[0], caller), kAllreduceA);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allreduce_A_[0], 0), kAllreduceA);
 
-  // All iterations are issued up front; below, each statement waits only for what it reads.
+  // Allreduce of A over x, into C.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllReduce(A + s * kSliceM * N, C + s * kSliceM * N, kSliceM * N, ncclBfloat16, ncclSum,
                            x_.comm, x_.stream),
              kAllreduceA);
-    HG_CHECK(cudaEventRecord(allreduce_A_done_[s], x_.stream), kAllreduceA);
+    // only the last one is waited for
+    HG_CHECK(cudaEventRecord(after_allreduce_A_[s], x_.stream), kAllreduceA);
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, allreduce_A_done_[S - 1], 0), kWaitAllreduceA);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_allreduce_A_[S - 1], 0), kWaitAllreduceA);
   context_.call_issued(caller);
 }
 
@@ -68,7 +71,7 @@ void Allreduce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kSliceM}, {N}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, hirgen::split(D, x), {kSliceM}, {N}},
        .where = "spec.yaml:8:3"},
       {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, {kSliceM}, {N}}, .output = true,
        .where = "spec.yaml:9:3"},
@@ -84,7 +87,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allreduce", .spec = "spec.yaml",
-               .digest = "530c59f249bf04b4bfcd425212bc49e0ca6f88cf353d2c7ad9a9fa657d46aaaf", .mesh_size = D,
+               .digest = "3e0c604dd9ba66a11397e728513eb659bf01cbc2111f8bb0d49e0bfe1905f26e", .mesh_size = D,
                .gemms = {}, .communications = {"allreduce x"}, .bytes = M * N * sizeof(bf16),
                .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},

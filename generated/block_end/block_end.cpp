@@ -19,14 +19,16 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [M, K] bf16
 //
+// DIDx(D): one of D parts per rank.
+//
 // Derived: reduce-scatter of Wop over x, into attention: transfers into Wop_parts from rank to rank by
-// IPC-get, one slice per iteration of s.
-// Derived: allgather of U over x: transfers into U_all from rank to rank by IPC-get, one slice per iteration
-// of s.
+// IPC-get, one slice in each iteration over s.
+// Derived: allgather of U over x: transfers into U_all from rank to rank by IPC-get, one slice in each
+// iteration over s.
 // Derived: reduce-scatter of W2p over x, into mlp: transfers into W2p_parts from rank to rank by IPC-get, one
-// slice per iteration of s.
-// Derived: allgather of Y over x: transfers into Y from rank to rank by IPC-get, one slice per iteration of
-// s.
+// slice in each iteration over s.
+// Derived: allgather of Y over x: transfers into Y from rank to rank by IPC-get, one slice in each iteration
+// over s.
 // Schedule: pipeline p2p, 2 compute streams, via ipc-get.
 #include "block_end.hpp"
 
@@ -43,10 +45,10 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
-constexpr int64_t D = 8, M = 4096, K = 8192, N = 32768;
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+constexpr int64_t D = 8, M = 4096, K = 8192, N = 4 * K;
 constexpr int64_t kShardK = K / D, kShardN = N / D, kShardM = M / D;
-constexpr int kComputeStreams = 2;
+constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kWopSShape =
@@ -58,15 +60,15 @@ constexpr hirgen::MatmulShape kW2pSShape =
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:18:5 wait for the caller's stream";
-constexpr const char* kLinearWop = "spec.yaml:18:5 linear of Wop";
+constexpr const char* kLinearWop = "spec.yaml:18:5 linear into Wop";
 constexpr const char* kReadyWop = "spec.yaml:19:5 let peers read Wop";
 constexpr const char* kShareWop = "spec.yaml:19:5 sharing Wop with the other ranks";
 constexpr const char* kReceiveWop = "spec.yaml:19:5 receive Wop";
 constexpr const char* kWaitReadyWop = "spec.yaml:19:5 wait for the ready flag of Wop";
 constexpr const char* kDoneWop = "spec.yaml:19:5 set the done flag of Wop at the peer";
 constexpr const char* kWaitReceiveWop = "spec.yaml:19:5 wait until Wop is received";
-constexpr const char* kSumAttention = "spec.yaml:19:5 sum of attention";
-constexpr const char* kAddRmsNormU = "spec.yaml:21:5 add_rms_norm of U";
+constexpr const char* kSumAttention = "spec.yaml:19:5 sum into attention";
+constexpr const char* kAddRmsNormU = "spec.yaml:21:5 add_rms_norm into U";
 constexpr const char* kStartedZ = "spec.yaml:22:5 wait for the caller's stream";
 constexpr const char* kReadyU = "spec.yaml:22:5 let peers read U";
 constexpr const char* kShareU = "spec.yaml:22:5 sharing U with the other ranks";
@@ -74,17 +76,17 @@ constexpr const char* kReceiveU = "spec.yaml:22:5 receive U";
 constexpr const char* kWaitReadyU = "spec.yaml:22:5 wait for the ready flag of U";
 constexpr const char* kDoneU = "spec.yaml:22:5 set the done flag of U at the peer";
 constexpr const char* kWaitReceiveU = "spec.yaml:22:5 wait until U is received";
-constexpr const char* kLinearZ = "spec.yaml:22:5 linear of Z";
-constexpr const char* kGeluA = "spec.yaml:23:5 gelu of A";
-constexpr const char* kLinearW2p = "spec.yaml:24:5 linear of W2p";
+constexpr const char* kLinearZ = "spec.yaml:22:5 linear into Z";
+constexpr const char* kGeluA = "spec.yaml:23:5 gelu into A";
+constexpr const char* kLinearW2p = "spec.yaml:24:5 linear into W2p";
 constexpr const char* kReadyW2p = "spec.yaml:25:5 let peers read W2p";
 constexpr const char* kShareW2p = "spec.yaml:25:5 sharing W2p with the other ranks";
 constexpr const char* kReceiveW2p = "spec.yaml:25:5 receive W2p";
 constexpr const char* kWaitReadyW2p = "spec.yaml:25:5 wait for the ready flag of W2p";
 constexpr const char* kDoneW2p = "spec.yaml:25:5 set the done flag of W2p at the peer";
 constexpr const char* kWaitReceiveW2p = "spec.yaml:25:5 wait until W2p is received";
-constexpr const char* kSumMlp = "spec.yaml:25:5 sum of mlp";
-constexpr const char* kAddY = "spec.yaml:26:5 add of Y";
+constexpr const char* kSumMlp = "spec.yaml:25:5 sum into mlp";
+constexpr const char* kAddY = "spec.yaml:26:5 add into Y";
 constexpr const char* kStartedY = "spec.yaml:26:5 wait for the caller's stream";
 constexpr const char* kReadyY = "spec.yaml:26:5 let peers read Y";
 constexpr const char* kShareY = "spec.yaml:16:3 sharing Y with the other ranks";
@@ -97,7 +99,7 @@ constexpr const char* kWaitReadW2p = "spec.yaml:25:5 wait until peers have read 
 constexpr const char* kWaitReadY = "spec.yaml:26:5 wait until peers have read Y";
 constexpr const char* kWaitReceiveY = "spec.yaml:26:5 wait until Y is received";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kWopShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Wop", .where = kShareWop};
 constexpr hirgen::SharedShape kUShared =
@@ -107,8 +109,8 @@ constexpr hirgen::SharedShape kW2pShared =
 constexpr hirgen::SharedShape kYShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -135,11 +137,12 @@ class BlockEnd final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml block_end"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
+  const hirgen::StreamMemory& driver_ = peers_.memory();  // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, and begins at a multiple of 256 bytes.
+  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+
   bf16* Wop_ = context_.allocate<bf16>(M * K, "spec.yaml:18:5 Wop");  // [1, D, kShardM, K]
   // [D, 1, kShardM, K], filled by the reduce-scatter of Wop over x, kLinearWop to kSumAttention
   bf16* Wop_parts_ = context_.allocate<bf16>(M * K, "spec.yaml:19:5 Wop_parts");
@@ -158,16 +161,16 @@ class BlockEnd final : public hirgen::Program {
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_Wop_ready_ = context_.events("receive_Wop_ready", kReceiveWop, D);
-  hirgen::Events receive_Wop_done_ = context_.events("receive_Wop_done", kReceiveWop, D);
+  hirgen::Events before_receive_Wop_ = context_.events("before_receive_Wop", kReceiveWop, D);
+  hirgen::Events after_receive_Wop_ = context_.events("after_receive_Wop", kReceiveWop, D);
   hirgen::Events started_Z_ = context_.events("started_Z", kStartedZ, 1);
-  hirgen::Events receive_U_done_ = context_.events("receive_U_done", kReceiveU, D);
-  hirgen::Events receive_W2p_ready_ = context_.events("receive_W2p_ready", kReceiveW2p, D);
-  hirgen::Events receive_W2p_done_ = context_.events("receive_W2p_done", kReceiveW2p, D);
+  hirgen::Events after_receive_U_ = context_.events("after_receive_U", kReceiveU, D);
+  hirgen::Events before_receive_W2p_ = context_.events("before_receive_W2p", kReceiveW2p, D);
+  hirgen::Events after_receive_W2p_ = context_.events("after_receive_W2p", kReceiveW2p, D);
   hirgen::Events started_Y_ = context_.events("started_Y", kStartedY, 1);
-  hirgen::Events receive_Y_done_ = context_.events("receive_Y_done", kReceiveY, D);
+  hirgen::Events after_receive_Y_ = context_.events("after_receive_Y", kReceiveY, D);
   hirgen::Events wait_read_Wop_ = context_.events("wait_read_Wop", kWaitReadWop, D);
   hirgen::Events wait_read_U_ = context_.events("wait_read_U", kWaitReadU, D);
   hirgen::Events wait_read_W2p_ = context_.events("wait_read_W2p", kWaitReadW2p, D);
@@ -191,7 +194,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
@@ -200,7 +203,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s) % D;
 
-    // Step 0 is the local shard.
+    // Step 0 is the local shard, without a transfer.
     bf16* Wop_s = s == 0 ? Wop_parts_ + rank * kShardM * K : Wop_ + to * kShardM * K;  // [1, kShardM, K]
 
     gemm(context_, Wop_s_plan_, O + to * kShardM * kShardK, Wo, Wop_s, workspaces_[s % kComputeStreams],
@@ -212,9 +215,9 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWriteValue32(compute, Wop_ipc.ready_at(to, s), Wop_ipc.sequence(), 0),
                kReadyWop);
 
-      // On the copy stream, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(receive_Wop_ready_[s], compute), kReceiveWop);
-      HG_CHECK(cudaStreamWaitEvent(copy, receive_Wop_ready_[s], 0), kReceiveWop);
+      // On the copy stream, where it may overlap with the GEMMs of other iterations.
+      HG_CHECK(cudaEventRecord(before_receive_Wop_[s], compute), kReceiveWop);
+      HG_CHECK(cudaStreamWaitEvent(copy, before_receive_Wop_[s], 0), kReceiveWop);
       HG_CHECK(
           driver_.cuStreamWaitValue32(copy, Wop_ipc.ready(s), Wop_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
           kWaitReadyWop);
@@ -222,29 +225,31 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                                kShardM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kReceiveWop);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, Wop_ipc.done_at(from, s), Wop_ipc.sequence(), 0), kDoneWop);
-      HG_CHECK(cudaEventRecord(receive_Wop_done_[s], copy), kReceiveWop);
+      HG_CHECK(cudaEventRecord(after_receive_Wop_[s], copy), kReceiveWop);  // only the last one is waited for
     }
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, receive_Wop_done_[D - 1], 0), kWaitReceiveWop);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_receive_Wop_[D - 1], 0), kWaitReceiveWop);
 
-  // Views are {axes, {extents}, {strides}}.
+  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, attention_, {2, {1, kShardM * K}, {0, 1}},
                         Wop_parts_, {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumAttention);
   add_rms_norm(U_, X1_, X + rank * kShardM * K, attention_, gamma, kShardM, caller, kAddRmsNormU);
 
-  // Allgather of U over x. Ready flags up front, on the copy stream, as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_Z_[0], caller), kStartedZ);
   HG_CHECK(cudaStreamWaitEvent(copy, started_Z_[0], 0), kStartedZ);
+
+  // Allgather of U over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // Gathered: linear of Z reads the parts of all ranks.
+    // Gathered, since linear into Z reads the parts of all ranks.
     HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.ready_at(to, s), U_ipc.sequence(), 0), kReadyU);
   }
 
-  // All iterations are issued up front, on the copy stream.
+  // All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U_ipc.ready(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -253,10 +258,10 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                              cudaMemcpyDeviceToDevice, copy),
              kReceiveU);
     HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.done_at(from, s), U_ipc.sequence(), 0), kDoneU);
-    HG_CHECK(cudaEventRecord(receive_U_done_[s], copy), kReceiveU);
+    HG_CHECK(cudaEventRecord(after_receive_U_[s], copy), kReceiveU);
   }
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_Z_[0], 0), kStartedZ);
   }
@@ -265,10 +270,10 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t partner = (rank + s) % D;
     if (s != 0) {
-      HG_CHECK(cudaStreamWaitEvent(compute, receive_U_done_[s], 0), kWaitReceiveU);
+      HG_CHECK(cudaStreamWaitEvent(compute, after_receive_U_[s], 0), kWaitReceiveU);
     }
 
-    // Step 0 is the local shard.
+    // Step 0 is the local shard, without a transfer.
     bf16* U_s = s == 0 ? U_ : U_all_ + partner * kShardM * K;  // [kShardM, K]
     bf16* Z_s = Z_ + partner * kShardM * kShardN;              // [1, kShardM, kShardN]
     gemm(context_, Z_plan_, U_s, W1, Z_s, workspaces_[s % kComputeStreams], compute, kLinearZ);
@@ -283,9 +288,9 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWriteValue32(compute, W2p_ipc.ready_at(partner, s), W2p_ipc.sequence(), 0),
                kReadyW2p);
 
-      // On the copy stream, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(receive_W2p_ready_[s], compute), kReceiveW2p);
-      HG_CHECK(cudaStreamWaitEvent(copy, receive_W2p_ready_[s], 0), kReceiveW2p);
+      // On the copy stream, where it may overlap with the GEMMs of other iterations.
+      HG_CHECK(cudaEventRecord(before_receive_W2p_[s], compute), kReceiveW2p);
+      HG_CHECK(cudaStreamWaitEvent(copy, before_receive_W2p_[s], 0), kReceiveW2p);
       HG_CHECK(
           driver_.cuStreamWaitValue32(copy, W2p_ipc.ready(s), W2p_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
           kWaitReadyW2p);
@@ -293,27 +298,28 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                                kShardM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kReceiveW2p);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, W2p_ipc.done_at(from, s), W2p_ipc.sequence(), 0), kDoneW2p);
-      HG_CHECK(cudaEventRecord(receive_W2p_done_[s], copy), kReceiveW2p);
+      HG_CHECK(cudaEventRecord(after_receive_W2p_[s], copy), kReceiveW2p);  // only the last one is waited for
     }
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, receive_W2p_done_[D - 1], 0), kWaitReceiveW2p);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_receive_W2p_[D - 1], 0), kWaitReceiveW2p);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, mlp_, {2, {1, kShardM * K}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumMlp);
   add(Y + rank * kShardM * K, X1_, mlp_, kShardM * K, caller, kAddY);
 
-  // Allgather of Y over x. Ready flags up front, on the copy stream, as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_Y_[0], caller), kStartedY);
   HG_CHECK(cudaStreamWaitEvent(copy, started_Y_[0], 0), kStartedY);
+
+  // Allgather of Y over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // Gathered: the rows that each rank computed.
+    // Gathered, since each rank computed some of the rows.
     HG_CHECK(driver_.cuStreamWriteValue32(copy, Y_ipc.ready_at(to, s), Y_ipc.sequence(), 0), kReadyY);
   }
 
-  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, Y_ipc.ready(s), Y_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -322,10 +328,10 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                              kShardM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
              kReceiveY);
     HG_CHECK(driver_.cuStreamWriteValue32(copy, Y_ipc.done_at(from, s), Y_ipc.sequence(), 0), kDoneY);
-    HG_CHECK(cudaEventRecord(receive_Y_done_[s], copy), kReceiveY);
+    HG_CHECK(cudaEventRecord(after_receive_Y_[s], copy), kReceiveY);  // only the last one is waited for
   }
 
-  // End of the reduce-scatter of Wop over x, into attention.
+  // Wait for all parts of the reduce-scatter of Wop over x, into attention.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(
         driver_.cuStreamWaitValue32(caller, Wop_ipc.done(s), Wop_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -333,14 +339,14 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(wait_read_Wop_[s], caller), kWaitReadWop);  // for the watchdog only
   }
 
-  // End of the allgather of U over x.
+  // Wait for all parts of the allgather of U over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, U_ipc.done(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadU);
     HG_CHECK(cudaEventRecord(wait_read_U_[s], caller), kWaitReadU);  // for the watchdog only
   }
 
-  // End of the reduce-scatter of W2p over x, into mlp.
+  // Wait for all parts of the reduce-scatter of W2p over x, into mlp.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(
         driver_.cuStreamWaitValue32(caller, W2p_ipc.done(s), W2p_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -348,15 +354,15 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(wait_read_W2p_[s], caller), kWaitReadW2p);  // for the watchdog only
   }
 
-  // End of the allgather of Y over x.
+  // Wait for all parts of the allgather of Y over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, Y_ipc.done(s), Y_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadY);
     HG_CHECK(cudaEventRecord(wait_read_Y_[s], caller), kWaitReadY);  // for the watchdog only
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, receive_Y_done_[D - 1], 0), kWaitReceiveY);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_receive_Y_[D - 1], 0), kWaitReceiveY);
   context_.call_issued(caller);
 }
 
@@ -364,16 +370,16 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "O", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {M}, {kShardK}},
+      {.name = "O", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {M}, {kShardK}},
        .where = "spec.yaml:10:3", .contraction = K},
       {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{M}, {K}}, .where = "spec.yaml:11:3"},
-      {.name = "Wo", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {K}, {kShardK}},
-       .where = "spec.yaml:12:3", .contraction = K, .deviation = 0.03125},
+      {.name = "Wo", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {K}, {kShardK}},
+       .where = "spec.yaml:12:3", .contraction = K, .deviation = hirgen::inverse_root(kShardK)},
       {.name = "gamma", .dtype = hirgen::DType::kBf16, .axes = {{K}}, .where = "spec.yaml:13:3"},
-      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardN}, {K}},
-       .where = "spec.yaml:14:3", .contraction = K, .deviation = 0.0110485},
-      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {K}, {kShardN}},
-       .where = "spec.yaml:15:3", .contraction = N, .deviation = 0.015625},
+      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardN}, {K}},
+       .where = "spec.yaml:14:3", .contraction = K, .deviation = hirgen::inverse_root(K)},
+      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {K}, {kShardN}},
+       .where = "spec.yaml:15:3", .contraction = N, .deviation = hirgen::inverse_root(kShardN)},
       {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {{M}, {K}}, .output = true,
        .where = "spec.yaml:16:3", .rounded = true, .shared = true},
   };
@@ -388,7 +394,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "block_end", .spec = "spec.yaml",
-               .digest = "98b4afd9461f0e67bdcdbd0c6c75cac4d348d76fd52b319c4b97477b2c2dbafc", .mesh_size = D,
+               .digest = "fe77052802a45da0a7376a8a5228b62d75cb99d83f464e4ccc119859075a2bda", .mesh_size = D,
                .gemms = {{M, K, kShardK, 1}, {M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",

@@ -9,8 +9,10 @@ namespace {
 
 namespace fn = hirgen::fn;
 
-// spec.yaml:21:5 add_rms_norm: U = rms_norm(X1, gamma)
+// spec.yaml:21:5 add_rms_norm: X1 = add(X, attention); U = rms_norm(X1, gamma)
 struct AddRmsNorm {
+  static constexpr int kColumns = 8192;  // K
+
   bf16* U;
   bf16* X1;
   const bf16* X_rows_own;
@@ -23,7 +25,7 @@ struct AddRmsNorm {
     row.store(X1, X1_row);
     const auto U_square = X1_row * X1_row;
     const auto U_square2 = fn::sum(row, U_square);
-    const auto U_square_mean = U_square2 * (1.0F / 8192);
+    const auto U_square_mean = U_square2 * (1.0F / kColumns);
     const auto U_shifted = U_square_mean + 1e-05F;
     const auto U_rstd = fn::rsqrt(U_shifted);
     const auto U_y = X1_row * U_rstd;
@@ -31,7 +33,7 @@ struct AddRmsNorm {
   }
 };
 
-// spec.yaml:23:5 gelu
+// spec.yaml:23:5 gelu: A = gelu(Z)
 struct Gelu {
   bf16* A;
   const bf16* Z;
@@ -42,7 +44,7 @@ struct Gelu {
   }
 };
 
-// spec.yaml:26:5 add
+// spec.yaml:26:5 add: Y = add(X1, mlp)
 struct Add {
   bf16* Y_rows;
   const bf16* X1;
@@ -58,8 +60,9 @@ struct Add {
 
 void add_rms_norm(bf16* U, bf16* X1, const bf16* X_rows_own, const bf16* attention, const bf16* gamma,
                   int64_t rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<8192>(AddRmsNorm{U, X1, X_rows_own, attention, gamma}, {rows},
-                            hirgen::accesses(U, X1, X_rows_own, attention, gamma), stream, where);
+  hirgen::launch_rows<AddRmsNorm::kColumns>(AddRmsNorm{U, X1, X_rows_own, attention, gamma}, {rows},
+                                            hirgen::accesses(U, X1, X_rows_own, attention, gamma), stream,
+                                            where);
 }
 
 void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const char* where) {

@@ -16,10 +16,12 @@
 //   b2 [K] bf16
 //   Y [DIDx(D), M/D, K] bf16
 //
-// Derived: allgather of G over x: transfers into U from rank to rank by IPC-put, one slice per iteration of
-// s.
+// DIDx(D): one of D parts per rank.
+//
+// Derived: allgather of G over x: transfers into U from rank to rank by IPC-put, one slice in each iteration
+// over s.
 // Derived: reduce-scatter of P over x, into V: transfers into P_parts from rank to rank by IPC-put, one slice
-// per iteration of s.
+// in each iteration over s.
 // Schedule: pipeline p2p, 2 compute streams, via ipc-put, signals batched.
 #include "gpt2_mlp.hpp"
 
@@ -36,10 +38,10 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
-constexpr int64_t D = 8, M = 8192, K = 4096, N = 16384;
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+constexpr int64_t D = 8, M = 8192, K = 4096, N = 4 * K;
 constexpr int64_t kShardM = M / D, kShardN = N / D;
-constexpr int kComputeStreams = 2;
+constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kAShape = {.m = kShardM, .n = kShardN, .k = K, .transpose_b = true,
@@ -57,25 +59,25 @@ constexpr const char* kSendG = "spec.yaml:20:5 send G";
 constexpr const char* kWaitReadyU = "spec.yaml:20:5 wait for the ready flag of U";
 constexpr const char* kDoneU = "spec.yaml:20:5 set the done flag of U at the peer";
 constexpr const char* kWaitReceiveU = "spec.yaml:20:5 wait until U is received";
-constexpr const char* kLinearA = "spec.yaml:21:5 linear of A, then gelu_tanh";
-constexpr const char* kLinearP = "spec.yaml:23:5 linear of P";
+constexpr const char* kLinearA = "spec.yaml:21:5 linear into A, then gelu_tanh";
+constexpr const char* kLinearP = "spec.yaml:23:5 linear into P";
 constexpr const char* kSendP = "spec.yaml:24:5 send P";
 constexpr const char* kWaitReadyPParts = "spec.yaml:24:5 wait for the ready flag of P_parts";
 constexpr const char* kDonePParts = "spec.yaml:24:5 set the done flag of P_parts at the peer";
 constexpr const char* kJoined = "spec.yaml:24:5 wait for the compute streams";
 constexpr const char* kWaitReceivePParts = "spec.yaml:24:5 wait until P_parts is received";
-constexpr const char* kSumV = "spec.yaml:24:5 sum of V";
-constexpr const char* kAddY = "spec.yaml:25:5 add of Y";
+constexpr const char* kSumV = "spec.yaml:24:5 sum into V";
+constexpr const char* kAddY = "spec.yaml:25:5 add into Y";
 constexpr const char* kWaitSendP = "spec.yaml:24:5 wait until P is sent";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kUShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "U", .where = kShareU};
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -101,11 +103,12 @@ class Gpt2Mlp final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml gpt2_mlp"};   // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
+  const hirgen::StreamMemory& driver_ = peers_.memory();  // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, and begins at a multiple of 256 bytes.
+  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+
   // [D, 1, kShardM, K], filled by the allgather of G over x, kReadyU to kLinearA
   bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:20:5 U");
   bf16* A_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:21:5 A");  // [D, 1, kShardM, kShardN]
@@ -116,11 +119,11 @@ class Gpt2Mlp final : public hirgen::Program {
   hirgen::MatmulPlan A_plan_{context_, kAShape, kLinearA};
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events wait_receive_U_ = context_.events("wait_receive_U", kWaitReceiveU, D);
-  hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, D);
-  hirgen::Events send_P_done_ = context_.events("send_P_done", kSendP, D);
+  hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, D);
+  hirgen::Events after_send_P_ = context_.events("after_send_P", kSendP, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events wait_receive_P_parts_ = context_.events("wait_receive_P_parts", kWaitReceivePParts, 1);
 };
@@ -137,10 +140,12 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const hirgen::Shared& U_ipc = peers_.share_for_call(U_, kUShared);
   const hirgen::Shared& P_parts_ipc = peers_.share_for_call(P_parts_, kPPartsShared);
 
-  // Allgather of G over x; reduce-scatter of P over x, into V. Ready flags up front, on the copy stream, as
-  // peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
+
+  // Allgather of G over x; reduce-scatter of P over x, into V. Ready flags come first on the copy stream,
+  // since transfers of peers wait for them.
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -150,7 +155,7 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   ready_flags.submit(copy, kReadyU);
 
-  // Allgather of G over x. All iterations are issued up front, on the copy stream.
+  // Allgather of G over x. All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U_ipc.ready(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -161,7 +166,7 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.done_at(to, s), U_ipc.sequence(), 0), kDoneU);
   }
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
@@ -177,7 +182,7 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaEventRecord(wait_receive_U_[s], compute), kWaitReceiveU);  // for the watchdog only
     }
 
-    // Step 0 is the local shard.
+    // Step 0 is the local shard, without a transfer.
     const bf16* G_s = s == 0 ? X : U_ + partner * kShardM * K;  // [1, kShardM, K]
     bf16* A_s = A_ + partner * kShardM * kShardN;               // [1, kShardM, kShardN]
     A_plan_.set_bias(b1, kLinearA);
@@ -185,10 +190,10 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * K : P_ + partner * kShardM * K;  // [1, kShardM, K]
     gemm(context_, P_s_plan_, A_s, W2, P_s, workspaces_[s % kComputeStreams], compute, kLinearP);
     if (s != 0) {
-      // Reduce-scatter of P over x, into V. On the copy stream, overlapped with the GEMMs of other
+      // Reduce-scatter of P over x, into V. On the copy stream, where it may overlap with the GEMMs of other
       // iterations.
-      HG_CHECK(cudaEventRecord(send_P_ready_[s], compute), kSendP);
-      HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[s], 0), kSendP);
+      HG_CHECK(cudaEventRecord(before_send_P_[s], compute), kSendP);
+      HG_CHECK(cudaStreamWaitEvent(copy, before_send_P_[s], 0), kSendP);
       HG_CHECK(driver_.cuStreamWaitValue32(copy, P_parts_ipc.ready(s), P_parts_ipc.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kWaitReadyPParts);
@@ -197,17 +202,17 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                kSendP);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(partner, s), P_parts_ipc.sequence(), 0),
                kDonePParts);
-      HG_CHECK(cudaEventRecord(send_P_done_[s], copy), kSendP);
+      HG_CHECK(cudaEventRecord(after_send_P_[s], copy), kSendP);  // only the last one is waited for
     }
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // End of the reduce-scatter of P over x, into V.
+  // Wait for all parts of the reduce-scatter of P over x, into V.
   hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(P_parts_ipc.done(s), P_parts_ipc.sequence_number());
@@ -215,13 +220,13 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   done_flags.submit(caller, kWaitReceivePParts);
   HG_CHECK(cudaEventRecord(wait_receive_P_parts_[0], caller), kWaitReceivePParts);  // for the watchdog only
 
-  // Views are {axes, {extents}, {strides}}.
+  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, V_, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumV);
   add(Y, V_, b2, kShardM, caller, kAddY);
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, send_P_done_[D - 1], 0), kWaitSendP);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_send_P_[D - 1], 0), kWaitSendP);
   context_.call_issued(caller);
 }
 
@@ -229,17 +234,17 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
+      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {K}},
        .where = "spec.yaml:9:3", .contraction = K},
-      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardN}, {K}},
-       .where = "spec.yaml:10:3", .contraction = K, .deviation = 0.015625},
-      {.name = "b1", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardN}},
+      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardN}, {K}},
+       .where = "spec.yaml:10:3", .contraction = K, .deviation = hirgen::inverse_root(K)},
+      {.name = "b1", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardN}},
        .where = "spec.yaml:11:3"},
-      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {K}, {kShardN}},
-       .where = "spec.yaml:12:3", .contraction = N, .deviation = 0.0220971},
+      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {K}, {kShardN}},
+       .where = "spec.yaml:12:3", .contraction = N, .deviation = hirgen::inverse_root(kShardN)},
       {.name = "b2", .dtype = hirgen::DType::kBf16, .axes = {{K}}, .where = "spec.yaml:13:3"},
-      {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}}, .output = true,
-       .where = "spec.yaml:17:3", .rounded = true},
+      {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {K}},
+       .output = true, .where = "spec.yaml:17:3", .rounded = true},
   };
 }
 
@@ -252,7 +257,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "gpt2_mlp", .spec = "spec.yaml",
-               .digest = "af6cbfe05bd838323adc1fdff639ab42eca8ad97793577169bb6609da97c6c79", .mesh_size = D,
+               .digest = "cfafc208c8b6ce5d59999a92a6cb01a8990e454d5fd59cef7c97cf0b5152c361", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-put",

@@ -9,8 +9,10 @@ namespace {
 
 namespace fn = hirgen::fn;
 
-// spec.yaml:25:5 add
+// spec.yaml:25:5 add: Y = add(V, b2)
 struct Add {
+  static constexpr int kColumns = 4096;  // K
+
   bf16* Y;
   const bf16* V;
   const bf16* b2;
@@ -24,7 +26,7 @@ struct Add {
 }  // namespace
 
 void add(bf16* Y, const bf16* V, const bf16* b2, int64_t rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<4096>(Add{Y, V, b2}, {rows}, hirgen::accesses(Y, V, b2), stream, where);
+  hirgen::launch_rows<Add::kColumns>(Add{Y, V, b2}, {rows}, hirgen::accesses(Y, V, b2), stream, where);
 }
 
 }  // namespace hirgen_gpt2_mlp

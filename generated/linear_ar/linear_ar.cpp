@@ -10,7 +10,9 @@
 //   bias [N] bf16
 //   Y [Stream(S), M/S, N] bf16
 //
-// Derived: allreduce of Y over x, one slice per iteration of s.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+//
+// Derived: allreduce of Y over x, one slice in each iteration over s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "linear_ar.hpp"
 
@@ -25,10 +27,10 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceM = M / S, kShardK = K / D;
-constexpr int kComputeStreams = 4;
+constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kYPartsShape =
@@ -36,14 +38,14 @@ constexpr hirgen::MatmulShape kYPartsShape =
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:16:5 wait for the caller's stream";
-constexpr const char* kLinearY = "spec.yaml:16:5 linear of Y";
+constexpr const char* kLinearY = "spec.yaml:16:5 linear into Y";
 constexpr const char* kAllreduceY = "spec.yaml:16:5 allreduce of Y";
 constexpr const char* kWaitAllreduceY = "spec.yaml:16:5 wait for the allreduce of Y";
-constexpr const char* kAddY = "spec.yaml:16:5 add of Y";
+constexpr const char* kAddY = "spec.yaml:16:5 add into Y";
 constexpr const char* kJoined = "spec.yaml:16:5 wait for the compute streams";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -66,15 +68,15 @@ class LinearAr final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:16:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   bf16* Y_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 Y_parts");  // [S, 1, kSliceM, N]
   // [S, kSliceM, N], filled by the allreduce of Y over x
   bf16* Y_sum_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 Y_sum");
   hirgen::MatmulPlan Y_parts_plan_{context_, kYPartsShape, kLinearY};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events allreduce_Y_ready_ = context_.events("allreduce_Y_ready", kAllreduceY, S);
-  hirgen::Events allreduce_Y_done_ = context_.events("allreduce_Y_done", kAllreduceY, S);
+  hirgen::Events before_allreduce_Y_ = context_.events("before_allreduce_Y", kAllreduceY, S);
+  hirgen::Events after_allreduce_Y_ = context_.events("after_allreduce_Y", kAllreduceY, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
@@ -86,7 +88,7 @@ void LinearAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
@@ -100,20 +102,20 @@ void LinearAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
          compute, kLinearY);
     bf16* Y_sum_s = Y_sum_ + s * kSliceM * N;  // [kSliceM, N]
 
-    // Allreduce of Y over x. On the stream of the communicator, overlapped with the GEMMs of other
+    // Allreduce of Y over x. On the stream of the communicator, where it may overlap with the GEMMs of other
     // iterations.
-    HG_CHECK(cudaEventRecord(allreduce_Y_ready_[s], compute), kAllreduceY);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_Y_ready_[s], 0), kAllreduceY);
+    HG_CHECK(cudaEventRecord(before_allreduce_Y_[s], compute), kAllreduceY);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allreduce_Y_[s], 0), kAllreduceY);
     HG_CHECK(ncclAllReduce(Y_parts_s, Y_sum_s, kSliceM * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
              kAllreduceY);
-    HG_CHECK(cudaEventRecord(allreduce_Y_done_[s], x_.stream), kAllreduceY);
-    HG_CHECK(cudaStreamWaitEvent(compute, allreduce_Y_done_[s], 0), kWaitAllreduceY);
+    HG_CHECK(cudaEventRecord(after_allreduce_Y_[s], x_.stream), kAllreduceY);
+    HG_CHECK(cudaStreamWaitEvent(compute, after_allreduce_Y_[s], 0), kWaitAllreduceY);
 
     // The bias, once.
     add(Y + s * kSliceM * N, Y_sum_s, bias, kSliceM, compute, kAddY);
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
@@ -125,9 +127,9 @@ void LinearAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{S}, {kSliceM}, {D, D, x}, {kShardK}},
+      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{S}, {kSliceM}, hirgen::split(D, x), {kShardK}},
        .where = "spec.yaml:9:3", .contraction = K},
-      {.name = "W", .dtype = hirgen::DType::kBf16, .axes = {{N}, {D, D, x}, {kShardK}},
+      {.name = "W", .dtype = hirgen::DType::kBf16, .axes = {{N}, hirgen::split(D, x), {kShardK}},
        .where = "spec.yaml:10:3", .contraction = K},
       {.name = "bias", .dtype = hirgen::DType::kBf16, .axes = {{N}}, .where = "spec.yaml:11:3"},
       {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {{S}, {kSliceM}, {N}}, .output = true,
@@ -144,7 +146,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "linear_ar", .spec = "spec.yaml",
-               .digest = "44b3e5ab5590310d16ba710256c63593e3fd87b733c6b2266b3a8d4dd794701b", .mesh_size = D,
+               .digest = "c51e1541e773bab7e38ae37923538b338ed6ecf8e83502df73a529886c859834", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"allreduce x"},
                .bytes = M * N * sizeof(bf16), .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

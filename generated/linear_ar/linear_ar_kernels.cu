@@ -9,8 +9,10 @@ namespace {
 
 namespace fn = hirgen::fn;
 
-// spec.yaml:16:5 add
+// spec.yaml:16:5 add: Y = linear(Xk, Wk, bias)
 struct Add {
+  static constexpr int kColumns = 8192;  // N
+
   bf16* Y;
   const bf16* Y_sum;
   const bf16* bias;
@@ -24,7 +26,8 @@ struct Add {
 }  // namespace
 
 void add(bf16* Y, const bf16* Y_sum, const bf16* bias, int64_t rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<8192>(Add{Y, Y_sum, bias}, {rows}, hirgen::accesses(Y, Y_sum, bias), stream, where);
+  hirgen::launch_rows<Add::kColumns>(Add{Y, Y_sum, bias}, {rows}, hirgen::accesses(Y, Y_sum, bias), stream,
+                                     where);
 }
 
 }  // namespace hirgen_linear_ar

@@ -18,6 +18,9 @@
 //   dW [r(S), DIDx(D), N, K/D] bf16
 //   dbias [r(M), N] bf16
 //
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(M): reduced from M to one.
+// r(S): reduced from S to one.
+//
 // Schedule: pipeline collective, 4 compute streams.
 #include "linear_ar_backward.hpp"
 
@@ -32,10 +35,10 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceM = M / S, kShardK = K / D;
-constexpr int kComputeStreams = 4;
+constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kDXShape = {.m = kSliceM, .n = kShardK, .k = N, .dtype = hirgen::DType::kBf16};
@@ -44,14 +47,14 @@ constexpr hirgen::MatmulShape kPShape =
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:18:5 wait for the caller's stream";
-constexpr const char* kMatmulDX = "spec.yaml:19:5 matmul of dX";
-constexpr const char* kMatmulP = "spec.yaml:22:5 matmul of P";
+constexpr const char* kMatmulDX = "spec.yaml:19:5 matmul into dX";
+constexpr const char* kMatmulP = "spec.yaml:22:5 matmul into P";
 constexpr const char* kJoined = "spec.yaml:22:5 wait for the compute streams";
-constexpr const char* kSumDW = "spec.yaml:23:5 sum of dW";
-constexpr const char* kSumDbias = "spec.yaml:25:5 sum of dbias";
+constexpr const char* kSumDW = "spec.yaml:23:5 sum into dW";
+constexpr const char* kSumDbias = "spec.yaml:25:5 sum into dbias";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -74,7 +77,7 @@ class LinearArBackward final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   bf16* P_ = context_.allocate<bf16>(S * N * kShardK, "spec.yaml:22:5 P");  // [S, 1, N, kShardK]
   hirgen::MatmulPlan dX_plan_{context_, kDXShape, kMatmulDX};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
@@ -93,7 +96,7 @@ void LinearArBackward::run(cudaStream_t caller, const std::vector<void*>& tensor
 
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
@@ -106,13 +109,13 @@ void LinearArBackward::run(cudaStream_t caller, const std::vector<void*>& tensor
          workspaces_[s % kComputeStreams], compute, kMatmulP);
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // Views are {axes, {extents}, {strides}}.
+  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, dW, {2, {1, N * kShardK}, {0, 1}}, P_,
                         {2, {S, N * kShardK}, {N * kShardK, 1}}, caller, kSumDW);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, dbias, {2, {1, N}, {0, 1}}, dY,
@@ -126,14 +129,14 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
   return {
       {.name = "dY", .dtype = hirgen::DType::kBf16, .axes = {{S}, {kSliceM}, {N}}, .where = "spec.yaml:9:3",
        .contraction = N},
-      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{S}, {kSliceM}, {D, D, x}, {kShardK}},
+      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{S}, {kSliceM}, hirgen::split(D, x), {kShardK}},
        .where = "spec.yaml:10:3", .contraction = M},
-      {.name = "W", .dtype = hirgen::DType::kBf16, .axes = {{N}, {D, D, x}, {kShardK}},
+      {.name = "W", .dtype = hirgen::DType::kBf16, .axes = {{N}, hirgen::split(D, x), {kShardK}},
        .where = "spec.yaml:11:3", .contraction = N},
-      {.name = "dX", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kSliceM}, {kShardK}},
+      {.name = "dX", .dtype = hirgen::DType::kBf16, .axes = {{S}, hirgen::split(D, x), {kSliceM}, {kShardK}},
        .output = true, .where = "spec.yaml:12:3"},
-      {.name = "dW", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {N}, {kShardK}}, .output = true,
-       .where = "spec.yaml:14:3"},
+      {.name = "dW", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {N}, {kShardK}},
+       .output = true, .where = "spec.yaml:14:3"},
       {.name = "dbias", .dtype = hirgen::DType::kBf16, .axes = {{N}}, .output = true,
        .where = "spec.yaml:15:3"},
   };
@@ -148,7 +151,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "linear_ar_backward", .spec = "spec.yaml",
-               .digest = "50dd795abb5e19b177d133d65cc774a7ad009a4742b355e4c4c54f5255511e1c", .mesh_size = D,
+               .digest = "209a76e8cedb77528d0e1e83b1b4e2d120a2176eb52ab59468d41a798d384e5b", .mesh_size = D,
                .gemms = {{M, kShardK, N, 1}, {S * N, kShardK, kSliceM, 1}}, .bytes = 0, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

@@ -37,14 +37,16 @@
 //   W2 [DIDx(D), E, F/D] bf16
 //   Y [B*L, E] bf16
 //
+// DIDx(D): one of D parts per rank.
+//
 // Derived: reduce-scatter of Wop over x, into attention: transfers into Wop_parts from rank to rank by
-// IPC-put, one slice per iteration of s.
-// Derived: allgather of U2 over x: transfers into U2_all from rank to rank by IPC-put, one slice per
-// iteration of s.
+// IPC-put, one slice in each iteration over s.
+// Derived: allgather of U2 over x: transfers into U2_all from rank to rank by IPC-put, one slice in each
+// iteration over s.
 // Derived: reduce-scatter of W2p over x, into mlp: transfers into W2p_parts from rank to rank by IPC-put, one
-// slice per iteration of s.
-// Derived: allgather of Y over x: transfers into Y from rank to rank by IPC-put, one slice per iteration of
-// s.
+// slice in each iteration over s.
+// Derived: allgather of Y over x: transfers into Y from rank to rank by IPC-put, one slice in each iteration
+// over s.
 // Schedule: pipeline p2p, 2 compute streams, replayed as a CUDA graph, via ipc-put, local last, copy sm,
 // signals batched.
 // Chosen by auto: predicted 816.3 us on h200 with pipeline p2p, all.via ipc-put, streams 2, all.signals
@@ -67,13 +69,13 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
-constexpr int64_t C = 128, E = 4096, F = 14336;
+constexpr int64_t C = 128, E = H * C, F = 7 * E / 2;
 constexpr int64_t kShardH2G =
     (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kHalfC = C / 2;
 constexpr int64_t kShardG = G / D, kShardBL = B * L / D;
-constexpr int kComputeStreams = 2;
+constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
@@ -95,35 +97,35 @@ constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, C, kShardH * C}, .k = {0
                                                .v = {0, C, kShardH2G * C}, .o = {0, C, kShardH * C}};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm of U1";
-constexpr const char* kLinearQKV = "spec.yaml:23:5 linear of QKV";
-constexpr const char* kRopeRq = "spec.yaml:28:5 rope of Rq";
-constexpr const char* kRopeRk = "spec.yaml:29:5 rope of Rk";
-constexpr const char* kAttentionPV = "spec.yaml:35:5 attention of PV";
+constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm into U1";
+constexpr const char* kLinearQKV = "spec.yaml:23:5 linear into QKV";
+constexpr const char* kRopeRq = "spec.yaml:28:5 rope into Rq";
+constexpr const char* kRopeRk = "spec.yaml:29:5 rope into Rk";
+constexpr const char* kAttentionPV = "spec.yaml:35:5 attention into PV";
 constexpr const char* kStarted = "spec.yaml:38:5 wait for the caller's stream";
 constexpr const char* kReadyWopParts = "spec.yaml:39:5 let peers write Wop_parts";
 constexpr const char* kShareWopParts = "spec.yaml:39:5 sharing Wop_parts with the other ranks";
-constexpr const char* kLinearWop = "spec.yaml:38:5 linear of Wop";
+constexpr const char* kLinearWop = "spec.yaml:38:5 linear into Wop";
 constexpr const char* kSendWop = "spec.yaml:39:5 send Wop";
 constexpr const char* kJoined = "spec.yaml:39:5 wait for the compute streams";
 constexpr const char* kWaitReceiveWopParts = "spec.yaml:39:5 wait until Wop_parts is received";
-constexpr const char* kSumAttention = "spec.yaml:39:5 sum of attention";
-constexpr const char* kAddRmsNormU2 = "spec.yaml:43:5 add_rms_norm of U2";
+constexpr const char* kSumAttention = "spec.yaml:39:5 sum into attention";
+constexpr const char* kAddRmsNormU2 = "spec.yaml:43:5 add_rms_norm into U2";
 constexpr const char* kStartedGate = "spec.yaml:44:5 wait for the caller's stream";
 constexpr const char* kReadyU2All = "spec.yaml:44:5 let peers write U2_all";
 constexpr const char* kShareU2All = "spec.yaml:44:5 sharing U2_all with the other ranks";
 constexpr const char* kShareW2pParts = "spec.yaml:49:5 sharing W2p_parts with the other ranks";
 constexpr const char* kSendU2 = "spec.yaml:44:5 send U2";
 constexpr const char* kWaitReceiveU2All = "spec.yaml:44:5 wait until U2_all is received";
-constexpr const char* kLinearGate = "spec.yaml:44:5 linear of gate";
-constexpr const char* kLinearUp = "spec.yaml:45:5 linear of up";
-constexpr const char* kSiluMulA = "spec.yaml:47:5 silu_mul of A";
-constexpr const char* kLinearW2p = "spec.yaml:48:5 linear of W2p";
+constexpr const char* kLinearGate = "spec.yaml:44:5 linear into gate";
+constexpr const char* kLinearUp = "spec.yaml:45:5 linear into up";
+constexpr const char* kSiluMulA = "spec.yaml:47:5 silu_mul into A";
+constexpr const char* kLinearW2p = "spec.yaml:48:5 linear into W2p";
 constexpr const char* kSendW2p = "spec.yaml:49:5 send W2p";
 constexpr const char* kJoinedMlp = "spec.yaml:49:5 wait for the compute streams";
 constexpr const char* kWaitReceiveW2pParts = "spec.yaml:49:5 wait until W2p_parts is received";
-constexpr const char* kSumMlp = "spec.yaml:49:5 sum of mlp";
-constexpr const char* kAddY = "spec.yaml:50:5 add of Y";
+constexpr const char* kSumMlp = "spec.yaml:49:5 sum into mlp";
+constexpr const char* kAddY = "spec.yaml:50:5 add into Y";
 constexpr const char* kStartedY = "spec.yaml:50:5 wait for the caller's stream";
 constexpr const char* kReadyY = "spec.yaml:50:5 let peers write Y";
 constexpr const char* kShareY = "spec.yaml:19:3 sharing Y with the other ranks";
@@ -132,7 +134,7 @@ constexpr const char* kWaitSendW2p = "spec.yaml:49:5 wait until W2p is sent";
 constexpr const char* kWaitReceiveY = "spec.yaml:50:5 wait until Y is received";
 constexpr const char* kWaitSendY = "spec.yaml:50:5 wait until Y is sent";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kWopPartsShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Wop_parts", .where = kShareWopParts};
 constexpr hirgen::SharedShape kU2AllShared =
@@ -142,8 +144,8 @@ constexpr hirgen::SharedShape kW2pPartsShared =
 constexpr hirgen::SharedShape kYShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -175,10 +177,11 @@ class LlamaBlock final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml llama_block"};  // memory that ranks share
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_block");
   cudaStream_t compute_[kComputeStreams];
-  // one per compute stream: their GEMMs and attentions run at the same time
+  // one per compute stream: their GEMMs and attentions may run at the same time
   void* workspaces_[kComputeStreams];
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, and begins at a multiple of 256 bytes.
+  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+
   // [B * L, E], kRmsNormU1 to kLinearQKV
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");
   // [1, D, kShardBL, E], kLinearWop to kSendWop
@@ -197,31 +200,32 @@ class LlamaBlock final : public hirgen::Program {
   // [D, 1, kShardBL, E], filled by the reduce-scatter of Wop over x, kReadyWopParts to kSumAttention
   bf16* Wop_parts_ = U1_;
   bf16* U2_all_ = U1_;  // [D, kShardBL, E], filled by the allgather of U2 over x, kReadyU2All to kLinearUp
-  bf16* mlp_ = U1_;                 // [1, kShardBL, E], kSumMlp to kAddY
-  bf16* Rk_ = mlp_ + kShardBL * E;  // [1, B, L, kShardG, C], kRopeRk to kAttentionPV
-  bf16* PV_ = W2p_;                 // [1, B, L, kShardH, C], kAttentionPV to kLinearWop
-  bf16* attention_ = W2p_;          // [1, kShardBL, E], kSumAttention to kAddRmsNormU2
-  bf16* A_ = gate_;                 // [1, D, kShardBL, kShardF], kSiluMulA to kLinearW2p
+  bf16* mlp_ = U1_;                       // [1, kShardBL, E], kSumMlp to kAddY
+  bf16* Rk_ = Rq_ + B * L * kShardH * C;  // [1, B, L, kShardG, C], kRopeRk to kAttentionPV
+  bf16* PV_ = W2p_;                       // [1, B, L, kShardH, C], kAttentionPV to kLinearWop
+  bf16* attention_ = W2p_;                // [1, kShardBL, E], kSumAttention to kAddRmsNormU2
+  bf16* A_ = gate_;                       // [1, D, kShardBL, kShardF], kSiluMulA to kLinearW2p
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events send_Wop_ready_ = context_.events("send_Wop_ready", kSendWop, D + 1);
+  hirgen::Events before_send_Wop_ = context_.events("before_send_Wop", kSendWop, D + 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events started_gate_ = context_.events("started_gate", kStartedGate, 1);
-  hirgen::Events send_W2p_ready_ = context_.events("send_W2p_ready", kSendW2p, D + 1);
-  hirgen::Events send_W2p_done_ = context_.events("send_W2p_done", kSendW2p, D + 1);
+  hirgen::Events before_send_W2p_ = context_.events("before_send_W2p", kSendW2p, D + 1);
+  hirgen::Events after_send_W2p_ = context_.events("after_send_W2p", kSendW2p, D + 1);
   hirgen::Events joined_mlp_ = context_.events("joined_mlp", kJoinedMlp, kComputeStreams);
   hirgen::Events started_Y_ = context_.events("started_Y", kStartedY, 1);
-  hirgen::Events send_Y_done_ = context_.events("send_Y_done", kSendY, D);
+  hirgen::Events after_send_Y_ = context_.events("after_send_Y", kSendY, D);
 };
 
-// Launches a CUDA graph of issue(), captured once for each set of pointers. In the first call with new
-// pointers, and while the caller captures, issue() runs on the caller's stream instead.
+// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, and the cache keeps 16. In
+// the first call with new pointers, and while the caller captures, issue() runs on the caller's stream
+// instead.
 void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[8], kYShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
@@ -248,20 +252,26 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   rms_norm(U1_, X, gamma1, B * L, caller, kRmsNormU1);
   gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspaces_[0], caller, kLinearQKV);
 
-  // Strides are along [L, kShardH], then within a row; the last operands count within a row, along L.
+  // Operands are {pointer, {strides}}, with strides along [L, kShardH] and then along a row; {L, kShardH}
+  // counts the rows; an operand without a pointer counts along the axis of stride 1.
   rope({Rq_, {kShardH * C, C, 1}}, {Rq_ + kHalfC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
-       {QKV_ + kHalfC, {kShardH2G * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
+       {QKV_ + kHalfC, {kShardH2G * C, C, 1}}, /*Rq_pairs=*/{{0, 0, 1}}, /*Rq_at=*/{{1, 0, 0}}, {L, kShardH},
+       caller, kRopeRq);
 
-  // Strides are along [L], then within a row; the last operands count within a row, along L.
+  // Operands are {pointer, {strides}}, with strides along [L] and then along a row; {L} counts the rows; an
+  // operand without a pointer counts along the axis of stride 1.
   rope2({Rk_, {kShardG * C, 1}}, {Rk_ + kHalfC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
-        {QKV_ + kShardH * C + kHalfC, {kShardH2G * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
+        {QKV_ + kShardH * C + kHalfC, {kShardH2G * C, 1}}, /*Rk_pairs=*/{{0, 1}}, /*Rk_at=*/{{1, 0}}, {L},
+        caller, kRopeRk);
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
                     workspaces_[0], caller, kAttentionPV);
 
-  // Reduce-scatter of Wop over x, into attention. Ready flags up front, on the copy stream, as peers wait for
-  // them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
+
+  // Reduce-scatter of Wop over x, into attention. Ready flags come first on the copy stream, since transfers
+  // of peers wait for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
@@ -269,7 +279,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   ready_flags.submit(copy, kReadyWopParts);
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
@@ -278,43 +288,45 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s) % D;
 
-    // The last step is the local shard.
+    // The last step is the local shard, without a transfer.
     bf16* Wop_s = s == D ? Wop_parts_ + rank * kShardBL * E : Wop_ + to * kShardBL * E;  // [1, kShardBL, E]
 
     gemm(context_, Wop_s_plan_, PV_ + to * kShardBL * kShardE, Wo, Wop_s, workspaces_[s % kComputeStreams],
          compute, kLinearWop);
     if (s != D) {
-      // Reduce-scatter of Wop over x, into attention. On the copy stream, overlapped with the GEMMs of other
-      // iterations.
-      HG_CHECK(cudaEventRecord(send_Wop_ready_[s], compute), kSendWop);
-      HG_CHECK(cudaStreamWaitEvent(copy, send_Wop_ready_[s], 0), kSendWop);
+      // Reduce-scatter of Wop over x, into attention. On the copy stream, where it may overlap with the GEMMs
+      // of other iterations.
+      HG_CHECK(cudaEventRecord(before_send_Wop_[s], compute), kSendWop);
+      HG_CHECK(cudaStreamWaitEvent(copy, before_send_Wop_[s], 0), kSendWop);
       hirgen::launch_transfer(Wop_parts_ipc.of<bf16>(to) + rank * kShardBL * E, Wop_ + to * kShardBL * E,
                               kShardBL * E * sizeof(bf16), Wop_parts_ipc.flags(to, s), copy, kSendWop);
     }
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // End of the reduce-scatter of Wop over x, into attention.
+  // Wait for all parts of the reduce-scatter of Wop over x, into attention.
   hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(Wop_parts_ipc.done(s), Wop_parts_ipc.sequence_number());
   }
   done_flags.submit(caller, kWaitReceiveWopParts);
 
-  // Views are {axes, {extents}, {strides}}.
+  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, attention_, {2, {1, kShardBL * E}, {0, 1}},
                         Wop_parts_, {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumAttention);
   add_rms_norm(U2_, X1_, X + rank * kShardBL * E, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
 
-  // Allgather of U2 over x; reduce-scatter of W2p over x, into mlp. Ready flags up front, on the copy stream,
-  // as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_gate_[0], caller), kStartedGate);
   HG_CHECK(cudaStreamWaitEvent(copy, started_gate_[0], 0), kStartedGate);
+
+  // Allgather of U2 over x; reduce-scatter of W2p over x, into mlp. Ready flags come first on the copy
+  // stream, since transfers of peers wait for them.
   hirgen::FlagKernel ready_flags2(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -324,11 +336,11 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   ready_flags2.submit(copy, kReadyU2All);
 
-  // Allgather of U2 over x. All iterations are issued up front, on the copy stream.
+  // Allgather of U2 over x. All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // Gathered: linear of gate reads the parts of all ranks.
+    // Gathered, since linear into gate reads the parts of all ranks.
     hirgen::launch_transfer(U2_all_ipc.of<bf16>(to) + rank * kShardBL * E, U2_, kShardBL * E * sizeof(bf16),
                             U2_all_ipc.flags(to, s), copy, kSendU2);
   }
@@ -341,7 +353,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
       hirgen::launch_flag_wait(U2_all_ipc.done(s), U2_all_ipc.sequence_number(), compute, kWaitReceiveU2All);
     }
 
-    // The last step is the local shard.
+    // The last step is the local shard, without a transfer.
     bf16* U2_s = s == D ? U2_ : U2_all_ + partner * kShardBL * E;  // [kShardBL, E]
     bf16* gate_s = gate_ + partner * kShardBL * kShardF;           // [1, kShardBL, kShardF]
     gemm(context_, gate_plan_, U2_s, Wg, gate_s, workspaces_[s % kComputeStreams], compute, kLinearGate);
@@ -353,24 +365,24 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* W2p_s = s == D ? W2p_parts_ + rank * kShardBL * E : W2p_ + partner * kShardBL * E;
     gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2p);
     if (s != D) {
-      // Reduce-scatter of W2p over x, into mlp. On the copy stream, overlapped with the GEMMs of other
-      // iterations.
-      HG_CHECK(cudaEventRecord(send_W2p_ready_[s], compute), kSendW2p);
-      HG_CHECK(cudaStreamWaitEvent(copy, send_W2p_ready_[s], 0), kSendW2p);
+      // Reduce-scatter of W2p over x, into mlp. On the copy stream, where it may overlap with the GEMMs of
+      // other iterations.
+      HG_CHECK(cudaEventRecord(before_send_W2p_[s], compute), kSendW2p);
+      HG_CHECK(cudaStreamWaitEvent(copy, before_send_W2p_[s], 0), kSendW2p);
       hirgen::launch_transfer(W2p_parts_ipc.of<bf16>(partner) + rank * kShardBL * E,
                               W2p_ + partner * kShardBL * E, kShardBL * E * sizeof(bf16),
                               W2p_parts_ipc.flags(partner, s), copy, kSendW2p);
-      HG_CHECK(cudaEventRecord(send_W2p_done_[s], copy), kSendW2p);
+      HG_CHECK(cudaEventRecord(after_send_W2p_[s], copy), kSendW2p);  // only the last one is waited for
     }
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_mlp_[i], compute_[i]), kJoinedMlp);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_mlp_[i], 0), kJoinedMlp);
   }
 
-  // End of the reduce-scatter of W2p over x, into mlp.
+  // Wait for all parts of the reduce-scatter of W2p over x, into mlp.
   hirgen::FlagKernel done_flags2(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     done_flags2.add(W2p_parts_ipc.done(s), W2p_parts_ipc.sequence_number());
@@ -384,38 +396,36 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   add(Y_rows, X1_, mlp_, kShardBL * E, caller, kAddY);
 
-  // Allgather of Y over x. Ready flags up front, on the copy stream, as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_Y_[0], caller), kStartedY);
   HG_CHECK(cudaStreamWaitEvent(copy, started_Y_[0], 0), kStartedY);
+
+  // Allgather of Y over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
   hirgen::FlagKernel ready_flags3(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     ready_flags3.add(Y_ipc.ready_at(from, s), Y_ipc.sequence_number());
   }
   ready_flags3.submit(copy, kReadyY);
-
-  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // Gathered: the rows that each rank computed.
+    // Gathered, since each rank computed some of the rows.
     hirgen::launch_transfer(Y_ipc.of<bf16>(to) + rank * kShardBL * E, Y_rows, kShardBL * E * sizeof(bf16),
                             Y_ipc.flags(to, s), copy, kSendY);
-    HG_CHECK(cudaEventRecord(send_Y_done_[s], copy), kSendY);
+    HG_CHECK(cudaEventRecord(after_send_Y_[s], copy), kSendY);  // only the last one is waited for
   }
 
-  // One stream recorded all of these events, so the last one implies the others; a graph has no nodes for
-  // records.
-  HG_CHECK(cudaStreamWaitEvent(caller, send_W2p_done_[D - 1], 0), kWaitSendW2p);
+  // One stream recorded these events in order: the last one implies the others.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_send_W2p_[D - 1], 0), kWaitSendW2p);
   hirgen::FlagKernel done_flags3(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     done_flags3.add(Y_ipc.done(s), Y_ipc.sequence_number());
   }
   done_flags3.submit(caller, kWaitReceiveY);
 
-  // One stream recorded all of these events, so the last one implies the others; a graph has no nodes for
-  // records.
-  HG_CHECK(cudaStreamWaitEvent(caller, send_Y_done_[D - 1], 0), kWaitSendY);
+  // One stream recorded these events in order: the last one implies the others.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_send_Y_[D - 1], 0), kWaitSendY);
 }
 
 // The inputs, then the outputs, as a rank sees them.
@@ -424,17 +434,17 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
   return {
       {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{B * L}, {E}}, .where = "spec.yaml:11:3"},
       {.name = "gamma1", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:12:3"},
-      {.name = "Wqkv", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardH2G * C}, {E}},
-       .where = "spec.yaml:13:3", .contraction = E, .deviation = 0.015625},
-      {.name = "Wo", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {E}, {kShardE}},
-       .where = "spec.yaml:14:3", .contraction = E, .deviation = 0.0441942},
+      {.name = "Wqkv", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardH2G * C}, {E}},
+       .where = "spec.yaml:13:3", .contraction = E, .deviation = hirgen::inverse_root(E)},
+      {.name = "Wo", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {E}, {kShardE}},
+       .where = "spec.yaml:14:3", .contraction = E, .deviation = hirgen::inverse_root(kShardE)},
       {.name = "gamma2", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:15:3"},
-      {.name = "Wg", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardF}, {E}},
-       .where = "spec.yaml:16:3", .contraction = E, .deviation = 0.015625},
-      {.name = "Wu", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardF}, {E}},
-       .where = "spec.yaml:17:3", .contraction = E, .deviation = 0.015625},
-      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {E}, {kShardF}},
-       .where = "spec.yaml:18:3", .contraction = F, .deviation = 0.0236228},
+      {.name = "Wg", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardF}, {E}},
+       .where = "spec.yaml:16:3", .contraction = E, .deviation = hirgen::inverse_root(E)},
+      {.name = "Wu", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardF}, {E}},
+       .where = "spec.yaml:17:3", .contraction = E, .deviation = hirgen::inverse_root(E)},
+      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {E}, {kShardF}},
+       .where = "spec.yaml:18:3", .contraction = F, .deviation = hirgen::inverse_root(kShardF)},
       {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {{B * L}, {E}}, .output = true,
        .where = "spec.yaml:19:3", .rounded = true, .shared = true},
   };
@@ -449,7 +459,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "a44b9d12cf10d37ee2727788697e8ddba5a72a1671c26d805a1af1849708d1a4", .mesh_size = D,
+               .digest = "c11bd6c7bdf9373600d380cbcf971bf6272b3c06c0b0c34cdf5444857912645b", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},

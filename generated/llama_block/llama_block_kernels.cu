@@ -11,6 +11,8 @@ namespace fn = hirgen::fn;
 
 // spec.yaml:22:5 rms_norm: U1 = rms_norm(X, gamma1)
 struct RmsNorm {
+  static constexpr int kColumns = 4096;  // E
+
   bf16* U1;
   const bf16* X;
   const bf16* gamma1;
@@ -20,7 +22,7 @@ struct RmsNorm {
     const auto X_row = row.load(X);
     const auto U1_square = X_row * X_row;
     const auto U1_square2 = fn::sum(row, U1_square);
-    const auto U1_square_mean = U1_square2 * (1.0F / 4096);
+    const auto U1_square_mean = U1_square2 * (1.0F / kColumns);
     const auto U1_shifted = U1_square_mean + 1e-05F;
     const auto U1_rstd = fn::rsqrt(U1_shifted);
     const auto U1_y = X_row * U1_rstd;
@@ -30,6 +32,8 @@ struct RmsNorm {
 
 // spec.yaml:28:5 rope: Rq = rope(Hq, axis=2, base=500000)
 struct Rope {
+  static constexpr int kColumns = 64;  // kHalfC
+
   hirgen::Scattered<bf16, 2> Rq_low;
   hirgen::Scattered<bf16, 2> Rq_high;
   hirgen::Scattered<const bf16, 2> Rq_first;
@@ -39,7 +43,7 @@ struct Rope {
 
   template <typename Run>
   HG_HOST_DEVICE void operator()(Run& run) const {
-    const auto Rq_exponents = run.along(Rq_pairs) * -0.20503692F /* -log(500000) / 64 */;
+    const auto Rq_exponents = run.along(Rq_pairs) * -0.20503692F /* -log(500000) / kColumns */;
     const auto Rq_frequencies = fn::exp(Rq_exponents);
     const auto Rq_angles = run.keep(run.value(Rq_at) * Rq_frequencies);
     const auto Rq_cos = run.keep(fn::cos(Rq_angles));
@@ -59,6 +63,8 @@ struct Rope {
 
 // spec.yaml:29:5 rope: Rk = rope(Hk, axis=2, base=500000)
 struct Rope2 {
+  static constexpr int kColumns = 64;  // kHalfC
+
   hirgen::Scattered<bf16, 1> Rk_low;
   hirgen::Scattered<bf16, 1> Rk_high;
   hirgen::Scattered<const bf16, 1> Rk_first;
@@ -68,7 +74,7 @@ struct Rope2 {
 
   template <typename Run>
   HG_HOST_DEVICE void operator()(Run& run) const {
-    const auto Rk_exponents = run.along(Rk_pairs) * -0.20503692F /* -log(500000) / 64 */;
+    const auto Rk_exponents = run.along(Rk_pairs) * -0.20503692F /* -log(500000) / kColumns */;
     const auto Rk_frequencies = run.keep(fn::exp(Rk_exponents));
     run.each([&](const auto& row) {
       const auto Rk_first_row = row.load(Rk_first);
@@ -86,8 +92,10 @@ struct Rope2 {
   }
 };
 
-// spec.yaml:43:5 add_rms_norm: U2 = rms_norm(X1, gamma2)
+// spec.yaml:43:5 add_rms_norm: X1 = add(X, attention); U2 = rms_norm(X1, gamma2)
 struct AddRmsNorm {
+  static constexpr int kColumns = 4096;  // E
+
   bf16* U2;
   bf16* X1;
   const bf16* X_rows_own;
@@ -100,7 +108,7 @@ struct AddRmsNorm {
     row.store(X1, X1_row);
     const auto U2_square = X1_row * X1_row;
     const auto U2_square2 = fn::sum(row, U2_square);
-    const auto U2_square_mean = U2_square2 * (1.0F / 4096);
+    const auto U2_square_mean = U2_square2 * (1.0F / kColumns);
     const auto U2_shifted = U2_square_mean + 1e-05F;
     const auto U2_rstd = fn::rsqrt(U2_shifted);
     const auto U2_y = X1_row * U2_rstd;
@@ -108,7 +116,7 @@ struct AddRmsNorm {
   }
 };
 
-// spec.yaml:47:5 silu_mul
+// spec.yaml:47:5 silu_mul: A1 = silu(gate); A = mul(A1, up)
 struct SiluMul {
   bf16* A;
   const bf16* gate;
@@ -121,7 +129,7 @@ struct SiluMul {
   }
 };
 
-// spec.yaml:50:5 add
+// spec.yaml:50:5 add: Y = add(X1, mlp)
 struct Add {
   bf16* Y_rows;
   const bf16* X1;
@@ -137,29 +145,33 @@ struct Add {
 
 void rms_norm(bf16* U1, const bf16* X, const bf16* gamma1, int64_t rows, cudaStream_t stream,
               const char* where) {
-  hirgen::launch_rows<4096>(RmsNorm{U1, X, gamma1}, {rows}, hirgen::accesses(U1, X, gamma1), stream, where);
+  hirgen::launch_rows<RmsNorm::kColumns>(RmsNorm{U1, X, gamma1}, {rows}, hirgen::accesses(U1, X, gamma1),
+                                         stream, where);
 }
 
 void rope(hirgen::Scattered<bf16, 2> Rq_low, hirgen::Scattered<bf16, 2> Rq_high,
           hirgen::Scattered<const bf16, 2> Rq_first, hirgen::Scattered<const bf16, 2> Rq_second,
           hirgen::Counted<2> Rq_pairs, hirgen::Counted<2> Rq_at, std::initializer_list<int64_t> rows,
           cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<64, 2, 1>(Rope{Rq_low, Rq_high, Rq_first, Rq_second, Rq_pairs, Rq_at}, rows,
-                                hirgen::accesses(Rq_low, Rq_high, Rq_first, Rq_second), stream, where);
+  hirgen::launch_rows<Rope::kColumns, 2, 1>(Rope{Rq_low, Rq_high, Rq_first, Rq_second, Rq_pairs, Rq_at}, rows,
+                                            hirgen::accesses(Rq_low, Rq_high, Rq_first, Rq_second), stream,
+                                            where);
 }
 
 void rope2(hirgen::Scattered<bf16, 1> Rk_low, hirgen::Scattered<bf16, 1> Rk_high,
            hirgen::Scattered<const bf16, 1> Rk_first, hirgen::Scattered<const bf16, 1> Rk_second,
            hirgen::Counted<1> Rk_pairs, hirgen::Counted<1> Rk_at, std::initializer_list<int64_t> rows,
            cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<64, 1, 0>(Rope2{Rk_low, Rk_high, Rk_first, Rk_second, Rk_pairs, Rk_at}, rows,
-                                hirgen::accesses(Rk_low, Rk_high, Rk_first, Rk_second), stream, where);
+  hirgen::launch_rows<Rope2::kColumns, 1, 0>(Rope2{Rk_low, Rk_high, Rk_first, Rk_second, Rk_pairs, Rk_at},
+                                             rows, hirgen::accesses(Rk_low, Rk_high, Rk_first, Rk_second),
+                                             stream, where);
 }
 
 void add_rms_norm(bf16* U2, bf16* X1, const bf16* X_rows_own, const bf16* attention, const bf16* gamma2,
                   int64_t rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<4096>(AddRmsNorm{U2, X1, X_rows_own, attention, gamma2}, {rows},
-                            hirgen::accesses(U2, X1, X_rows_own, attention, gamma2), stream, where);
+  hirgen::launch_rows<AddRmsNorm::kColumns>(AddRmsNorm{U2, X1, X_rows_own, attention, gamma2}, {rows},
+                                            hirgen::accesses(U2, X1, X_rows_own, attention, gamma2), stream,
+                                            where);
 }
 
 void silu_mul(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,

@@ -37,14 +37,16 @@
 //   W2 [DIDx(D), 1, E, F/D] bf16
 //   Y [DIDx(D), B*L/D, E] bf16
 //
-// Derived: allgather of U1 over x: transfers into U1_all from rank to rank by IPC-get, one slice per
-// iteration of s.
+// DIDx(D): one of D parts per rank.
+//
+// Derived: allgather of U1 over x: transfers into U1_all from rank to rank by IPC-get, one slice in each
+// iteration over s.
 // Derived: reduce-scatter of Wop over x, into attention: transfers into Wop_parts from rank to rank by
-// IPC-get, one slice per iteration of s.
-// Derived: allgather of U2 over x: transfers into U2_all from rank to rank by IPC-get, one slice per
-// iteration of s.
+// IPC-get, one slice in each iteration over s.
+// Derived: allgather of U2 over x: transfers into U2_all from rank to rank by IPC-get, one slice in each
+// iteration over s.
 // Derived: reduce-scatter of W2p over x, into mlp: transfers into W2p_parts from rank to rank by IPC-get, one
-// slice per iteration of s.
+// slice in each iteration over s.
 // Schedule: pipeline p2p, 2 compute streams, via ipc-get.
 #include "llama_block_sp.hpp"
 
@@ -62,13 +64,13 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
-constexpr int64_t C = 128, E = 4096, F = 14336;
+constexpr int64_t C = 128, E = H * C, F = 7 * E / 2;
 constexpr int64_t kShardBL =
     B * L / D, kShardH2G = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D;
 constexpr int64_t kHalfC = C / 2, kShardG = G / D;
-constexpr int kComputeStreams = 2;
+constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
@@ -90,7 +92,7 @@ constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, C, kShardH * C}, .k = {0
                                                .v = {0, C, kShardH2G * C}, .o = {0, C, kShardH * C}};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm of U1";
+constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm into U1";
 constexpr const char* kStarted = "spec.yaml:23:5 wait for the caller's stream";
 constexpr const char* kReadyU1 = "spec.yaml:23:5 let peers read U1";
 constexpr const char* kShareU1 = "spec.yaml:23:5 sharing U1 with the other ranks";
@@ -98,21 +100,21 @@ constexpr const char* kReceiveU1 = "spec.yaml:23:5 receive U1";
 constexpr const char* kWaitReadyU1 = "spec.yaml:23:5 wait for the ready flag of U1";
 constexpr const char* kDoneU1 = "spec.yaml:23:5 set the done flag of U1 at the peer";
 constexpr const char* kWaitReceiveU1 = "spec.yaml:23:5 wait until U1 is received";
-constexpr const char* kLinearQKV = "spec.yaml:23:5 linear of QKV";
+constexpr const char* kLinearQKV = "spec.yaml:23:5 linear into QKV";
 constexpr const char* kJoined = "spec.yaml:23:5 wait for the compute streams";
-constexpr const char* kRopeRq = "spec.yaml:28:5 rope of Rq";
-constexpr const char* kRopeRk = "spec.yaml:29:5 rope of Rk";
-constexpr const char* kAttentionPV = "spec.yaml:35:5 attention of PV";
+constexpr const char* kRopeRq = "spec.yaml:28:5 rope into Rq";
+constexpr const char* kRopeRk = "spec.yaml:29:5 rope into Rk";
+constexpr const char* kAttentionPV = "spec.yaml:35:5 attention into PV";
 constexpr const char* kStartedWop = "spec.yaml:38:5 wait for the caller's stream";
-constexpr const char* kLinearWop = "spec.yaml:38:5 linear of Wop";
+constexpr const char* kLinearWop = "spec.yaml:38:5 linear into Wop";
 constexpr const char* kReadyWop = "spec.yaml:39:5 let peers read Wop";
 constexpr const char* kShareWop = "spec.yaml:39:5 sharing Wop with the other ranks";
 constexpr const char* kReceiveWop = "spec.yaml:39:5 receive Wop";
 constexpr const char* kWaitReadyWop = "spec.yaml:39:5 wait for the ready flag of Wop";
 constexpr const char* kDoneWop = "spec.yaml:39:5 set the done flag of Wop at the peer";
 constexpr const char* kWaitReceiveWop = "spec.yaml:39:5 wait until Wop is received";
-constexpr const char* kSumAttention = "spec.yaml:39:5 sum of attention";
-constexpr const char* kAddRmsNormU2 = "spec.yaml:43:5 add_rms_norm of U2";
+constexpr const char* kSumAttention = "spec.yaml:39:5 sum into attention";
+constexpr const char* kAddRmsNormU2 = "spec.yaml:43:5 add_rms_norm into U2";
 constexpr const char* kStartedGate = "spec.yaml:44:5 wait for the caller's stream";
 constexpr const char* kReadyU2 = "spec.yaml:44:5 let peers read U2";
 constexpr const char* kShareU2 = "spec.yaml:44:5 sharing U2 with the other ranks";
@@ -120,24 +122,24 @@ constexpr const char* kReceiveU2 = "spec.yaml:44:5 receive U2";
 constexpr const char* kWaitReadyU2 = "spec.yaml:44:5 wait for the ready flag of U2";
 constexpr const char* kDoneU2 = "spec.yaml:44:5 set the done flag of U2 at the peer";
 constexpr const char* kWaitReceiveU2 = "spec.yaml:44:5 wait until U2 is received";
-constexpr const char* kLinearGate = "spec.yaml:44:5 linear of gate";
-constexpr const char* kLinearUp = "spec.yaml:45:5 linear of up";
-constexpr const char* kSiluMulA = "spec.yaml:47:5 silu_mul of A";
-constexpr const char* kLinearW2p = "spec.yaml:48:5 linear of W2p";
+constexpr const char* kLinearGate = "spec.yaml:44:5 linear into gate";
+constexpr const char* kLinearUp = "spec.yaml:45:5 linear into up";
+constexpr const char* kSiluMulA = "spec.yaml:47:5 silu_mul into A";
+constexpr const char* kLinearW2p = "spec.yaml:48:5 linear into W2p";
 constexpr const char* kReadyW2p = "spec.yaml:49:5 let peers read W2p";
 constexpr const char* kShareW2p = "spec.yaml:49:5 sharing W2p with the other ranks";
 constexpr const char* kReceiveW2p = "spec.yaml:49:5 receive W2p";
 constexpr const char* kWaitReadyW2p = "spec.yaml:49:5 wait for the ready flag of W2p";
 constexpr const char* kDoneW2p = "spec.yaml:49:5 set the done flag of W2p at the peer";
 constexpr const char* kWaitReceiveW2p = "spec.yaml:49:5 wait until W2p is received";
-constexpr const char* kSumMlp = "spec.yaml:49:5 sum of mlp";
-constexpr const char* kAddY = "spec.yaml:50:5 add of Y";
+constexpr const char* kSumMlp = "spec.yaml:49:5 sum into mlp";
+constexpr const char* kAddY = "spec.yaml:50:5 add into Y";
 constexpr const char* kWaitReadU1 = "spec.yaml:23:5 wait until peers have read U1";
 constexpr const char* kWaitReadWop = "spec.yaml:39:5 wait until peers have read Wop";
 constexpr const char* kWaitReadU2 = "spec.yaml:44:5 wait until peers have read U2";
 constexpr const char* kWaitReadW2p = "spec.yaml:49:5 wait until peers have read W2p";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kU1Shared =
     {.bytes = kShardBL * E * sizeof(bf16), .transfers = D, .name = "U1", .where = kShareU1};
 constexpr hirgen::SharedShape kWopShared =
@@ -147,8 +149,8 @@ constexpr hirgen::SharedShape kU2Shared =
 constexpr hirgen::SharedShape kW2pShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "W2p", .where = kShareW2p};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -177,12 +179,13 @@ class LlamaBlockSp final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml llama_block_sp"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();       // the CUDA driver writes and waits for flags
+  const hirgen::StreamMemory& driver_ = peers_.memory();       // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
-  // one per compute stream: their GEMMs and attentions run at the same time
+  // one per compute stream: their GEMMs and attentions may run at the same time
   void* workspaces_[kComputeStreams];
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, and begins at a multiple of 256 bytes.
+  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+
   bf16* U1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:22:5 U1");  // [1, kShardBL, E]
   // [D, kShardBL, E], filled by the allgather of U1 over x, kReceiveU1 to kLinearQKV
   bf16* U1_all_ = context_.allocate<bf16>(B * L * E, "spec.yaml:23:5 U1_all");
@@ -201,11 +204,11 @@ class LlamaBlockSp final : public hirgen::Program {
   // [D, 1, kShardBL, E], filled by the reduce-scatter of Wop over x, kLinearWop to kSumAttention
   bf16* Wop_parts_ = U1_all_;
   bf16* U2_all_ = U1_all_;  // [D, kShardBL, E], filled by the allgather of U2 over x, kReceiveU2 to kLinearUp
-  bf16* mlp_ = U1_all_;             // [1, kShardBL, E], kSumMlp to kAddY
-  bf16* Rk_ = mlp_ + kShardBL * E;  // [1, B, L, kShardG, C], kRopeRk to kAttentionPV
-  bf16* PV_ = W2p_parts_;           // [1, B, L, kShardH, C], kAttentionPV to kLinearWop
-  bf16* attention_ = W2p_parts_;    // [1, kShardBL, E], kSumAttention to kAddRmsNormU2
-  bf16* A_ = gate_;                 // [1, D, kShardBL, kShardF], kSiluMulA to kLinearW2p
+  bf16* mlp_ = U1_all_;                   // [1, kShardBL, E], kSumMlp to kAddY
+  bf16* Rk_ = Rq_ + B * L * kShardH * C;  // [1, B, L, kShardG, C], kRopeRk to kAttentionPV
+  bf16* PV_ = W2p_parts_;                 // [1, B, L, kShardH, C], kAttentionPV to kLinearWop
+  bf16* attention_ = W2p_parts_;          // [1, kShardBL, E], kSumAttention to kAddRmsNormU2
+  bf16* A_ = gate_;                       // [1, D, kShardBL, kShardF], kSiluMulA to kLinearW2p
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
@@ -213,17 +216,17 @@ class LlamaBlockSp final : public hirgen::Program {
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_U1_done_ = context_.events("receive_U1_done", kReceiveU1, D);
+  hirgen::Events after_receive_U1_ = context_.events("after_receive_U1", kReceiveU1, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events started_Wop_ = context_.events("started_Wop", kStartedWop, 1);
-  hirgen::Events receive_Wop_ready_ = context_.events("receive_Wop_ready", kReceiveWop, D);
-  hirgen::Events receive_Wop_done_ = context_.events("receive_Wop_done", kReceiveWop, D);
+  hirgen::Events before_receive_Wop_ = context_.events("before_receive_Wop", kReceiveWop, D);
+  hirgen::Events after_receive_Wop_ = context_.events("after_receive_Wop", kReceiveWop, D);
   hirgen::Events started_gate_ = context_.events("started_gate", kStartedGate, 1);
-  hirgen::Events receive_U2_done_ = context_.events("receive_U2_done", kReceiveU2, D);
-  hirgen::Events receive_W2p_ready_ = context_.events("receive_W2p_ready", kReceiveW2p, D);
-  hirgen::Events receive_W2p_done_ = context_.events("receive_W2p_done", kReceiveW2p, D);
+  hirgen::Events after_receive_U2_ = context_.events("after_receive_U2", kReceiveU2, D);
+  hirgen::Events before_receive_W2p_ = context_.events("before_receive_W2p", kReceiveW2p, D);
+  hirgen::Events after_receive_W2p_ = context_.events("after_receive_W2p", kReceiveW2p, D);
   hirgen::Events wait_read_U1_ = context_.events("wait_read_U1", kWaitReadU1, D);
   hirgen::Events wait_read_Wop_ = context_.events("wait_read_Wop", kWaitReadWop, D);
   hirgen::Events wait_read_U2_ = context_.events("wait_read_U2", kWaitReadU2, D);
@@ -249,17 +252,20 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   rms_norm(U1_, X, gamma1, kShardBL, caller, kRmsNormU1);
 
-  // Allgather of U1 over x. Ready flags up front, on the copy stream, as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
+
+  // Allgather of U1 over x. Ready flags come first on the copy stream, since transfers of peers wait for
+  // them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // Gathered: linear of QKV reads the parts of all ranks.
+    // Gathered, since linear into QKV reads the parts of all ranks.
     HG_CHECK(driver_.cuStreamWriteValue32(copy, U1_ipc.ready_at(to, s), U1_ipc.sequence(), 0), kReadyU1);
   }
 
-  // All iterations are issued up front, on the copy stream.
+  // All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U1_ipc.ready(s), U1_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -268,10 +274,10 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                              kShardBL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
              kReceiveU1);
     HG_CHECK(driver_.cuStreamWriteValue32(copy, U1_ipc.done_at(from, s), U1_ipc.sequence(), 0), kDoneU1);
-    HG_CHECK(cudaEventRecord(receive_U1_done_[s], copy), kReceiveU1);
+    HG_CHECK(cudaEventRecord(after_receive_U1_[s], copy), kReceiveU1);
   }
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
@@ -280,34 +286,38 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t from = (rank + s) % D;
     if (s != 0) {
-      HG_CHECK(cudaStreamWaitEvent(compute, receive_U1_done_[s], 0), kWaitReceiveU1);
+      HG_CHECK(cudaStreamWaitEvent(compute, after_receive_U1_[s], 0), kWaitReceiveU1);
     }
 
-    // Step 0 is the local shard.
+    // Step 0 is the local shard, without a transfer.
     bf16* U1_s = s == 0 ? U1_ : U1_all_ + from * kShardBL * E;  // [kShardBL, E]
 
     gemm(context_, QKV_plan_, U1_s, Wqkv, QKV_ + from * kShardBL * kShardH2G * C,
          workspaces_[s % kComputeStreams], compute, kLinearQKV);
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // Strides are along [L, kShardH], then within a row; the last operands count within a row, along L.
+  // Operands are {pointer, {strides}}, with strides along [L, kShardH] and then along a row; {L, kShardH}
+  // counts the rows; an operand without a pointer counts along the axis of stride 1.
   rope({Rq_, {kShardH * C, C, 1}}, {Rq_ + kHalfC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
-       {QKV_ + kHalfC, {kShardH2G * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
+       {QKV_ + kHalfC, {kShardH2G * C, C, 1}}, /*Rq_pairs=*/{{0, 0, 1}}, /*Rq_at=*/{{1, 0, 0}}, {L, kShardH},
+       caller, kRopeRq);
 
-  // Strides are along [L], then within a row; the last operands count within a row, along L.
+  // Operands are {pointer, {strides}}, with strides along [L] and then along a row; {L} counts the rows; an
+  // operand without a pointer counts along the axis of stride 1.
   rope2({Rk_, {kShardG * C, 1}}, {Rk_ + kHalfC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
-        {QKV_ + kShardH * C + kHalfC, {kShardH2G * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
+        {QKV_ + kShardH * C + kHalfC, {kShardH2G * C, 1}}, /*Rk_pairs=*/{{0, 1}}, /*Rk_at=*/{{1, 0}}, {L},
+        caller, kRopeRk);
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
                     workspaces_[0], caller, kAttentionPV);
   HG_CHECK(cudaEventRecord(started_Wop_[0], caller), kStartedWop);
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_Wop_[0], 0), kStartedWop);
   }
@@ -316,7 +326,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s) % D;
 
-    // Step 0 is the local shard.
+    // Step 0 is the local shard, without a transfer.
     bf16* Wop_s = s == 0 ? Wop_parts_ + rank * kShardBL * E : Wop_ + to * kShardBL * E;  // [1, kShardBL, E]
 
     gemm(context_, Wop_s_plan_, PV_ + to * kShardBL * kShardE, Wo, Wop_s, workspaces_[s % kComputeStreams],
@@ -328,9 +338,9 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWriteValue32(compute, Wop_ipc.ready_at(to, s), Wop_ipc.sequence(), 0),
                kReadyWop);
 
-      // On the copy stream, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(receive_Wop_ready_[s], compute), kReceiveWop);
-      HG_CHECK(cudaStreamWaitEvent(copy, receive_Wop_ready_[s], 0), kReceiveWop);
+      // On the copy stream, where it may overlap with the GEMMs of other iterations.
+      HG_CHECK(cudaEventRecord(before_receive_Wop_[s], compute), kReceiveWop);
+      HG_CHECK(cudaStreamWaitEvent(copy, before_receive_Wop_[s], 0), kReceiveWop);
       HG_CHECK(
           driver_.cuStreamWaitValue32(copy, Wop_ipc.ready(s), Wop_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
           kWaitReadyWop);
@@ -338,29 +348,32 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                                kShardBL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kReceiveWop);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, Wop_ipc.done_at(from, s), Wop_ipc.sequence(), 0), kDoneWop);
-      HG_CHECK(cudaEventRecord(receive_Wop_done_[s], copy), kReceiveWop);
+      HG_CHECK(cudaEventRecord(after_receive_Wop_[s], copy), kReceiveWop);  // only the last one is waited for
     }
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, receive_Wop_done_[D - 1], 0), kWaitReceiveWop);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_receive_Wop_[D - 1], 0), kWaitReceiveWop);
 
-  // Views are {axes, {extents}, {strides}}.
+  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, attention_, {2, {1, kShardBL * E}, {0, 1}},
                         Wop_parts_, {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumAttention);
   add_rms_norm(U2_, X1_, X, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
 
-  // Allgather of U2 over x. Ready flags up front, on the copy stream, as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_gate_[0], caller), kStartedGate);
   HG_CHECK(cudaStreamWaitEvent(copy, started_gate_[0], 0), kStartedGate);
+
+  // Allgather of U2 over x. Ready flags come first on the copy stream, since transfers of peers wait for
+  // them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // Gathered: linear of gate reads the parts of all ranks.
+    // Gathered, since linear into gate reads the parts of all ranks.
     HG_CHECK(driver_.cuStreamWriteValue32(copy, U2_ipc.ready_at(to, s), U2_ipc.sequence(), 0), kReadyU2);
   }
 
-  // All iterations are issued up front, on the copy stream.
+  // All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U2_ipc.ready(s), U2_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -369,10 +382,10 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                              kShardBL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
              kReceiveU2);
     HG_CHECK(driver_.cuStreamWriteValue32(copy, U2_ipc.done_at(from, s), U2_ipc.sequence(), 0), kDoneU2);
-    HG_CHECK(cudaEventRecord(receive_U2_done_[s], copy), kReceiveU2);
+    HG_CHECK(cudaEventRecord(after_receive_U2_[s], copy), kReceiveU2);
   }
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_gate_[0], 0), kStartedGate);
   }
@@ -381,10 +394,10 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t partner = (rank + s) % D;
     if (s != 0) {
-      HG_CHECK(cudaStreamWaitEvent(compute, receive_U2_done_[s], 0), kWaitReceiveU2);
+      HG_CHECK(cudaStreamWaitEvent(compute, after_receive_U2_[s], 0), kWaitReceiveU2);
     }
 
-    // Step 0 is the local shard.
+    // Step 0 is the local shard, without a transfer.
     bf16* U2_s = s == 0 ? U2_ : U2_all_ + partner * kShardBL * E;  // [kShardBL, E]
     bf16* gate_s = gate_ + partner * kShardBL * kShardF;           // [1, kShardBL, kShardF]
     gemm(context_, gate_plan_, U2_s, Wg, gate_s, workspaces_[s % kComputeStreams], compute, kLinearGate);
@@ -402,9 +415,9 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWriteValue32(compute, W2p_ipc.ready_at(partner, s), W2p_ipc.sequence(), 0),
                kReadyW2p);
 
-      // On the copy stream, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(receive_W2p_ready_[s], compute), kReceiveW2p);
-      HG_CHECK(cudaStreamWaitEvent(copy, receive_W2p_ready_[s], 0), kReceiveW2p);
+      // On the copy stream, where it may overlap with the GEMMs of other iterations.
+      HG_CHECK(cudaEventRecord(before_receive_W2p_[s], compute), kReceiveW2p);
+      HG_CHECK(cudaStreamWaitEvent(copy, before_receive_W2p_[s], 0), kReceiveW2p);
       HG_CHECK(
           driver_.cuStreamWaitValue32(copy, W2p_ipc.ready(s), W2p_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
           kWaitReadyW2p);
@@ -412,24 +425,24 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                                kShardBL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kReceiveW2p);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, W2p_ipc.done_at(from, s), W2p_ipc.sequence(), 0), kDoneW2p);
-      HG_CHECK(cudaEventRecord(receive_W2p_done_[s], copy), kReceiveW2p);
+      HG_CHECK(cudaEventRecord(after_receive_W2p_[s], copy), kReceiveW2p);  // only the last one is waited for
     }
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, receive_W2p_done_[D - 1], 0), kWaitReceiveW2p);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_receive_W2p_[D - 1], 0), kWaitReceiveW2p);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, mlp_, {2, {1, kShardBL * E}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumMlp);
   add(Y, X1_, mlp_, kShardBL * E, caller, kAddY);
 
-  // End of the allgather of U1 over x.
+  // Wait for all parts of the allgather of U1 over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, U1_ipc.done(s), U1_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadU1);
     HG_CHECK(cudaEventRecord(wait_read_U1_[s], caller), kWaitReadU1);  // for the watchdog only
   }
 
-  // End of the reduce-scatter of Wop over x, into attention.
+  // Wait for all parts of the reduce-scatter of Wop over x, into attention.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(
         driver_.cuStreamWaitValue32(caller, Wop_ipc.done(s), Wop_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -437,14 +450,14 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(wait_read_Wop_[s], caller), kWaitReadWop);  // for the watchdog only
   }
 
-  // End of the allgather of U2 over x.
+  // Wait for all parts of the allgather of U2 over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, U2_ipc.done(s), U2_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadU2);
     HG_CHECK(cudaEventRecord(wait_read_U2_[s], caller), kWaitReadU2);  // for the watchdog only
   }
 
-  // End of the reduce-scatter of W2p over x, into mlp.
+  // Wait for all parts of the reduce-scatter of W2p over x, into mlp.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(
         driver_.cuStreamWaitValue32(caller, W2p_ipc.done(s), W2p_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -458,22 +471,23 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardBL}, {E}},
+      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardBL}, {E}},
        .where = "spec.yaml:11:3"},
       {.name = "gamma1", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:12:3"},
-      {.name = "Wqkv", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {1}, {kShardH2G * C}, {E}},
-       .where = "spec.yaml:13:3", .contraction = E, .deviation = 0.015625},
-      {.name = "Wo", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {1}, {E}, {kShardE}},
-       .where = "spec.yaml:14:3", .contraction = E, .deviation = 0.0441942},
+      {.name = "Wqkv", .dtype = hirgen::DType::kBf16,
+       .axes = {hirgen::split(D, x), {1}, {kShardH2G * C}, {E}}, .where = "spec.yaml:13:3", .contraction = E,
+       .deviation = hirgen::inverse_root(E)},
+      {.name = "Wo", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {1}, {E}, {kShardE}},
+       .where = "spec.yaml:14:3", .contraction = E, .deviation = hirgen::inverse_root(kShardE)},
       {.name = "gamma2", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:15:3"},
-      {.name = "Wg", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {1}, {kShardF}, {E}},
-       .where = "spec.yaml:16:3", .contraction = E, .deviation = 0.015625},
-      {.name = "Wu", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {1}, {kShardF}, {E}},
-       .where = "spec.yaml:17:3", .contraction = E, .deviation = 0.015625},
-      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {1}, {E}, {kShardF}},
-       .where = "spec.yaml:18:3", .contraction = F, .deviation = 0.0236228},
-      {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardBL}, {E}}, .output = true,
-       .where = "spec.yaml:19:3", .rounded = true},
+      {.name = "Wg", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {1}, {kShardF}, {E}},
+       .where = "spec.yaml:16:3", .contraction = E, .deviation = hirgen::inverse_root(E)},
+      {.name = "Wu", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {1}, {kShardF}, {E}},
+       .where = "spec.yaml:17:3", .contraction = E, .deviation = hirgen::inverse_root(E)},
+      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {1}, {E}, {kShardF}},
+       .where = "spec.yaml:18:3", .contraction = F, .deviation = hirgen::inverse_root(kShardF)},
+      {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardBL}, {E}},
+       .output = true, .where = "spec.yaml:19:3", .rounded = true},
   };
 }
 
@@ -486,7 +500,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "707f39eeccec646207855dddaccb4eca3c95341c913da31e4252c1e9129d89ed", .mesh_size = D,
+               .digest = "80a7c23890044561631437956631c6ac080d775748ff2de58619773689b532c8", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},

@@ -17,14 +17,16 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [M, K] bf16
 //
+// DIDx(D): one of D parts per rank.
+//
 // Derived: reduce-scatter of P over x, into mlp: transfers into P_parts from rank to rank by NCCL inter-node,
-// one slice per iteration of s.
+// one slice in each iteration over s.
 // Derived: reduce-scatter of P over x, into mlp: transfers into P_parts from rank to rank by IPC-get
-// intra-node, one slice per iteration of s.
-// Derived: allgather of Y over x: transfers into Y from rank to rank by IPC-get intra-node, one slice per
-// iteration of s.
-// Derived: allgather of Y over x: transfers into Y from rank to rank by NCCL inter-node, one slice per
-// iteration of s.
+// intra-node, one slice in each iteration over s.
+// Derived: allgather of Y over x: transfers into Y from rank to rank by IPC-get intra-node, one slice in each
+// iteration over s.
+// Derived: allgather of Y over x: transfers into Y from rank to rank by NCCL inter-node, one slice in each
+// iteration over s.
 // Schedule: pipeline p2p, computes on the caller's stream, replayed as a CUDA graph, via ipc-get, copy fused,
 // signals batched, nccl between nodes.
 // Chosen by auto: predicted 525.5 us on h200 with pipeline p2p, all.via ipc-get, streams 0, all.signals
@@ -46,8 +48,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
-constexpr int64_t D = 8, M = 4096, K = 4096, N = 14336;
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+constexpr int64_t D = 8, M = 4096, K = 4096, N = 7 * K / 2;
 constexpr int64_t kShardN = N / D, kShardM = M / D;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
@@ -57,11 +59,11 @@ constexpr hirgen::MatmulShape kPSShape =
     {.m = kShardM, .n = K, .k = kShardN, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kRmsNormU = "spec.yaml:16:5 rms_norm of U";
-constexpr const char* kLinearGate = "spec.yaml:17:5 linear of gate";
-constexpr const char* kLinearUp = "spec.yaml:18:5 linear of up";
-constexpr const char* kSiluMulA = "spec.yaml:20:5 silu_mul of A";
-constexpr const char* kLinearP = "spec.yaml:21:5 linear of P";
+constexpr const char* kRmsNormU = "spec.yaml:16:5 rms_norm into U";
+constexpr const char* kLinearGate = "spec.yaml:17:5 linear into gate";
+constexpr const char* kLinearUp = "spec.yaml:18:5 linear into up";
+constexpr const char* kSiluMulA = "spec.yaml:20:5 silu_mul into A";
+constexpr const char* kLinearP = "spec.yaml:21:5 linear into P";
 constexpr const char* kReadyP = "spec.yaml:22:5 let peers read P";
 constexpr const char* kShareP = "spec.yaml:22:5 sharing P with the other ranks";
 constexpr const char* kExchangeP = "spec.yaml:22:5 exchange of P";
@@ -69,8 +71,8 @@ constexpr const char* kReceiveP = "spec.yaml:22:5 receive P";
 constexpr const char* kSendP = "spec.yaml:22:5 send P";
 constexpr const char* kWaitExchangeP = "spec.yaml:22:5 wait for the exchange of P";
 constexpr const char* kWaitReceiveP = "spec.yaml:22:5 wait until P is received";
-constexpr const char* kSumMlp = "spec.yaml:22:5 sum of mlp";
-constexpr const char* kAddY = "spec.yaml:23:5 add of Y";
+constexpr const char* kSumMlp = "spec.yaml:22:5 sum into mlp";
+constexpr const char* kAddY = "spec.yaml:23:5 add into Y";
 constexpr const char* kStarted = "spec.yaml:23:5 wait for the caller's stream";
 constexpr const char* kReadyY = "spec.yaml:23:5 let peers read Y";
 constexpr const char* kShareY = "spec.yaml:14:3 sharing Y with the other ranks";
@@ -81,14 +83,14 @@ constexpr const char* kWaitReadP = "spec.yaml:22:5 wait until peers have read P"
 constexpr const char* kWaitReceiveY = "spec.yaml:23:5 wait until Y is received";
 constexpr const char* kWaitExchangeY = "spec.yaml:23:5 wait for the exchange of Y";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kYShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -125,19 +127,20 @@ class LlamaMlpAcrossNodes final : public hirgen::Program {
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(gate_plan_, up_plan_, P_s_plan_), "spec.yaml:17:5 workspace");
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
-  hirgen::Events exchange_P_ready_ = context_.events("exchange_P_ready", kExchangeP, D);
-  hirgen::Events exchange_P_done_ = context_.events("exchange_P_done", kExchangeP, D);
-  hirgen::Events receive_P_ready_ = context_.events("receive_P_ready", kReceiveP, D);
-  hirgen::Events receive_P_done_ = context_.events("receive_P_done", kReceiveP, D);
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  hirgen::Events before_exchange_P_ = context_.events("before_exchange_P", kExchangeP, D);
+  hirgen::Events after_exchange_P_ = context_.events("after_exchange_P", kExchangeP, D);
+  hirgen::Events before_receive_P_ = context_.events("before_receive_P", kReceiveP, D);
+  hirgen::Events after_receive_P_ = context_.events("after_receive_P", kReceiveP, D);
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_Y_done_ = context_.events("receive_Y_done", kReceiveY, 1);
-  hirgen::Events exchange_Y_done_ = context_.events("exchange_Y_done", kExchangeY, D);
+  hirgen::Events after_receive_Y_ = context_.events("after_receive_Y", kReceiveY, 1);
+  hirgen::Events after_exchange_Y_ = context_.events("after_exchange_Y", kExchangeY, D);
   hirgen::Events copy_joined_ = context_.events("copy_joined", kReceiveY, 1);
 };
 
-// Launches a CUDA graph of issue(), captured once for each set of pointers. In the first call with new
-// pointers, and while the caller captures, issue() runs on the caller's stream instead.
+// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, and the cache keeps 16. In
+// the first call with new pointers, and while the caller captures, issue() runs on the caller's stream
+// instead.
 void LlamaMlpAcrossNodes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[5], kYShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
@@ -163,7 +166,7 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
   for (int64_t s = 0; s < D; ++s) {
     const int64_t to = (rank + s) % D;
 
-    // Step 0 is the local shard.
+    // Step 0 is the local shard, without a transfer.
     bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * K : P_ + to * kShardM * K;  // [1, kShardM, K]
 
     gemm(context_, P_s_plan_, A_ + to * kShardM * kShardN, W2, P_s, workspace_, caller, kLinearP);
@@ -176,8 +179,8 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
 
       bf16* P_parts_s = P_parts_ + from * kShardM * K;  // [1, kShardM, K]
 
-      HG_CHECK(cudaEventRecord(exchange_P_ready_[s], caller), kExchangeP);
-      HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_P_ready_[s], 0), kExchangeP);
+      HG_CHECK(cudaEventRecord(before_exchange_P_[s], caller), kExchangeP);
+      HG_CHECK(cudaStreamWaitEvent(x_.stream, before_exchange_P_[s], 0), kExchangeP);
       HG_CHECK(ncclGroupStart(), kExchangeP);
       if (!peers_.is_ipc_peer(from)) {
         HG_CHECK(ncclRecv(P_parts_s, kShardM * K, ncclBfloat16, static_cast<int>(from), x_.comm, x_.stream),
@@ -190,28 +193,28 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
                  kSendP);
       }
       HG_CHECK(ncclGroupEnd(), kExchangeP);
-      HG_CHECK(cudaEventRecord(exchange_P_done_[s], x_.stream), kExchangeP);
+      // only the last one is waited for
+      HG_CHECK(cudaEventRecord(after_exchange_P_[s], x_.stream), kExchangeP);
       if (peers_.is_ipc_peer(from)) {
-        HG_CHECK(cudaEventRecord(receive_P_ready_[s], caller), kReceiveP);
-        HG_CHECK(cudaStreamWaitEvent(copy, receive_P_ready_[s], 0), kReceiveP);
+        HG_CHECK(cudaEventRecord(before_receive_P_[s], caller), kReceiveP);
+        HG_CHECK(cudaStreamWaitEvent(copy, before_receive_P_[s], 0), kReceiveP);
         hirgen::launch_transfer(P_parts_s, P_ipc.of<bf16>(from) + rank * kShardM * K,
                                 kShardM * K * sizeof(bf16), P_ipc.flags(from, s), copy, kReceiveP);
-        HG_CHECK(cudaEventRecord(receive_P_done_[s], copy), kReceiveP);
+        HG_CHECK(cudaEventRecord(after_receive_P_[s], copy), kReceiveP);
       }
     }
   }
 
-  // One stream recorded all of these events, so the last one implies the others; a graph has no nodes for
-  // records.
-  HG_CHECK(cudaStreamWaitEvent(caller, exchange_P_done_[D - 1], 0), kWaitExchangeP);
+  // One stream recorded these events in order: the last one implies the others.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_exchange_P_[D - 1], 0), kWaitExchangeP);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
     if (peers_.is_ipc_peer(from)) {
-      HG_CHECK(cudaStreamWaitEvent(caller, receive_P_done_[s], 0), kWaitReceiveP);
+      HG_CHECK(cudaStreamWaitEvent(caller, after_receive_P_[s], 0), kWaitReceiveP);
     }
   }
 
-  // Views are {axes, {extents}, {strides}}.
+  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, mlp_, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumMlp);
 
@@ -220,21 +223,22 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
 
   add(Y_rows, X + rank * kShardM * K, mlp_, kShardM * K, caller, kAddY);
 
-  // Allgather of Y over x. Ready flags up front, on the copy stream, as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
+
+  // Allgather of Y over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // Gathered: the rows that each rank computed.
+    // Gathered, since each rank computed some of the rows.
     if (peers_.is_ipc_peer(to)) {
       ready_flags.add(Y_ipc.ready_at(to, s), Y_ipc.sequence_number());
     }
   }
   ready_flags.submit(copy, kReadyY);
   hirgen::TransferKernel copies;
-  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     if (peers_.is_ipc_peer(from)) {
@@ -243,10 +247,8 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
     }
   }
   copies.submit(copy, kReceiveY);
-  HG_CHECK(cudaEventRecord(receive_Y_done_[0], copy), kReceiveY);
+  HG_CHECK(cudaEventRecord(after_receive_Y_[0], copy), kReceiveY);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, started_[0], 0), kExchangeY);
-
-  // All iterations are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
@@ -261,10 +263,11 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
       HG_CHECK(ncclSend(Y_rows, kShardM * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSendY);
     }
     HG_CHECK(ncclGroupEnd(), kExchangeY);
-    HG_CHECK(cudaEventRecord(exchange_Y_done_[s], x_.stream), kExchangeY);
+    // only the last one is waited for
+    HG_CHECK(cudaEventRecord(after_exchange_Y_[s], x_.stream), kExchangeY);
   }
 
-  // End of the reduce-scatter of P over x, into mlp; allgather of Y over x.
+  // Wait for all parts of the reduce-scatter of P over x, into mlp; allgather of Y over x.
   hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
@@ -283,13 +286,12 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     if (peers_.is_ipc_peer(from)) {
-      HG_CHECK(cudaStreamWaitEvent(caller, receive_Y_done_[0], 0), kWaitReceiveY);
+      HG_CHECK(cudaStreamWaitEvent(caller, after_receive_Y_[0], 0), kWaitReceiveY);
     }
   }
 
-  // One stream recorded all of these events, so the last one implies the others; a graph has no nodes for
-  // records.
-  HG_CHECK(cudaStreamWaitEvent(caller, exchange_Y_done_[D - 1], 0), kWaitExchangeY);
+  // One stream recorded these events in order: the last one implies the others.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_exchange_Y_[D - 1], 0), kWaitExchangeY);
 
   // A graph joins all of its streams.
   HG_CHECK(cudaEventRecord(copy_joined_[0], copy), kReceiveY);

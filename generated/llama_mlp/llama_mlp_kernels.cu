@@ -11,6 +11,8 @@ namespace fn = hirgen::fn;
 
 // spec.yaml:16:5 rms_norm: U = rms_norm(X, gamma)
 struct RmsNorm {
+  static constexpr int kColumns = 4096;  // K
+
   bf16* U;
   const bf16* X;
   const bf16* gamma;
@@ -20,7 +22,7 @@ struct RmsNorm {
     const auto X_row = row.load(X);
     const auto U_square = X_row * X_row;
     const auto U_square2 = fn::sum(row, U_square);
-    const auto U_square_mean = U_square2 * (1.0F / 4096);
+    const auto U_square_mean = U_square2 * (1.0F / kColumns);
     const auto U_shifted = U_square_mean + 1e-05F;
     const auto U_rstd = fn::rsqrt(U_shifted);
     const auto U_y = X_row * U_rstd;
@@ -28,7 +30,7 @@ struct RmsNorm {
   }
 };
 
-// spec.yaml:20:5 silu_mul
+// spec.yaml:20:5 silu_mul: G = silu(gate); A = mul(G, up)
 struct SiluMul {
   bf16* A;
   const bf16* gate;
@@ -41,7 +43,7 @@ struct SiluMul {
   }
 };
 
-// spec.yaml:23:5 add
+// spec.yaml:23:5 add: Y = add(X, mlp)
 struct Add {
   bf16* Y_rows;
   const bf16* X_rows_own;
@@ -57,7 +59,8 @@ struct Add {
 
 void rms_norm(bf16* U, const bf16* X, const bf16* gamma, int64_t rows, cudaStream_t stream,
               const char* where) {
-  hirgen::launch_rows<4096>(RmsNorm{U, X, gamma}, {rows}, hirgen::accesses(U, X, gamma), stream, where);
+  hirgen::launch_rows<RmsNorm::kColumns>(RmsNorm{U, X, gamma}, {rows}, hirgen::accesses(U, X, gamma), stream,
+                                         where);
 }
 
 void silu_mul(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,

@@ -8,7 +8,9 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(S), r(D), M/S, N] bf16
 //
-// Derived: allreduce of P over x, into C, one slice per iteration of s.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): reduced from D to one.
+//
+// Derived: allreduce of P over x, into C, one slice in each iteration over s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "matmul_ar.hpp"
 
@@ -22,22 +24,22 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceM = M / S, kShardK = K / D;
-constexpr int kComputeStreams = 4;
+constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:13:5 wait for the caller's stream";
-constexpr const char* kMatmulP = "spec.yaml:13:5 matmul of P";
+constexpr const char* kMatmulP = "spec.yaml:13:5 matmul into P";
 constexpr const char* kAllreduceP = "spec.yaml:14:5 allreduce of P";
 constexpr const char* kWaitAllreduceP = "spec.yaml:14:5 wait for the allreduce of P";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -60,13 +62,13 @@ class MatmulAr final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:13:5 P");  // [S, 1, kSliceM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events allreduce_P_ready_ = context_.events("allreduce_P_ready", kAllreduceP, S);
-  hirgen::Events allreduce_P_done_ = context_.events("allreduce_P_done", kAllreduceP, S);
+  hirgen::Events before_allreduce_P_ = context_.events("before_allreduce_P", kAllreduceP, S);
+  hirgen::Events after_allreduce_P_ = context_.events("after_allreduce_P", kAllreduceP, S);
 };
 
 void MatmulAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -76,7 +78,7 @@ void MatmulAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
@@ -87,17 +89,18 @@ void MatmulAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     gemm(context_, P_plan_, A + s * kSliceM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
          kMatmulP);
 
-    // Allreduce of P over x, into C. On the stream of the communicator, overlapped with the GEMMs of other
-    // iterations.
-    HG_CHECK(cudaEventRecord(allreduce_P_ready_[s], compute), kAllreduceP);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_P_ready_[s], 0), kAllreduceP);
+    // Allreduce of P over x, into C. On the stream of the communicator, where it may overlap with the GEMMs
+    // of other iterations.
+    HG_CHECK(cudaEventRecord(before_allreduce_P_[s], compute), kAllreduceP);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allreduce_P_[s], 0), kAllreduceP);
     HG_CHECK(ncclAllReduce(P_s, C + s * kSliceM * N, kSliceM * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
              kAllreduceP);
-    HG_CHECK(cudaEventRecord(allreduce_P_done_[s], x_.stream), kAllreduceP);
+    // only the last one is waited for
+    HG_CHECK(cudaEventRecord(after_allreduce_P_[s], x_.stream), kAllreduceP);
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, allreduce_P_done_[S - 1], 0), kWaitAllreduceP);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_allreduce_P_[S - 1], 0), kWaitAllreduceP);
   context_.call_issued(caller);
 }
 
@@ -105,9 +108,9 @@ void MatmulAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kSliceM}, {kShardK}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, hirgen::split(D, x), {kSliceM}, {kShardK}},
        .where = "spec.yaml:8:3", .contraction = K},
-      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardK}, {N}},
        .where = "spec.yaml:9:3", .contraction = K},
       {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, {kSliceM}, {N}}, .output = true,
        .where = "spec.yaml:11:3"},
@@ -123,7 +126,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar", .spec = "spec.yaml",
-               .digest = "eb750bf6b8aa55045e9c79064f08b7311289cbf2c70084a8da82c7db251d33cc", .mesh_size = D,
+               .digest = "647d8c6e56a80a5092d7ab42d1df8d6896346cd243534cf868d5577d6df12647", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"allreduce x"},
                .bytes = M * N * sizeof(bf16), .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -10,10 +10,12 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: allgather of R over x: transfers into C from rank to rank by IPC-put, one slice per iteration of
-// s.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+//
+// Derived: allgather of R over x: transfers into C from rank to rank by IPC-put, one slice in each iteration
+// over s.
 // Derived: reduce-scatter of P over x, into R: partial sums of peers read for C from rank to rank by IPC-get,
-// one slice per iteration of s.
+// one slice in each iteration over s.
 // Schedule: pipeline p2p, computes on the caller's stream, via ipc-get, block 4, fuse peer-read, signals
 // batched.
 #include "matmul_ar_peer_read.hpp"
@@ -30,7 +32,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, M = 1024, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
 
@@ -41,21 +43,21 @@ constexpr hirgen::MatmulShape kPShape = {.m = M, .n = N, .k = kShardK, .dtype = 
 constexpr const char* kStarted = "spec.yaml:18:5 wait for the caller's stream";
 constexpr const char* kReadyC = "spec.yaml:18:5 let peers write C";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
-constexpr const char* kMatmulP = "spec.yaml:16:5 matmul of P";
+constexpr const char* kMatmulP = "spec.yaml:16:5 matmul into P";
 constexpr const char* kStartedR = "spec.yaml:17:5 wait for the caller's stream";
 constexpr const char* kReadyP = "spec.yaml:17:5 let peers read P";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
-constexpr const char* kSumR = "spec.yaml:17:5 sum of R";
+constexpr const char* kSumR = "spec.yaml:17:5 sum into R";
 constexpr const char* kWaitReceiveC = "spec.yaml:18:5 wait until C is received";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kCShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -75,12 +77,12 @@ class MatmulArPeerRead final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml matmul_ar_peer_read"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
-  bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P");  // [1, D, kShardM, N]
+  const hirgen::StreamMemory& driver_ = peers_.memory();            // stream memory operations, for flags
+  bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P");    // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:16:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events started_R_ = context_.events("started_R", kStartedR, 1);
   hirgen::Events sum_R_ = context_.events("sum_R", kSumR, 1);
@@ -96,11 +98,12 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   const hirgen::Shared& C_ipc = peers_.share_for_call(C, kCShared);
   const hirgen::Shared& P_ipc = peers_.share_for_call(P_, kPShared);
 
-  // Allgather of R over x. Ready flags up front, on the copy stream, as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
+
+  // Allgather of R over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
-  // Issued ahead, so that the computation of P hides it.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     ready_flags.add(C_ipc.ready_at(from, s), C_ipc.sequence_number());
@@ -108,9 +111,12 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   ready_flags.submit(copy, kReadyC);
   gemm(context_, P_plan_, A, B, P_, workspace_, caller, kMatmulP);
 
-  // Reduce-scatter of P over x, into R. Ready flags up front, on the copy stream, as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_R_[0], caller), kStartedR);
   HG_CHECK(cudaStreamWaitEvent(copy, started_R_[0], 0), kStartedR);
+
+  // Reduce-scatter of P over x, into R. Ready flags come first on the copy stream, since transfers of peers
+  // wait for them.
   hirgen::MemOpBatch ready_flags2(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
@@ -133,7 +139,7 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   R_sum.submit(C + rank * kShardM * N, kShardM * N, caller, kSumR);
   HG_CHECK(cudaEventRecord(sum_R_[0], caller), kSumR);  // for the watchdog only
 
-  // End of the allgather of R over x; reduce-scatter of P over x, into R.
+  // Wait for all parts of the allgather of R over x; reduce-scatter of P over x, into R.
   hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(C_ipc.done(s), C_ipc.sequence_number());
@@ -151,9 +157,9 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {D}, {kShardM}, {kShardK}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {D}, {kShardM}, {kShardK}},
        .where = "spec.yaml:9:3", .contraction = K},
-      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardK}, {N}},
        .where = "spec.yaml:10:3", .contraction = K},
       {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D}, {kShardM}, {N}}, .output = true,
        .where = "spec.yaml:13:3", .shared = true},
@@ -169,7 +175,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_peer_read", .spec = "spec.yaml",
-               .digest = "001f365a96ee493297ac6733297a2fe99bf5a9e4f5fb1f413ffc5ca54e974a5e", .mesh_size = D,
+               .digest = "f80318564484ff3e2f669aee6ea0b31a745e0dfd8ad4109123737cd60c0c9c29", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv",
                .transport = "ipc-get, ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

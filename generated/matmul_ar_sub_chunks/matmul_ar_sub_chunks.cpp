@@ -10,10 +10,12 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+//
 // Derived: reduce-scatter of P over x, into R: transfers into P_parts from rank to rank by IPC-put, one slice
-// per iteration of c and s.
-// Derived: allgather of R over x: transfers into C from rank to rank by IPC-put, one slice per iteration of c
-// and s.
+// in each iteration over c, s.
+// Derived: allgather of R over x: transfers into C from rank to rank by IPC-put, one slice in each iteration
+// over c, s.
 // Schedule: pipeline p2p, 1 compute stream, via ipc-put, local last, split 2, block 1, interchange true,
 // signals batched.
 #include "matmul_ar_sub_chunks.hpp"
@@ -30,10 +32,10 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D, kHalfM = kShardM / 2;
-constexpr int kComputeStreams = 1;
+constexpr int kComputeStreams = 1;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSCShape = {.m = kHalfM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
@@ -43,27 +45,27 @@ constexpr const char* kStarted = "spec.yaml:16:5 wait for the caller's stream";
 constexpr const char* kReadyPParts = "spec.yaml:17:5 let peers write P_parts";
 constexpr const char* kSharePParts = "spec.yaml:17:5 sharing P_parts with the other ranks";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
-constexpr const char* kMatmulP = "spec.yaml:16:5 matmul of P";
+constexpr const char* kMatmulP = "spec.yaml:16:5 matmul into P";
 constexpr const char* kSendP = "spec.yaml:17:5 send P";
 constexpr const char* kWaitReadyPParts = "spec.yaml:17:5 wait for the ready flag of P_parts";
 constexpr const char* kDonePParts = "spec.yaml:17:5 set the done flag of P_parts at the peer";
 constexpr const char* kStartedR = "spec.yaml:17:5 wait for the caller's stream";
 constexpr const char* kWaitReceivePParts = "spec.yaml:17:5 wait until P_parts is received";
-constexpr const char* kSumR = "spec.yaml:17:5 sum of R";
+constexpr const char* kSumR = "spec.yaml:17:5 sum into R";
 constexpr const char* kSendR = "spec.yaml:18:5 send R";
 constexpr const char* kWaitReadyC = "spec.yaml:18:5 wait for the ready flag of C";
 constexpr const char* kDoneC = "spec.yaml:18:5 set the done flag of C at the peer";
 constexpr const char* kWaitReceiveC = "spec.yaml:18:5 wait until C is received";
 constexpr const char* kWaitSendR = "spec.yaml:18:5 wait until R is sent";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D * 2, .name = "P_parts", .where = kSharePParts};
 constexpr hirgen::SharedShape kCShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D * 2, .name = "C", .where = kShareC};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -86,7 +88,7 @@ class MatmulArSubChunks final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml matmul_ar_sub_chunks"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
+  const hirgen::StreamMemory& driver_ = peers_.memory();             // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
   bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P");  // [1, D, kShardM, N]
   // [D, 1, kShardM, N], filled by the reduce-scatter of P over x
@@ -94,13 +96,13 @@ class MatmulArSubChunks final : public hirgen::Program {
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_s_c_plan_), "spec.yaml:16:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, (D + 1) * 2);
+  hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, (D + 1) * 2);
   hirgen::Events started_R_ = context_.events("started_R", kStartedR, 1);
   hirgen::Events wait_receive_P_parts_ = context_.events("wait_receive_P_parts", kWaitReceivePParts, 2);
-  hirgen::Events send_R_ready_ = context_.events("send_R_ready", kSendR, 1);
-  hirgen::Events send_R_done_ = context_.events("send_R_done", kSendR, D * 2);
+  hirgen::Events before_send_R_ = context_.events("before_send_R", kSendR, 1);
+  hirgen::Events after_send_R_ = context_.events("after_send_R", kSendR, D * 2);
   hirgen::Events wait_receive_C_ = context_.events("wait_receive_C", kWaitReceiveC, 1);
 };
 
@@ -113,12 +115,13 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
   const hirgen::Shared& P_parts_ipc = peers_.share_for_call(P_parts_, kPPartsShared);
   const hirgen::Shared& C_ipc = peers_.share_for_call(C, kCShared);
 
-  // Reduce-scatter of P over x, into R; allgather of R over x. Ready flags up front, on the copy stream, as
-  // peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
+
+  // Reduce-scatter of P over x, into R; allgather of R over x. Ready flags come first on the copy stream,
+  // since transfers of peers wait for them.
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
-  // Sub-chunk by sub-chunk, so that one travels while the next one is computed.
   for (int64_t c = 0; c < 2; ++c) {
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (D + rank - s) % D;
@@ -137,7 +140,7 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
     for (int64_t s = 1; s < D + 1; ++s) {
       const int64_t to = (rank + s) % D;
 
-      // The last step is the local shard.
+      // The last step is the local shard, without a transfer.
       bf16* P_s_c = s == D ? P_parts_ + rank * kShardM * N + c * kHalfM * N
                            : P_ + to * kShardM * N + c * kHalfM * N;  // [1, kHalfM, N]
 
@@ -145,8 +148,8 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
            caller, kMatmulP);
       if (s != D) {
         // Reduce-scatter of P over x, into R.
-        HG_CHECK(cudaEventRecord(send_P_ready_[c * (D + 1) + s], caller), kSendP);
-        HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[c * (D + 1) + s], 0), kSendP);
+        HG_CHECK(cudaEventRecord(before_send_P_[c * (D + 1) + s], caller), kSendP);
+        HG_CHECK(cudaStreamWaitEvent(copy, before_send_P_[c * (D + 1) + s], 0), kSendP);
         HG_CHECK(driver_.cuStreamWaitValue32(copy, P_parts_ipc.ready(c * D + s), P_parts_ipc.sequence(),
                                              CU_STREAM_WAIT_VALUE_GEQ),
                  kWaitReadyPParts);
@@ -160,10 +163,11 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
       }
     }
 
-    // End of the reduce-scatter of P over x, into R. What follows runs beside the GEMMs of the next
-    // sub-chunk.
+    // What follows runs beside the GEMMs of the next sub-chunk.
     HG_CHECK(cudaEventRecord(started_R_[0], caller), kStartedR);
     HG_CHECK(cudaStreamWaitEvent(compute_[0], started_R_[0], 0), kStartedR);
+
+    // Wait for all parts of the reduce-scatter of P over x, into R.
     hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
     for (int64_t s = 1; s < D; ++s) {
       done_flags.add(P_parts_ipc.done(c * D + s), P_parts_ipc.sequence_number());
@@ -172,14 +176,14 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
     // for the watchdog only
     HG_CHECK(cudaEventRecord(wait_receive_P_parts_[c], compute_[0]), kWaitReceivePParts);
 
-    // Views are {axes, {extents}, {strides}}.
+    // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
     hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, C + rank * kShardM * N + c * kHalfM * N,
                           {2, {1, kHalfM * N}, {0, 1}}, P_parts_ + c * kHalfM * N,
                           {2, {D, kHalfM * N}, {kShardM * N, 1}}, compute_[0], kSumR);
+    HG_CHECK(cudaEventRecord(before_send_R_[0], compute_[0]), kSendR);
+    HG_CHECK(cudaStreamWaitEvent(copy, before_send_R_[0], 0), kSendR);
 
     // Allgather of R over x.
-    HG_CHECK(cudaEventRecord(send_R_ready_[0], compute_[0]), kSendR);
-    HG_CHECK(cudaStreamWaitEvent(copy, send_R_ready_[0], 0), kSendR);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = (D + rank - s) % D;
       HG_CHECK(driver_.cuStreamWaitValue32(copy, C_ipc.ready(c * D + s), C_ipc.sequence(),
@@ -190,11 +194,11 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
                                cudaMemcpyDeviceToDevice, copy),
                kSendR);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, c * D + s), C_ipc.sequence(), 0), kDoneC);
-      HG_CHECK(cudaEventRecord(send_R_done_[c * D + s], copy), kSendR);
+      HG_CHECK(cudaEventRecord(after_send_R_[c * D + s], copy), kSendR);  // only the last one is waited for
     }
   }
 
-  // End of the allgather of R over x.
+  // Wait for all parts of the allgather of R over x.
   hirgen::MemOpBatch done_flags2(hirgen::FlagUse::kWait, driver_);
   for (int64_t c = 0; c < 2; ++c) {
     for (int64_t s = 1; s < D; ++s) {
@@ -204,8 +208,8 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
   done_flags2.submit(caller, kWaitReceiveC);
   HG_CHECK(cudaEventRecord(wait_receive_C_[0], caller), kWaitReceiveC);  // for the watchdog only
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, send_R_done_[D + (D - 1)], 0), kWaitSendR);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_send_R_[D + (D - 1)], 0), kWaitSendR);
   context_.call_issued(caller);
 }
 
@@ -213,9 +217,9 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {D}, {kShardM}, {kShardK}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {D}, {kShardM}, {kShardK}},
        .where = "spec.yaml:9:3", .contraction = K},
-      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardK}, {N}},
        .where = "spec.yaml:10:3", .contraction = K},
       {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D}, {kShardM}, {N}}, .output = true,
        .where = "spec.yaml:13:3", .shared = true},
@@ -231,7 +235,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_sub_chunks", .spec = "spec.yaml",
-               .digest = "d0012e46853a98fc08f31b2e497747fee02bf12b0eac8d7fac374f74026db57c", .mesh_size = D,
+               .digest = "3b72c403124d22d5d92595bf6343509fe53afe3c8f0b101986eb7f597fa1e18c", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kHalfM * N * sizeof(bf16) * 2, .largest = "sendrecv",
                .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -9,7 +9,9 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(S), r(D), DIDx(D), M/(S*D), N] bf16
 //
-// Derived: reduce-scatter of P over x, into C, one slice per iteration of s.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): reduced from D to one.
+//
+// Derived: reduce-scatter of P over x, into C, one slice in each iteration over s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "matmul_rs_bcast.hpp"
 
@@ -23,23 +25,22 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
-constexpr int64_t kShardM = M / (S * D), kShardK = K / D;
-constexpr int kComputeStreams = 4;
+constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S, kShardK = K / D;
+constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
-constexpr hirgen::MatmulShape kPShape =
-    {.m = D * kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:15:5 wait for the caller's stream";
-constexpr const char* kMatmulP = "spec.yaml:15:5 matmul of P";
+constexpr const char* kMatmulP = "spec.yaml:15:5 matmul into P";
 constexpr const char* kReduceScatterP = "spec.yaml:16:5 reduce-scatter of P";
 constexpr const char* kWaitReduceScatterP = "spec.yaml:16:5 wait for the reduce-scatter of P";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -62,45 +63,46 @@ class MatmulRsBcast final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:16:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 P");  // [S, 1, D, kShardM, N]
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
+  bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 P");  // [S, 1, D, kSliceShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events reduce_scatter_P_ready_ = context_.events("reduce_scatter_P_ready", kReduceScatterP, S);
-  hirgen::Events reduce_scatter_P_done_ = context_.events("reduce_scatter_P_done", kReduceScatterP, S);
+  hirgen::Events before_reduce_scatter_P_ = context_.events("before_reduce_scatter_P", kReduceScatterP, S);
+  hirgen::Events after_reduce_scatter_P_ = context_.events("after_reduce_scatter_P", kReduceScatterP, S);
 };
 
 void MatmulRsBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, D, kShardM, kShardK]
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, D, kSliceShardM, kShardK]
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [1, kShardK, N]
-  bf16* C = static_cast<bf16*>(tensors[2]);              // [S, 1, kShardM, N]
+  bf16* C = static_cast<bf16*>(tensors[2]);              // [S, 1, kSliceShardM, N]
 
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    bf16* P_s = P_ + s * D * kShardM * N;  // [1, D, kShardM, N]
-    gemm(context_, P_plan_, A + s * D * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
+    bf16* P_s = P_ + s * kSliceM * N;  // [1, D, kSliceShardM, N]
+    gemm(context_, P_plan_, A + s * kSliceM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
          kMatmulP);
 
-    // Reduce-scatter of P over x, into C. On the stream of the communicator, overlapped with the GEMMs of
-    // other iterations.
-    HG_CHECK(cudaEventRecord(reduce_scatter_P_ready_[s], compute), kReduceScatterP);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_P_ready_[s], 0), kReduceScatterP);
-    HG_CHECK(
-        ncclReduceScatter(P_s, C + s * kShardM * N, kShardM * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-        kReduceScatterP);
-    HG_CHECK(cudaEventRecord(reduce_scatter_P_done_[s], x_.stream), kReduceScatterP);
+    // Reduce-scatter of P over x, into C. On the stream of the communicator, where it may overlap with the
+    // GEMMs of other iterations.
+    HG_CHECK(cudaEventRecord(before_reduce_scatter_P_[s], compute), kReduceScatterP);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, before_reduce_scatter_P_[s], 0), kReduceScatterP);
+    HG_CHECK(ncclReduceScatter(P_s, C + s * kSliceShardM * N, kSliceShardM * N, ncclBfloat16, ncclSum,
+                               x_.comm, x_.stream),
+             kReduceScatterP);
+    // only the last one is waited for
+    HG_CHECK(cudaEventRecord(after_reduce_scatter_P_[s], x_.stream), kReduceScatterP);
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_P_done_[S - 1], 0), kWaitReduceScatterP);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_reduce_scatter_P_[S - 1], 0), kWaitReduceScatterP);
   context_.call_issued(caller);
 }
 
@@ -108,12 +110,13 @@ void MatmulRsBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {D}, {kShardM}, {kShardK}},
-       .where = "spec.yaml:9:3", .contraction = K},
-      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
+      {.name = "A", .dtype = hirgen::DType::kBf16,
+       .axes = {{S}, hirgen::split(D, x), {D}, {kSliceShardM}, {kShardK}}, .where = "spec.yaml:9:3",
+       .contraction = K},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardK}, {N}},
        .where = "spec.yaml:10:3", .contraction = K},
-      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kShardM}, {N}}, .output = true,
-       .where = "spec.yaml:12:3"},
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, hirgen::split(D, x), {kSliceShardM}, {N}},
+       .output = true, .where = "spec.yaml:12:3"},
   };
 }
 
@@ -126,7 +129,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_bcast", .spec = "spec.yaml",
-               .digest = "c2d0ba68f5b49f4c828e24ac065ff48f40db87a53e255ba7bcdb087039d47e23", .mesh_size = D,
+               .digest = "f5d8e006477c2b7b091d11a57c3371cd238a5f2336f573a22ed2859f3ccea0a1", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"reducescatter x"},
                .bytes = M * N * sizeof(bf16), .largest = "reducescatter", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -9,7 +9,9 @@
 //   B [DIDx(D), K/D, N] bf16
 //   dA [Stream(S), DIDx(D), M/S, K/D] bf16
 //
-// Derived: allgather of dC over x, one slice per iteration of s.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+//
+// Derived: allgather of dC over x, one slice in each iteration over s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "matmul_rs_grad_a.hpp"
 
@@ -23,10 +25,10 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
-constexpr int64_t kShardM = M / (S * D), kShardK = K / D, kSliceM = M / S;
-constexpr int kComputeStreams = 4;
+constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S, kShardK = K / D;
+constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kDAShape =
@@ -35,11 +37,11 @@ constexpr hirgen::MatmulShape kDAShape =
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kAllgatherDC = "spec.yaml:13:5 allgather of dC";
 constexpr const char* kWaitAllgatherDC = "spec.yaml:13:5 wait for the allgather of dC";
-constexpr const char* kMatmulDA = "spec.yaml:14:5 matmul of dA";
+constexpr const char* kMatmulDA = "spec.yaml:14:5 matmul into dA";
 constexpr const char* kJoined = "spec.yaml:14:5 wait for the compute streams";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -62,41 +64,41 @@ class MatmulRsGradA final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:13:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  // [S, D, kShardM, N], filled by the allgather of dC over x
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
+  // [S, D, kSliceShardM, N], filled by the allgather of dC over x
   bf16* dC_all_ = context_.allocate<bf16>(M * N, "spec.yaml:13:5 dC_all");
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events allgather_dC_ready_ = context_.events("allgather_dC_ready", kAllgatherDC, 1);
-  hirgen::Events allgather_dC_done_ = context_.events("allgather_dC_done", kAllgatherDC, S);
+  hirgen::Events before_allgather_dC_ = context_.events("before_allgather_dC", kAllgatherDC, 1);
+  hirgen::Events after_allgather_dC_ = context_.events("after_allgather_dC", kAllgatherDC, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
 void MatmulRsGradA::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* dC = static_cast<const bf16*>(tensors[0]);  // [S, 1, kShardM, N]
+  const bf16* dC = static_cast<const bf16*>(tensors[0]);  // [S, 1, kSliceShardM, N]
   const bf16* B = static_cast<const bf16*>(tensors[1]);   // [1, kShardK, N]
   bf16* dA = static_cast<bf16*>(tensors[2]);              // [S, 1, kSliceM, kShardK]
 
-  // Allgather of dC over x.
-  HG_CHECK(cudaEventRecord(allgather_dC_ready_[0], caller), kAllgatherDC);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_dC_ready_[0], 0), kAllgatherDC);
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  HG_CHECK(cudaEventRecord(before_allgather_dC_[0], caller), kAllgatherDC);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_dC_[0], 0), kAllgatherDC);
 
-  // All iterations are issued up front; below, each statement waits only for what it reads.
+  // Allgather of dC over x. All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 0; s < S; ++s) {
-    HG_CHECK(ncclAllGather(dC + s * kShardM * N, dC_all_ + s * kSliceM * N, kShardM * N, ncclBfloat16,
-                           x_.comm, x_.stream),
+    HG_CHECK(ncclAllGather(dC + s * kSliceShardM * N, dC_all_ + s * kSliceM * N, kSliceShardM * N,
+                           ncclBfloat16, x_.comm, x_.stream),
              kAllgatherDC);
-    HG_CHECK(cudaEventRecord(allgather_dC_done_[s], x_.stream), kAllgatherDC);
+    HG_CHECK(cudaEventRecord(after_allgather_dC_[s], x_.stream), kAllgatherDC);
   }
 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    HG_CHECK(cudaStreamWaitEvent(compute, allgather_dC_done_[s], 0), kWaitAllgatherDC);
+    HG_CHECK(cudaStreamWaitEvent(compute, after_allgather_dC_[s], 0), kWaitAllgatherDC);
     gemm(context_, dA_plan_, dC_all_ + s * kSliceM * N, B, dA + s * kSliceM * kShardK,
          workspaces_[s % kComputeStreams], compute, kMatmulDA);
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
@@ -108,11 +110,11 @@ void MatmulRsGradA::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "dC", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kShardM}, {N}},
+      {.name = "dC", .dtype = hirgen::DType::kBf16, .axes = {{S}, hirgen::split(D, x), {kSliceShardM}, {N}},
        .where = "spec.yaml:8:3", .contraction = N},
-      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardK}, {N}},
        .where = "spec.yaml:9:3", .contraction = N},
-      {.name = "dA", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kSliceM}, {kShardK}},
+      {.name = "dA", .dtype = hirgen::DType::kBf16, .axes = {{S}, hirgen::split(D, x), {kSliceM}, {kShardK}},
        .output = true, .where = "spec.yaml:10:3"},
   };
 }
@@ -126,7 +128,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_a", .spec = "spec.yaml",
-               .digest = "5813963874faa0aa33181089f65db3bcb7fafb7e72159660a8f607f43835977f", .mesh_size = D,
+               .digest = "208c8a271975fe9c20af867dbb0e0be928f40e469b87ad0d93ddd8a5e70252e7", .mesh_size = D,
                .gemms = {{M, kShardK, N, 1}}, .communications = {"allgather x"},
                .bytes = M * N * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -10,7 +10,9 @@
 //   A [S, DIDx(D), M/S, K/D] bf16
 //   dB [r(S), DIDx(D), K/D, N] bf16
 //
-// Derived: allgather of dC over x, one slice per iteration of s.
+// DIDx(D): one of D parts per rank. r(S): reduced from S to one.
+//
+// Derived: allgather of dC over x, one slice in each iteration over s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "matmul_rs_grad_b.hpp"
 
@@ -25,10 +27,10 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
-constexpr int64_t kShardM = M / (S * D), kSliceM = M / S, kShardK = K / D;
-constexpr int kComputeStreams = 4;
+constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S, kShardK = K / D;
+constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape =
@@ -37,12 +39,12 @@ constexpr hirgen::MatmulShape kPShape =
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kAllgatherDC = "spec.yaml:15:5 allgather of dC";
 constexpr const char* kWaitAllgatherDC = "spec.yaml:15:5 wait for the allgather of dC";
-constexpr const char* kMatmulP = "spec.yaml:16:5 matmul of P";
+constexpr const char* kMatmulP = "spec.yaml:16:5 matmul into P";
 constexpr const char* kJoined = "spec.yaml:16:5 wait for the compute streams";
-constexpr const char* kSumDB = "spec.yaml:17:5 sum of dB";
+constexpr const char* kSumDB = "spec.yaml:17:5 sum into dB";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -65,48 +67,48 @@ class MatmulRsGradB final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  // [S, D, kShardM, N], filled by the allgather of dC over x
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
+  // [S, D, kSliceShardM, N], filled by the allgather of dC over x
   bf16* dC_all_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 dC_all");
   bf16* P_ = context_.allocate<bf16>(S * kShardK * N, "spec.yaml:16:5 P");  // [S, 1, kShardK, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events allgather_dC_ready_ = context_.events("allgather_dC_ready", kAllgatherDC, 1);
-  hirgen::Events allgather_dC_done_ = context_.events("allgather_dC_done", kAllgatherDC, S);
+  hirgen::Events before_allgather_dC_ = context_.events("before_allgather_dC", kAllgatherDC, 1);
+  hirgen::Events after_allgather_dC_ = context_.events("after_allgather_dC", kAllgatherDC, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
 void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* dC = static_cast<const bf16*>(tensors[0]);  // [S, 1, kShardM, N]
+  const bf16* dC = static_cast<const bf16*>(tensors[0]);  // [S, 1, kSliceShardM, N]
   const bf16* A = static_cast<const bf16*>(tensors[1]);   // [S, 1, kSliceM, kShardK]
   bf16* dB = static_cast<bf16*>(tensors[2]);              // [1, kShardK, N]
 
-  // Allgather of dC over x.
-  HG_CHECK(cudaEventRecord(allgather_dC_ready_[0], caller), kAllgatherDC);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_dC_ready_[0], 0), kAllgatherDC);
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  HG_CHECK(cudaEventRecord(before_allgather_dC_[0], caller), kAllgatherDC);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_dC_[0], 0), kAllgatherDC);
 
-  // All iterations are issued up front; below, each statement waits only for what it reads.
+  // Allgather of dC over x. All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 0; s < S; ++s) {
-    HG_CHECK(ncclAllGather(dC + s * kShardM * N, dC_all_ + s * kSliceM * N, kShardM * N, ncclBfloat16,
-                           x_.comm, x_.stream),
+    HG_CHECK(ncclAllGather(dC + s * kSliceShardM * N, dC_all_ + s * kSliceM * N, kSliceShardM * N,
+                           ncclBfloat16, x_.comm, x_.stream),
              kAllgatherDC);
-    HG_CHECK(cudaEventRecord(allgather_dC_done_[s], x_.stream), kAllgatherDC);
+    HG_CHECK(cudaEventRecord(after_allgather_dC_[s], x_.stream), kAllgatherDC);
   }
 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    HG_CHECK(cudaStreamWaitEvent(compute, allgather_dC_done_[s], 0), kWaitAllgatherDC);
+    HG_CHECK(cudaStreamWaitEvent(compute, after_allgather_dC_[s], 0), kWaitAllgatherDC);
     gemm(context_, P_plan_, A + s * kSliceM * kShardK, dC_all_ + s * kSliceM * N, P_ + s * kShardK * N,
          workspaces_[s % kComputeStreams], compute, kMatmulP);
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // Views are {axes, {extents}, {strides}}.
+  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, dB, {2, {1, kShardK * N}, {0, 1}}, P_,
                         {2, {S, kShardK * N}, {kShardK * N, 1}}, caller, kSumDB);
   context_.call_issued(caller);
@@ -116,12 +118,12 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "dC", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kShardM}, {N}},
+      {.name = "dC", .dtype = hirgen::DType::kBf16, .axes = {{S}, hirgen::split(D, x), {kSliceShardM}, {N}},
        .where = "spec.yaml:9:3", .contraction = M},
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kSliceM}, {kShardK}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, hirgen::split(D, x), {kSliceM}, {kShardK}},
        .where = "spec.yaml:10:3", .contraction = M},
-      {.name = "dB", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}}, .output = true,
-       .where = "spec.yaml:12:3"},
+      {.name = "dB", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardK}, {N}},
+       .output = true, .where = "spec.yaml:12:3"},
   };
 }
 
@@ -134,7 +136,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_b", .spec = "spec.yaml",
-               .digest = "b3a0dd9481eaf97012d052293bda02d49a36f25ddcc5d4eb275bd984c8287c7f", .mesh_size = D,
+               .digest = "1184975b1520ba4ba7d3381722c3049b15f2018b9077c7c5bf7934a2b0d01edf", .mesh_size = D,
                .gemms = {{S * kShardK, N, kSliceM, 1}}, .communications = {"allgather x"},
                .bytes = M * N * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -9,8 +9,10 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
+// DIDx(D): one of D parts per rank. r(D): reduced from D to one.
+//
 // Derived: reduce-scatter of P over x, into C: partial sums of peers read for C from rank to rank by IPC-get,
-// one slice per iteration of s.
+// one slice in each iteration over s.
 // Schedule: pipeline p2p, computes on the caller's stream, via ipc-get, block 4, fuse peer-read, signals
 // batched.
 #include "matmul_rs_peer_read.hpp"
@@ -27,7 +29,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, M = 1024, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
 
@@ -35,19 +37,19 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = M, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kMatmulP = "spec.yaml:15:5 matmul of P";
+constexpr const char* kMatmulP = "spec.yaml:15:5 matmul into P";
 constexpr const char* kStarted = "spec.yaml:16:5 wait for the caller's stream";
 constexpr const char* kReadyP = "spec.yaml:16:5 let peers read P";
 constexpr const char* kShareP = "spec.yaml:16:5 sharing P with the other ranks";
-constexpr const char* kSumC = "spec.yaml:16:5 sum of C";
+constexpr const char* kSumC = "spec.yaml:16:5 sum into C";
 constexpr const char* kWaitReadP = "spec.yaml:16:5 wait until peers have read P";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -67,12 +69,12 @@ class MatmulRsPeerRead final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml matmul_rs_peer_read"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
-  bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
+  const hirgen::StreamMemory& driver_ = peers_.memory();            // stream memory operations, for flags
+  bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 P");    // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:15:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events sum_C_ = context_.events("sum_C", kSumC, 1);
   hirgen::Events wait_read_P_ = context_.events("wait_read_P", kWaitReadP, 1);
@@ -88,9 +90,12 @@ void MatmulRsPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
 
   gemm(context_, P_plan_, A, B, P_, workspace_, caller, kMatmulP);
 
-  // Reduce-scatter of P over x, into C. Ready flags up front, on the copy stream, as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
+
+  // Reduce-scatter of P over x, into C. Ready flags come first on the copy stream, since transfers of peers
+  // wait for them.
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
@@ -119,12 +124,12 @@ void MatmulRsPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {D}, {kShardM}, {kShardK}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {D}, {kShardM}, {kShardK}},
        .where = "spec.yaml:9:3", .contraction = K},
-      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardK}, {N}},
        .where = "spec.yaml:10:3", .contraction = K},
-      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {N}}, .output = true,
-       .where = "spec.yaml:12:3"},
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {N}},
+       .output = true, .where = "spec.yaml:12:3"},
   };
 }
 
@@ -137,7 +142,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_peer_read", .spec = "spec.yaml",
-               .digest = "152c2046ab2d724bac083c1f950f9e9fc44464bac77b6de91fca82959c2c8e82", .mesh_size = D,
+               .digest = "de5106e3ea20cef68fefc7aa47bc49909194a461eaded8c5a31c5e6e69210ecd", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -9,7 +9,9 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// Derived: reduce-to-root of P over x, into C, one slice per iteration of s.
+// DIDx(D): one of D parts per rank. r(D): reduced from D to one.
+//
+// Derived: reduce-to-root of P over x, into C, one slice in each iteration over s.
 // Schedule: pipeline reduce, 4 compute streams.
 #include "matmul_rs_reduce.hpp"
 
@@ -23,22 +25,22 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
-constexpr int kComputeStreams = 4;
+constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:15:5 wait for the caller's stream";
-constexpr const char* kMatmulP = "spec.yaml:15:5 matmul of P";
+constexpr const char* kMatmulP = "spec.yaml:15:5 matmul into P";
 constexpr const char* kReduceToRootP = "spec.yaml:16:5 reduce-to-root of P";
 constexpr const char* kWaitReduceToRootP = "spec.yaml:16:5 wait for the reduce-to-root of P";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -61,13 +63,13 @@ class MatmulRsReduce final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:16:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events reduce_to_root_P_ready_ = context_.events("reduce_to_root_P_ready", kReduceToRootP, D);
-  hirgen::Events reduce_to_root_P_done_ = context_.events("reduce_to_root_P_done", kReduceToRootP, D);
+  hirgen::Events before_reduce_to_root_P_ = context_.events("before_reduce_to_root_P", kReduceToRootP, D);
+  hirgen::Events after_reduce_to_root_P_ = context_.events("after_reduce_to_root_P", kReduceToRootP, D);
 };
 
 void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -77,7 +79,7 @@ void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors)
 
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
@@ -88,17 +90,18 @@ void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors)
     gemm(context_, P_plan_, A + s * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
          kMatmulP);
 
-    // Reduce-to-root of P over x, into C. On the stream of the communicator, overlapped with the GEMMs of
-    // other iterations.
-    HG_CHECK(cudaEventRecord(reduce_to_root_P_ready_[s], compute), kReduceToRootP);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_to_root_P_ready_[s], 0), kReduceToRootP);
+    // Reduce-to-root of P over x, into C. On the stream of the communicator, where it may overlap with the
+    // GEMMs of other iterations.
+    HG_CHECK(cudaEventRecord(before_reduce_to_root_P_[s], compute), kReduceToRootP);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, before_reduce_to_root_P_[s], 0), kReduceToRootP);
     HG_CHECK(ncclReduce(P_s, C, kShardM * N, ncclBfloat16, ncclSum, static_cast<int>(s), x_.comm, x_.stream),
              kReduceToRootP);
-    HG_CHECK(cudaEventRecord(reduce_to_root_P_done_[s], x_.stream), kReduceToRootP);
+    // only the last one is waited for
+    HG_CHECK(cudaEventRecord(after_reduce_to_root_P_[s], x_.stream), kReduceToRootP);
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, reduce_to_root_P_done_[D - 1], 0), kWaitReduceToRootP);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_reduce_to_root_P_[D - 1], 0), kWaitReduceToRootP);
   context_.call_issued(caller);
 }
 
@@ -106,12 +109,12 @@ void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors)
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {D}, {kShardM}, {kShardK}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {D}, {kShardM}, {kShardK}},
        .where = "spec.yaml:9:3", .contraction = K},
-      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardK}, {N}},
        .where = "spec.yaml:10:3", .contraction = K},
-      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {N}}, .output = true,
-       .where = "spec.yaml:12:3"},
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {N}},
+       .output = true, .where = "spec.yaml:12:3"},
   };
 }
 
@@ -124,7 +127,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_reduce", .spec = "spec.yaml",
-               .digest = "4eea3b68c1273af5e7ed974cec2672a569367bb31ea9d929c8a08ec4cb64b643", .mesh_size = D,
+               .digest = "16c6d945133f0fc862eaad32a91ca956da1a710dcfbe7514800fba5a7fc2396b", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"reduce x"}, .bytes = M * N * sizeof(bf16),
                .largest = "reduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -9,8 +9,10 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
+// DIDx(D): one of D parts per rank. r(D): reduced from D to one.
+//
 // Derived: reduce-scatter of P over x, into C: transfers into P_sums from rank to rank by IPC-put, one slice
-// per iteration of s and c.
+// in each iteration over s, c.
 // Schedule: pipeline p2p, computes on the caller's stream, via ipc-put, steps ring, split 2.
 #include "matmul_rs_ring.hpp"
 
@@ -26,7 +28,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D, kHalfM = kShardM / 2;
 
@@ -40,17 +42,17 @@ constexpr const char* kSharePSums = "spec.yaml:16:5 sharing P_sums with the othe
 constexpr const char* kSendP = "spec.yaml:16:5 send P";
 constexpr const char* kWaitReadyPSums = "spec.yaml:16:5 wait for the ready flag of P_sums";
 constexpr const char* kDonePSums = "spec.yaml:16:5 set the done flag of P_sums at the peer";
-constexpr const char* kMatmulP = "spec.yaml:15:5 matmul of P";
+constexpr const char* kMatmulP = "spec.yaml:15:5 matmul into P";
 constexpr const char* kWaitReceivePSums = "spec.yaml:16:5 wait until P_sums is received";
-constexpr const char* kAddP = "spec.yaml:16:5 add of P";
+constexpr const char* kAddP = "spec.yaml:16:5 add into P";
 constexpr const char* kWaitSendP = "spec.yaml:16:5 wait until P is sent";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kPSumsShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D * 2, .name = "P_sums", .where = kSharePSums};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -69,18 +71,18 @@ class MatmulRsRing final : public hirgen::Program {
 
  private:
   hirgen::Context& context_;
-  hirgen::Peers peers_{context_, "spec.yaml matmul_rs_ring"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
+  hirgen::Peers peers_{context_, "spec.yaml matmul_rs_ring"};     // memory that ranks share
+  const hirgen::StreamMemory& driver_ = peers_.memory();          // stream memory operations, for flags
   bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
   // [1, D, kShardM, N], filled by the reduce-scatter of P over x
   bf16* P_sums_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P_sums");
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_s_c_plan_), "spec.yaml:15:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, D * 2);
-  hirgen::Events send_P_done_ = context_.events("send_P_done", kSendP, D * 2);
+  hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, D * 2);
+  hirgen::Events after_send_P_ = context_.events("after_send_P", kSendP, D * 2);
   hirgen::Events wait_receive_P_sums_ = context_.events("wait_receive_P_sums", kWaitReceivePSums, D * 2);
 };
 
@@ -94,9 +96,12 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const int64_t to = (rank + 1) % D;
   const hirgen::Shared& P_sums_ipc = peers_.share_for_call(P_sums_, kPSumsShared);
 
-  // Reduce-scatter of P over x, into C. Ready flags up front, on the copy stream, as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
+
+  // Reduce-scatter of P over x, into C. Ready flags come first on the copy stream, since transfers of peers
+  // wait for them.
   for (int64_t s = 1; s < D; ++s) {
     for (int64_t c = 0; c < 2; ++c) {
       HG_CHECK(
@@ -111,8 +116,8 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       // Step 0 has no sum to add to yet.
       if (s != 0) {
         // Reduce-scatter of P over x, into C.
-        HG_CHECK(cudaEventRecord(send_P_ready_[s * 2 + c], caller), kSendP);
-        HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[s * 2 + c], 0), kSendP);
+        HG_CHECK(cudaEventRecord(before_send_P_[s * 2 + c], caller), kSendP);
+        HG_CHECK(cudaStreamWaitEvent(copy, before_send_P_[s * 2 + c], 0), kSendP);
         HG_CHECK(driver_.cuStreamWaitValue32(copy, P_sums_ipc.ready(s * 2 + c), P_sums_ipc.sequence(),
                                              CU_STREAM_WAIT_VALUE_GEQ),
                  kWaitReadyPSums);
@@ -123,7 +128,7 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         HG_CHECK(
             driver_.cuStreamWriteValue32(copy, P_sums_ipc.done_at(to, s * 2 + c), P_sums_ipc.sequence(), 0),
             kDonePSums);
-        HG_CHECK(cudaEventRecord(send_P_done_[s * 2 + c], copy), kSendP);
+        HG_CHECK(cudaEventRecord(after_send_P_[s * 2 + c], copy), kSendP);  // only the last one is waited for
       }
 
       // The last sum is the local one: the result.
@@ -147,8 +152,8 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, send_P_done_[(D - 1) * 2 + 1], 0), kWaitSendP);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_send_P_[(D - 1) * 2 + 1], 0), kWaitSendP);
   context_.call_issued(caller);
 }
 
@@ -156,12 +161,12 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {D}, {kShardM}, {kShardK}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {D}, {kShardM}, {kShardK}},
        .where = "spec.yaml:9:3", .contraction = K},
-      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardK}, {N}},
        .where = "spec.yaml:10:3", .contraction = K},
-      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {N}}, .output = true,
-       .where = "spec.yaml:12:3"},
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {N}},
+       .output = true, .where = "spec.yaml:12:3"},
   };
 }
 
@@ -174,7 +179,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_ring", .spec = "spec.yaml",
-               .digest = "4036eed93fda3ac612624340b098fcd07a90f4d0d7824295fecb95a3bda53f47", .mesh_size = D,
+               .digest = "b3157e32ab583463666bfd90cba95398c04c49cdd53d373038bc28102b204c8b", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kHalfM * N * sizeof(bf16) * 2, .largest = "sendrecv",
                .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -17,6 +17,8 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [DIDx(D), M/D, K] bf16
 //
+// DIDx(D): one of D parts per rank.
+//
 // Derived: allgather of U over x.
 // Derived: reduce-scatter of R over x, into V.
 // Schedule: computes on the caller's stream.
@@ -33,8 +35,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
-constexpr int64_t D = 8, M = 8192, K = 8192, N = 32768;
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+constexpr int64_t D = 8, M = 8192, K = 8192, N = 4 * K;
 constexpr int64_t kShardM = M / D, kShardN = N / D;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
@@ -44,16 +46,16 @@ constexpr hirgen::MatmulShape kPShape =
     {.m = M, .n = K, .k = kShardN, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kLayerNormU = "spec.yaml:17:5 layer_norm of U";
+constexpr const char* kLayerNormU = "spec.yaml:17:5 layer_norm into U";
 constexpr const char* kAllgatherU = "spec.yaml:18:5 allgather of U";
-constexpr const char* kLinearZ = "spec.yaml:19:5 linear of Z";
-constexpr const char* kGeluA = "spec.yaml:20:5 gelu of A";
-constexpr const char* kLinearP = "spec.yaml:21:5 linear of P";
+constexpr const char* kLinearZ = "spec.yaml:19:5 linear into Z";
+constexpr const char* kGeluA = "spec.yaml:20:5 gelu into A";
+constexpr const char* kLinearP = "spec.yaml:21:5 linear into P";
 constexpr const char* kReduceScatterR = "spec.yaml:23:5 reduce-scatter of R";
-constexpr const char* kAddY = "spec.yaml:24:5 add of Y";
+constexpr const char* kAddY = "spec.yaml:24:5 add into Y";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -71,7 +73,8 @@ class MlpSp final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:18:5 mesh world axis x");
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, and begins at a multiple of 256 bytes.
+  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+
   // [D, kShardM, K], filled by the allgather of U over x, kAllgatherU to kLinearZ
   bf16* U_all_ = context_.allocate<bf16>(M * K, "spec.yaml:18:5 U_all");
   bf16* Z_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:19:5 Z");  // [1, M, kShardN], kLinearZ to kGeluA
@@ -83,8 +86,8 @@ class MlpSp final : public hirgen::Program {
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(Z_plan_, P_plan_), "spec.yaml:19:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events allgather_U_done_ = context_.events("allgather_U_done", kAllgatherU, 1);
-  hirgen::Events reduce_scatter_R_done_ = context_.events("reduce_scatter_R_done", kReduceScatterR, 1);
+  hirgen::Events after_allgather_U_ = context_.events("after_allgather_U", kAllgatherU, 1);
+  hirgen::Events after_reduce_scatter_R_ = context_.events("after_reduce_scatter_R", kReduceScatterR, 1);
 };
 
 void MlpSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -97,16 +100,16 @@ void MlpSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   layer_norm(U_, X, gamma, beta, kShardM, caller, kLayerNormU);
 
-  // Allgather of U over x. Gathered: reshape of G reads the parts of all ranks.
+  // Allgather of U over x. Gathered, since reshape into G reads the parts of all ranks.
   HG_CHECK(ncclAllGather(U_, U_all_, kShardM * K, ncclBfloat16, x_.comm, caller), kAllgatherU);
-  HG_CHECK(cudaEventRecord(allgather_U_done_[0], caller), kAllgatherU);  // for the watchdog only
+  HG_CHECK(cudaEventRecord(after_allgather_U_[0], caller), kAllgatherU);  // for the watchdog only
   gemm(context_, Z_plan_, U_all_, W1, Z_, workspace_, caller, kLinearZ);
   gelu(A_, Z_, M * kShardN, caller, kGeluA);
   gemm(context_, P_plan_, A_, W2, P_, workspace_, caller, kLinearP);
 
   // Reduce-scatter of R over x, into V.
   HG_CHECK(ncclReduceScatter(P_, V_, kShardM * K, ncclBfloat16, ncclSum, x_.comm, caller), kReduceScatterR);
-  HG_CHECK(cudaEventRecord(reduce_scatter_R_done_[0], caller), kReduceScatterR);  // for the watchdog only
+  HG_CHECK(cudaEventRecord(after_reduce_scatter_R_[0], caller), kReduceScatterR);  // for the watchdog only
   add(Y, X, V_, kShardM * K, caller, kAddY);
   context_.call_issued(caller);
 }
@@ -115,16 +118,16 @@ void MlpSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
+      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {K}},
        .where = "spec.yaml:9:3"},
       {.name = "gamma", .dtype = hirgen::DType::kBf16, .axes = {{K}}, .where = "spec.yaml:10:3"},
       {.name = "beta", .dtype = hirgen::DType::kBf16, .axes = {{K}}, .where = "spec.yaml:11:3"},
-      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardN}, {K}},
-       .where = "spec.yaml:12:3", .contraction = K, .deviation = 0.0110485},
-      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {K}, {kShardN}},
-       .where = "spec.yaml:13:3", .contraction = N, .deviation = 0.015625},
-      {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}}, .output = true,
-       .where = "spec.yaml:15:3", .rounded = true},
+      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardN}, {K}},
+       .where = "spec.yaml:12:3", .contraction = K, .deviation = hirgen::inverse_root(K)},
+      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {K}, {kShardN}},
+       .where = "spec.yaml:13:3", .contraction = N, .deviation = hirgen::inverse_root(kShardN)},
+      {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {K}},
+       .output = true, .where = "spec.yaml:15:3", .rounded = true},
   };
 }
 
@@ -135,7 +138,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_sp", .spec = "spec.yaml",
-               .digest = "bf6b9994d97a198a4331b0437f01019fbb932ce49eccc50c96655b21736574f8", .mesh_size = D,
+               .digest = "35e33d3b0dd9c23a1de4fb798480e98080cc0eed4c5427979c480fea68b875ed", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = M * K * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",

@@ -11,6 +11,8 @@ namespace fn = hirgen::fn;
 
 // spec.yaml:17:5 layer_norm: U = layer_norm(X, gamma, beta)
 struct LayerNorm {
+  static constexpr int kColumns = 8192;  // K
+
   bf16* U;
   const bf16* X;
   const bf16* gamma;
@@ -20,11 +22,11 @@ struct LayerNorm {
   HG_HOST_DEVICE void operator()(Row& row) const {
     const auto X_row = row.load(X);
     const auto U_x = fn::sum(row, X_row);
-    const auto U_x_mean = U_x * (1.0F / 8192);
+    const auto U_x_mean = U_x * (1.0F / kColumns);
     const auto U_centered = X_row - U_x_mean;
     const auto U_square = U_centered * U_centered;
     const auto U_square2 = fn::sum(row, U_square);
-    const auto U_square_mean = U_square2 * (1.0F / 8192);
+    const auto U_square_mean = U_square2 * (1.0F / kColumns);
     const auto U_var = U_square_mean + 1e-05F;
     const auto U_rstd = fn::rsqrt(U_var);
     const auto U_y = U_centered * U_rstd;
@@ -33,7 +35,7 @@ struct LayerNorm {
   }
 };
 
-// spec.yaml:20:5 gelu
+// spec.yaml:20:5 gelu: A = gelu(Z)
 struct Gelu {
   bf16* A;
   const bf16* Z;
@@ -44,7 +46,7 @@ struct Gelu {
   }
 };
 
-// spec.yaml:24:5 add
+// spec.yaml:24:5 add: Y = add(X, V)
 struct Add {
   bf16* Y;
   const bf16* X;
@@ -60,8 +62,8 @@ struct Add {
 
 void layer_norm(bf16* U, const bf16* X, const bf16* gamma, const bf16* beta, int64_t rows,
                 cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<8192>(LayerNorm{U, X, gamma, beta}, {rows}, hirgen::accesses(U, X, gamma, beta), stream,
-                            where);
+  hirgen::launch_rows<LayerNorm::kColumns>(LayerNorm{U, X, gamma, beta}, {rows},
+                                           hirgen::accesses(U, X, gamma, beta), stream, where);
 }
 
 void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const char* where) {

@@ -13,8 +13,10 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [Stream(S), r(D), DIDx(D), M/(S*D), K] bf16
 //
-// Derived: allgather of X over x, one slice per iteration of s.
-// Derived: reduce-scatter of R over x, into Y, one slice per iteration of s.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): reduced from D to one.
+//
+// Derived: allgather of X over x, one slice in each iteration over s.
+// Derived: reduce-scatter of R over x, into Y, one slice in each iteration over s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "mlp_tp.hpp"
 
@@ -29,10 +31,10 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
-constexpr int64_t D = 8, S = 4, M = 8192, K = 8192, N = 32768;
-constexpr int64_t kShardM = M / (S * D), kShardN = N / D, kSliceM = M / S;
-constexpr int kComputeStreams = 4;
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+constexpr int64_t D = 8, S = 4, M = 8192, K = 8192, N = 4 * K;
+constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S, kShardN = N / D;
+constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kZShape =
@@ -43,14 +45,14 @@ constexpr hirgen::MatmulShape kPShape =
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kAllgatherX = "spec.yaml:14:5 allgather of X";
 constexpr const char* kWaitAllgatherX = "spec.yaml:14:5 wait for the allgather of X";
-constexpr const char* kLinearZ = "spec.yaml:15:5 linear of Z";
-constexpr const char* kGeluA = "spec.yaml:16:5 gelu of A";
-constexpr const char* kLinearP = "spec.yaml:17:5 linear of P";
+constexpr const char* kLinearZ = "spec.yaml:15:5 linear into Z";
+constexpr const char* kGeluA = "spec.yaml:16:5 gelu into A";
+constexpr const char* kLinearP = "spec.yaml:17:5 linear into P";
 constexpr const char* kReduceScatterR = "spec.yaml:19:5 reduce-scatter of R";
 constexpr const char* kWaitReduceScatterR = "spec.yaml:19:5 wait for the reduce-scatter of R";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -73,10 +75,11 @@ class MlpTp final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, and begins at a multiple of 256 bytes.
-  // [S, D, kShardM, K], filled by the allgather of X over x
+  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+
+  // [S, D, kSliceShardM, K], filled by the allgather of X over x
   bf16* X_all_ = context_.allocate<bf16>(M * K, "spec.yaml:14:5 X_all");
   // [S, 1, kSliceM, kShardN], kLinearZ to kGeluA
   bf16* Z_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:15:5 Z");
@@ -85,33 +88,33 @@ class MlpTp final : public hirgen::Program {
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events allgather_X_ready_ = context_.events("allgather_X_ready", kAllgatherX, 1);
-  hirgen::Events allgather_X_done_ = context_.events("allgather_X_done", kAllgatherX, S);
-  hirgen::Events reduce_scatter_R_ready_ = context_.events("reduce_scatter_R_ready", kReduceScatterR, S);
-  hirgen::Events reduce_scatter_R_done_ = context_.events("reduce_scatter_R_done", kReduceScatterR, S);
+  hirgen::Events before_allgather_X_ = context_.events("before_allgather_X", kAllgatherX, 1);
+  hirgen::Events after_allgather_X_ = context_.events("after_allgather_X", kAllgatherX, S);
+  hirgen::Events before_reduce_scatter_R_ = context_.events("before_reduce_scatter_R", kReduceScatterR, S);
+  hirgen::Events after_reduce_scatter_R_ = context_.events("after_reduce_scatter_R", kReduceScatterR, S);
 };
 
 void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* X = static_cast<const bf16*>(tensors[0]);   // [S, 1, kShardM, K]
+  const bf16* X = static_cast<const bf16*>(tensors[0]);   // [S, 1, kSliceShardM, K]
   const bf16* W1 = static_cast<const bf16*>(tensors[1]);  // [1, kShardN, K]
   const bf16* W2 = static_cast<const bf16*>(tensors[2]);  // [1, K, kShardN]
-  bf16* Y = static_cast<bf16*>(tensors[3]);               // [S, 1, kShardM, K]
+  bf16* Y = static_cast<bf16*>(tensors[3]);               // [S, 1, kSliceShardM, K]
 
-  // Allgather of X over x.
-  HG_CHECK(cudaEventRecord(allgather_X_ready_[0], caller), kAllgatherX);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_X_ready_[0], 0), kAllgatherX);
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  HG_CHECK(cudaEventRecord(before_allgather_X_[0], caller), kAllgatherX);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_X_[0], 0), kAllgatherX);
 
-  // All iterations are issued up front; below, each statement waits only for what it reads.
+  // Allgather of X over x. All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 0; s < S; ++s) {
-    HG_CHECK(ncclAllGather(X + s * kShardM * K, X_all_ + s * kSliceM * K, kShardM * K, ncclBfloat16, x_.comm,
-                           x_.stream),
+    HG_CHECK(ncclAllGather(X + s * kSliceShardM * K, X_all_ + s * kSliceM * K, kSliceShardM * K, ncclBfloat16,
+                           x_.comm, x_.stream),
              kAllgatherX);
-    HG_CHECK(cudaEventRecord(allgather_X_done_[s], x_.stream), kAllgatherX);
+    HG_CHECK(cudaEventRecord(after_allgather_X_[s], x_.stream), kAllgatherX);
   }
 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    HG_CHECK(cudaStreamWaitEvent(compute, allgather_X_done_[s], 0), kWaitAllgatherX);
+    HG_CHECK(cudaStreamWaitEvent(compute, after_allgather_X_[s], 0), kWaitAllgatherX);
     bf16* Z_s = Z_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
     gemm(context_, Z_plan_, X_all_ + s * kSliceM * K, W1, Z_s, workspaces_[s % kComputeStreams], compute,
          kLinearZ);
@@ -120,18 +123,19 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     gemm(context_, P_plan_, A_s, W2, P_ + s * kSliceM * K, workspaces_[s % kComputeStreams], compute,
          kLinearP);
 
-    // Reduce-scatter of R over x, into Y. On the stream of the communicator, overlapped with the GEMMs of
-    // other iterations.
-    HG_CHECK(cudaEventRecord(reduce_scatter_R_ready_[s], compute), kReduceScatterR);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_R_ready_[s], 0), kReduceScatterR);
-    HG_CHECK(ncclReduceScatter(P_ + s * kSliceM * K, Y + s * kShardM * K, kShardM * K, ncclBfloat16, ncclSum,
-                               x_.comm, x_.stream),
+    // Reduce-scatter of R over x, into Y. On the stream of the communicator, where it may overlap with the
+    // GEMMs of other iterations.
+    HG_CHECK(cudaEventRecord(before_reduce_scatter_R_[s], compute), kReduceScatterR);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, before_reduce_scatter_R_[s], 0), kReduceScatterR);
+    HG_CHECK(ncclReduceScatter(P_ + s * kSliceM * K, Y + s * kSliceShardM * K, kSliceShardM * K, ncclBfloat16,
+                               ncclSum, x_.comm, x_.stream),
              kReduceScatterR);
-    HG_CHECK(cudaEventRecord(reduce_scatter_R_done_[s], x_.stream), kReduceScatterR);
+    // only the last one is waited for
+    HG_CHECK(cudaEventRecord(after_reduce_scatter_R_[s], x_.stream), kReduceScatterR);
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_R_done_[S - 1], 0), kWaitReduceScatterR);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_reduce_scatter_R_[S - 1], 0), kWaitReduceScatterR);
   context_.call_issued(caller);
 }
 
@@ -139,14 +143,14 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kShardM}, {K}},
+      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{S}, hirgen::split(D, x), {kSliceShardM}, {K}},
        .where = "spec.yaml:9:3", .contraction = K},
-      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardN}, {K}},
-       .where = "spec.yaml:10:3", .contraction = K, .deviation = 0.0110485},
-      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {K}, {kShardN}},
-       .where = "spec.yaml:11:3", .contraction = N, .deviation = 0.015625},
-      {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kShardM}, {K}}, .output = true,
-       .where = "spec.yaml:12:3", .rounded = true},
+      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardN}, {K}},
+       .where = "spec.yaml:10:3", .contraction = K, .deviation = hirgen::inverse_root(K)},
+      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {K}, {kShardN}},
+       .where = "spec.yaml:11:3", .contraction = N, .deviation = hirgen::inverse_root(kShardN)},
+      {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {{S}, hirgen::split(D, x), {kSliceShardM}, {K}},
+       .output = true, .where = "spec.yaml:12:3", .rounded = true},
   };
 }
 
@@ -157,7 +161,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp", .spec = "spec.yaml",
-               .digest = "fecd2948abf4f455b21137b1850a95b5b500f5cb7e2e68b1a7d31e24c854390f", .mesh_size = D,
+               .digest = "4a28bd69f9e5651ef42e0c877942064015f3438e028a81f44456814d1d27013e", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = M * K * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",

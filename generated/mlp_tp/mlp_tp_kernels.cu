@@ -9,7 +9,7 @@ namespace {
 
 namespace fn = hirgen::fn;
 
-// spec.yaml:16:5 gelu
+// spec.yaml:16:5 gelu: A = gelu(Z)
 struct Gelu {
   bf16* A;
   const bf16* Z;

@@ -24,6 +24,8 @@
 //   dW1 [DIDx(D), N/D, K] bf16
 //   dW2 [DIDx(D), K, N/D] bf16
 //
+// DIDx(D): one of D parts per rank. r(D): reduced from D to one.
+//
 // Derived: allgather of dY over x.
 // Derived: allgather of X over x.
 // Derived: reduce-scatter of dR over x, into dX.
@@ -41,8 +43,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
-constexpr int64_t D = 8, M = 8192, K = 8192, N = 32768;
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+constexpr int64_t D = 8, M = 8192, K = 8192, N = 4 * K;
 constexpr int64_t kShardM = M / D, kShardN = N / D;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
@@ -57,17 +59,17 @@ constexpr hirgen::MatmulShape kDW1Shape =
 constexpr const char* kAllgatherDY = "spec.yaml:17:5 allgather of dY";
 constexpr const char* kAllgatherX = "spec.yaml:18:5 allgather of X";
 constexpr const char* kWaitAllgatherDY = "spec.yaml:17:5 wait for the allgather of dY";
-constexpr const char* kMatmulDA = "spec.yaml:19:5 matmul of dA";
-constexpr const char* kGeluGradMulGeluA = "spec.yaml:22:5 gelu_grad_mul_gelu of A";
-constexpr const char* kMatmulDP = "spec.yaml:27:5 matmul of dP";
+constexpr const char* kMatmulDA = "spec.yaml:19:5 matmul into dA";
+constexpr const char* kGeluGradMulGeluA = "spec.yaml:22:5 gelu_grad_mul_gelu into A";
+constexpr const char* kMatmulDP = "spec.yaml:27:5 matmul into dP";
 constexpr const char* kReduceScatterDR = "spec.yaml:29:5 reduce-scatter of dR";
-constexpr const char* kMatmulDW2 = "spec.yaml:24:5 matmul of dW2";
+constexpr const char* kMatmulDW2 = "spec.yaml:24:5 matmul into dW2";
 constexpr const char* kWaitAllgatherX = "spec.yaml:18:5 wait for the allgather of X";
-constexpr const char* kMatmulDW1 = "spec.yaml:26:5 matmul of dW1";
+constexpr const char* kMatmulDW1 = "spec.yaml:26:5 matmul into dW1";
 constexpr const char* kWaitReduceScatterDR = "spec.yaml:29:5 wait for the reduce-scatter of dR";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -97,11 +99,11 @@ class MlpTpBackward final : public hirgen::Program {
   void* workspace_ = context_.workspace(hirgen::workspace_for(dA_plan_, dP_plan_, dW2_plan_, dW1_plan_),
                                         "spec.yaml:19:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events allgather_dY_ready_ = context_.events("allgather_dY_ready", kAllgatherDY, 1);
-  hirgen::Events allgather_dY_done_ = context_.events("allgather_dY_done", kAllgatherDY, 1);
-  hirgen::Events allgather_X_done_ = context_.events("allgather_X_done", kAllgatherX, 1);
-  hirgen::Events reduce_scatter_dR_ready_ = context_.events("reduce_scatter_dR_ready", kReduceScatterDR, 1);
-  hirgen::Events reduce_scatter_dR_done_ = context_.events("reduce_scatter_dR_done", kReduceScatterDR, 1);
+  hirgen::Events before_allgather_dY_ = context_.events("before_allgather_dY", kAllgatherDY, 1);
+  hirgen::Events after_allgather_dY_ = context_.events("after_allgather_dY", kAllgatherDY, 1);
+  hirgen::Events after_allgather_X_ = context_.events("after_allgather_X", kAllgatherX, 1);
+  hirgen::Events before_reduce_scatter_dR_ = context_.events("before_reduce_scatter_dR", kReduceScatterDR, 1);
+  hirgen::Events after_reduce_scatter_dR_ = context_.events("after_reduce_scatter_dR", kReduceScatterDR, 1);
 };
 
 void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -115,34 +117,34 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   bf16* dW2 = static_cast<bf16*>(tensors[7]);             // [1, K, kShardN]
 
   // Buffers in outputs that are written later, with the labels of the first and the last statement that uses
-  // each. Each begins at a multiple of 256 bytes.
+  // each. Each begins at a multiple of 256 bytes of the output.
   bf16* dA = dW1;  // [1, M, kShardN], kMatmulDA to kGeluGradMulGeluA
   bf16* A = dW1;   // [1, M, kShardN], kGeluGradMulGeluA to kMatmulDW2
 
-  // Allgather of dY over x. Gathered: reshape of G reads the parts of all ranks.
-  HG_CHECK(cudaEventRecord(allgather_dY_ready_[0], caller), kAllgatherDY);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_dY_ready_[0], 0), kAllgatherDY);
+  // Allgather of dY over x. Gathered, since reshape into G reads the parts of all ranks.
+  HG_CHECK(cudaEventRecord(before_allgather_dY_[0], caller), kAllgatherDY);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_dY_[0], 0), kAllgatherDY);
   HG_CHECK(ncclAllGather(dY, dY_all_, kShardM * K, ncclBfloat16, x_.comm, x_.stream), kAllgatherDY);
 
   // Allgather of X over x.
-  HG_CHECK(cudaEventRecord(allgather_dY_done_[0], x_.stream), kAllgatherDY);
+  HG_CHECK(cudaEventRecord(after_allgather_dY_[0], x_.stream), kAllgatherDY);
   HG_CHECK(ncclAllGather(X, X_all_, kShardM * K, ncclBfloat16, x_.comm, x_.stream), kAllgatherX);
-  HG_CHECK(cudaEventRecord(allgather_X_done_[0], x_.stream), kAllgatherX);
-  HG_CHECK(cudaStreamWaitEvent(caller, allgather_dY_done_[0], 0), kWaitAllgatherDY);
+  HG_CHECK(cudaEventRecord(after_allgather_X_[0], x_.stream), kAllgatherX);
+  HG_CHECK(cudaStreamWaitEvent(caller, after_allgather_dY_[0], 0), kWaitAllgatherDY);
   gemm(context_, dA_plan_, dY_all_, W2, dA, workspace_, caller, kMatmulDA);
   gelu_grad_mul_gelu(A, dZ_, Z, dA, M * kShardN, caller, kGeluGradMulGeluA);
   gemm(context_, dP_plan_, dZ_, W1, dP_, workspace_, caller, kMatmulDP);
 
   // Reduce-scatter of dR over x, into dX. Issued ahead, so that the computation of dW2 hides it.
-  HG_CHECK(cudaEventRecord(reduce_scatter_dR_ready_[0], caller), kReduceScatterDR);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_dR_ready_[0], 0), kReduceScatterDR);
+  HG_CHECK(cudaEventRecord(before_reduce_scatter_dR_[0], caller), kReduceScatterDR);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, before_reduce_scatter_dR_[0], 0), kReduceScatterDR);
   HG_CHECK(ncclReduceScatter(dP_, dX, kShardM * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
            kReduceScatterDR);
-  HG_CHECK(cudaEventRecord(reduce_scatter_dR_done_[0], x_.stream), kReduceScatterDR);
+  HG_CHECK(cudaEventRecord(after_reduce_scatter_dR_[0], x_.stream), kReduceScatterDR);
   gemm(context_, dW2_plan_, dY_all_, A, dW2, workspace_, caller, kMatmulDW2);
-  HG_CHECK(cudaStreamWaitEvent(caller, allgather_X_done_[0], 0), kWaitAllgatherX);
+  HG_CHECK(cudaStreamWaitEvent(caller, after_allgather_X_[0], 0), kWaitAllgatherX);
   gemm(context_, dW1_plan_, dZ_, X_all_, dW1, workspace_, caller, kMatmulDW1);
-  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_dR_done_[0], 0), kWaitReduceScatterDR);
+  HG_CHECK(cudaStreamWaitEvent(caller, after_reduce_scatter_dR_[0], 0), kWaitReduceScatterDR);
   context_.call_issued(caller);
 }
 
@@ -150,22 +152,22 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "dY", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
+      {.name = "dY", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {K}},
        .where = "spec.yaml:8:3", .contraction = K},
-      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
+      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {K}},
        .where = "spec.yaml:9:3", .contraction = M},
-      {.name = "Z", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {M}, {kShardN}},
+      {.name = "Z", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {M}, {kShardN}},
        .where = "spec.yaml:10:3"},
-      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardN}, {K}},
-       .where = "spec.yaml:11:3", .contraction = N, .deviation = 0.015625},
-      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {K}, {kShardN}},
-       .where = "spec.yaml:12:3", .contraction = K, .deviation = 0.0110485},
-      {.name = "dX", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}}, .output = true,
-       .where = "spec.yaml:13:3", .rounded = true},
-      {.name = "dW1", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardN}, {K}}, .output = true,
-       .where = "spec.yaml:14:3", .rounded = true},
-      {.name = "dW2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {K}, {kShardN}}, .output = true,
-       .where = "spec.yaml:15:3", .rounded = true},
+      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardN}, {K}},
+       .where = "spec.yaml:11:3", .contraction = N, .deviation = hirgen::inverse_root(kShardN)},
+      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {K}, {kShardN}},
+       .where = "spec.yaml:12:3", .contraction = K, .deviation = hirgen::inverse_root(K)},
+      {.name = "dX", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {K}},
+       .output = true, .where = "spec.yaml:13:3", .rounded = true},
+      {.name = "dW1", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardN}, {K}},
+       .output = true, .where = "spec.yaml:14:3", .rounded = true},
+      {.name = "dW2", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {K}, {kShardN}},
+       .output = true, .where = "spec.yaml:15:3", .rounded = true},
   };
 }
 
@@ -178,7 +180,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp_backward", .spec = "spec.yaml",
-               .digest = "c7eee4f21afbd0087a8220e3794ed3ff2ef646ec17920cb92c69663344d5a2b3", .mesh_size = D,
+               .digest = "6aa38a2c2ac87e1f5fe44ebc3794ea2007c5fb219104c505e88b50399848e063", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}, {K, kShardN, M, 1}, {kShardN, K, M, 1}},
                .communications = {"allgather x", "allgather x", "reducescatter x"},
                .bytes = M * K * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",

@@ -9,7 +9,7 @@ namespace {
 
 namespace fn = hirgen::fn;
 
-// spec.yaml:22:5 gelu_grad_mul_gelu
+// spec.yaml:22:5 gelu_grad_mul_gelu: slope = gelu_grad(Z); dZ = mul(dA, slope); A = gelu(Z)
 struct GeluGradMulGelu {
   bf16* A;
   bf16* dZ;

@@ -12,8 +12,10 @@
 //   W2 [DIDx(D), N, K] bf16
 //   Y [Stream(S), DIDx(D), D, C, K] bf16
 //
-// Derived: all-to-all of X over x, one slice per iteration of s.
-// Derived: all-to-all of P over x, one slice per iteration of s.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+//
+// Derived: all-to-all of X over x, one slice in each iteration over s.
+// Derived: all-to-all of P over x, one slice in each iteration over s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "moe_a2a.hpp"
 
@@ -28,9 +30,9 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 8, S = 4, C = 256, K = 4096, N = 14336;
-constexpr int kComputeStreams = 4;
+constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kZShape = {.m = D * C, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
@@ -39,14 +41,14 @@ constexpr hirgen::MatmulShape kPShape = {.m = D * C, .n = K, .k = N, .dtype = hi
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kAllToAllX = "spec.yaml:15:5 all-to-all of X";
 constexpr const char* kWaitAllToAllX = "spec.yaml:15:5 wait for the all-to-all of X";
-constexpr const char* kMatmulZ = "spec.yaml:16:5 matmul of Z";
-constexpr const char* kGeluA = "spec.yaml:17:5 gelu of A";
-constexpr const char* kMatmulP = "spec.yaml:18:5 matmul of P";
+constexpr const char* kMatmulZ = "spec.yaml:16:5 matmul into Z";
+constexpr const char* kGeluA = "spec.yaml:17:5 gelu into A";
+constexpr const char* kMatmulP = "spec.yaml:18:5 matmul into P";
 constexpr const char* kAllToAllP = "spec.yaml:19:5 all-to-all of P";
 constexpr const char* kWaitAllToAllP = "spec.yaml:19:5 wait for the all-to-all of P";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -69,9 +71,10 @@ class MoeA2a final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, and begins at a multiple of 256 bytes.
+  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+
   // [S, D, 1, C, K], filled by the all-to-all of X over x
   bf16* T_ = context_.allocate<bf16>(S * D * C * K, "spec.yaml:15:5 T");
   // [S, D, 1, C, N], kMatmulZ to kGeluA
@@ -81,10 +84,10 @@ class MoeA2a final : public hirgen::Program {
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kMatmulZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events all_to_all_X_ready_ = context_.events("all_to_all_X_ready", kAllToAllX, 1);
-  hirgen::Events all_to_all_X_done_ = context_.events("all_to_all_X_done", kAllToAllX, S);
-  hirgen::Events all_to_all_P_ready_ = context_.events("all_to_all_P_ready", kAllToAllP, S);
-  hirgen::Events all_to_all_P_done_ = context_.events("all_to_all_P_done", kAllToAllP, S);
+  hirgen::Events before_all_to_all_X_ = context_.events("before_all_to_all_X", kAllToAllX, 1);
+  hirgen::Events after_all_to_all_X_ = context_.events("after_all_to_all_X", kAllToAllX, S);
+  hirgen::Events before_all_to_all_P_ = context_.events("before_all_to_all_P", kAllToAllP, S);
+  hirgen::Events after_all_to_all_P_ = context_.events("after_all_to_all_P", kAllToAllP, S);
 };
 
 void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -93,11 +96,11 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* W2 = static_cast<const bf16*>(tensors[2]);  // [1, N, K]
   bf16* Y = static_cast<bf16*>(tensors[3]);               // [S, 1, D, C, K]
 
-  // All-to-all of X over x.
-  HG_CHECK(cudaEventRecord(all_to_all_X_ready_[0], caller), kAllToAllX);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, all_to_all_X_ready_[0], 0), kAllToAllX);
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  HG_CHECK(cudaEventRecord(before_all_to_all_X_[0], caller), kAllToAllX);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, before_all_to_all_X_[0], 0), kAllToAllX);
 
-  // All iterations are issued up front; below, each statement waits only for what it reads.
+  // All-to-all of X over x. All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclGroupStart(), kAllToAllX);
     for (int peer = 0; peer < x_.size; ++peer) {
@@ -109,12 +112,12 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                kAllToAllX);
     }
     HG_CHECK(ncclGroupEnd(), kAllToAllX);
-    HG_CHECK(cudaEventRecord(all_to_all_X_done_[s], x_.stream), kAllToAllX);
+    HG_CHECK(cudaEventRecord(after_all_to_all_X_[s], x_.stream), kAllToAllX);
   }
 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    HG_CHECK(cudaStreamWaitEvent(compute, all_to_all_X_done_[s], 0), kWaitAllToAllX);
+    HG_CHECK(cudaStreamWaitEvent(compute, after_all_to_all_X_[s], 0), kWaitAllToAllX);
     bf16* Z_s = Z_ + s * D * C * N;  // [D, 1, C, N]
     gemm(context_, Z_plan_, T_ + s * D * C * K, W1, Z_s, workspaces_[s % kComputeStreams], compute, kMatmulZ);
     bf16* A_s = A_ + s * D * C * N;  // [D, 1, C, N]
@@ -122,10 +125,10 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* P_s = P_ + s * D * C * K;  // [D, 1, C, K]
     gemm(context_, P_plan_, A_s, W2, P_s, workspaces_[s % kComputeStreams], compute, kMatmulP);
 
-    // All-to-all of P over x. On the stream of the communicator, overlapped with the GEMMs of other
+    // All-to-all of P over x. On the stream of the communicator, where it may overlap with the GEMMs of other
     // iterations.
-    HG_CHECK(cudaEventRecord(all_to_all_P_ready_[s], compute), kAllToAllP);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, all_to_all_P_ready_[s], 0), kAllToAllP);
+    HG_CHECK(cudaEventRecord(before_all_to_all_P_[s], compute), kAllToAllP);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, before_all_to_all_P_[s], 0), kAllToAllP);
     HG_CHECK(ncclGroupStart(), kAllToAllP);
     for (int peer = 0; peer < x_.size; ++peer) {
       HG_CHECK(ncclSend(P_s + int64_t{peer} * (C * K), C * K, ncclBfloat16, peer, x_.comm, x_.stream),
@@ -135,11 +138,12 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                kAllToAllP);
     }
     HG_CHECK(ncclGroupEnd(), kAllToAllP);
-    HG_CHECK(cudaEventRecord(all_to_all_P_done_[s], x_.stream), kAllToAllP);
+    // only the last one is waited for
+    HG_CHECK(cudaEventRecord(after_all_to_all_P_[s], x_.stream), kAllToAllP);
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, all_to_all_P_done_[S - 1], 0), kWaitAllToAllP);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_all_to_all_P_[S - 1], 0), kWaitAllToAllP);
   context_.call_issued(caller);
 }
 
@@ -147,14 +151,14 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {D}, {C}, {K}},
+      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{S}, hirgen::split(D, x), {D}, {C}, {K}},
        .where = "spec.yaml:9:3", .contraction = K},
-      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {K}, {N}}, .where = "spec.yaml:10:3",
-       .contraction = K, .deviation = 0.015625},
-      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {N}, {K}}, .where = "spec.yaml:11:3",
-       .contraction = N, .deviation = 0.00835191},
-      {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {D}, {C}, {K}}, .output = true,
-       .where = "spec.yaml:13:3", .rounded = true},
+      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {K}, {N}},
+       .where = "spec.yaml:10:3", .contraction = K, .deviation = hirgen::inverse_root(K)},
+      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {N}, {K}},
+       .where = "spec.yaml:11:3", .contraction = N, .deviation = hirgen::inverse_root(N)},
+      {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {{S}, hirgen::split(D, x), {D}, {C}, {K}},
+       .output = true, .where = "spec.yaml:13:3", .rounded = true},
   };
 }
 
@@ -167,7 +171,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "moe_a2a", .spec = "spec.yaml",
-               .digest = "ba3eda9c9d727f2f6841e620369ffeca7585a6f636495d29ee24feb0631057e3", .mesh_size = D,
+               .digest = "3e5120aa3bc684334ae13c469c435046b1b4887a7ce95e37eda0ad106063ece3", .mesh_size = D,
                .gemms = {{S * D * C, N, K, 1}, {S * D * C, K, N, 1}},
                .communications = {"alltoall x", "alltoall x"}, .bytes = S * D * C * K * sizeof(bf16),
                .largest = "alltoall", .team_size = D, .transport = "nccl",

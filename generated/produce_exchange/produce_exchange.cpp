@@ -9,8 +9,10 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
+// DIDx(D): one of D parts per rank. r(D): reduced from D to one.
+//
 // Derived: reduce-scatter of P over x, into C: transfers into P_parts from rank to rank by IPC-get, one slice
-// per iteration of s.
+// in each iteration over s.
 // Schedule: pipeline p2p, 2 compute streams, joins after, delay 5 microseconds, via ipc-get, local last.
 #include "produce_exchange.hpp"
 
@@ -26,10 +28,10 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
-constexpr int kComputeStreams = 2;
+constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
@@ -37,7 +39,7 @@ constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .d
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:16:5 wait for the caller's stream";
 constexpr const char* kDelay = "spec.yaml:16:5 Delay";
-constexpr const char* kMatmulP = "spec.yaml:16:5 matmul of P";
+constexpr const char* kMatmulP = "spec.yaml:16:5 matmul into P";
 constexpr const char* kReadyP = "spec.yaml:17:5 let peers read P";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
 constexpr const char* kReceiveP = "spec.yaml:17:5 receive P";
@@ -45,15 +47,15 @@ constexpr const char* kWaitReadyP = "spec.yaml:17:5 wait for the ready flag of P
 constexpr const char* kDoneP = "spec.yaml:17:5 set the done flag of P at the peer";
 constexpr const char* kJoined = "spec.yaml:17:5 wait for the compute streams";
 constexpr const char* kWaitReceiveP = "spec.yaml:17:5 wait until P is received";
-constexpr const char* kSumC = "spec.yaml:17:5 sum of C";
+constexpr const char* kSumC = "spec.yaml:17:5 sum into C";
 constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D + 1, .name = "P", .where = kShareP};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -77,18 +79,18 @@ class ProduceExchange final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml produce_exchange"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();         // the CUDA driver writes and waits for flags
+  const hirgen::StreamMemory& driver_ = peers_.memory();         // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P");  // [1, D, kShardM, N]
   // [D, 1, kShardM, N], filled by the reduce-scatter of P over x
   bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:17:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_P_ready_ = context_.events("receive_P_ready", kReceiveP, D + 1);
-  hirgen::Events receive_P_done_ = context_.events("receive_P_done", kReceiveP, D + 1);
+  hirgen::Events before_receive_P_ = context_.events("before_receive_P", kReceiveP, D + 1);
+  hirgen::Events after_receive_P_ = context_.events("after_receive_P", kReceiveP, D + 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events wait_read_P_ = context_.events("wait_read_P", kWaitReadP, D);
 };
@@ -103,7 +105,7 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
 
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
@@ -117,7 +119,7 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
       hirgen::launch_delay(5, compute, kDelay);
     }
 
-    // The last step is the local shard.
+    // The last step is the local shard, without a transfer.
     bf16* P_s = s == D ? P_parts_ + rank * kShardM * N : P_ + to * kShardM * N;  // [1, kShardM, N]
 
     gemm(context_, P_s_plan_, A + to * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
@@ -128,33 +130,33 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
       // Reduce-scatter of P over x, into C.
       HG_CHECK(driver_.cuStreamWriteValue32(compute, P_ipc.ready_at(to, s), P_ipc.sequence(), 0), kReadyP);
 
-      // On the copy stream, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(receive_P_ready_[s], compute), kReceiveP);
-      HG_CHECK(cudaStreamWaitEvent(copy, receive_P_ready_[s], 0), kReceiveP);
+      // On the copy stream, where it may overlap with the GEMMs of other iterations.
+      HG_CHECK(cudaEventRecord(before_receive_P_[s], compute), kReceiveP);
+      HG_CHECK(cudaStreamWaitEvent(copy, before_receive_P_[s], 0), kReceiveP);
       HG_CHECK(driver_.cuStreamWaitValue32(copy, P_ipc.ready(s), P_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                kWaitReadyP);
       HG_CHECK(cudaMemcpyAsync(P_parts_ + from * kShardM * N, P_ipc.of<bf16>(from) + rank * kShardM * N,
                                kShardM * N * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kReceiveP);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, P_ipc.done_at(from, s), P_ipc.sequence(), 0), kDoneP);
-      HG_CHECK(cudaEventRecord(receive_P_done_[s], copy), kReceiveP);
+      HG_CHECK(cudaEventRecord(after_receive_P_[s], copy), kReceiveP);  // only the last one is waited for
     }
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, receive_P_done_[D - 1], 0), kWaitReceiveP);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_receive_P_[D - 1], 0), kWaitReceiveP);
 
-  // Views are {axes, {extents}, {strides}}.
+  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kSumC);
 
-  // End of the reduce-scatter of P over x, into C.
+  // Wait for all parts of the reduce-scatter of P over x, into C.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, P_ipc.done(s), P_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadP);
@@ -167,12 +169,12 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {D}, {kShardM}, {kShardK}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {D}, {kShardM}, {kShardK}},
        .where = "spec.yaml:10:3", .contraction = K},
-      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardK}, {N}},
        .where = "spec.yaml:11:3", .contraction = K},
-      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {N}}, .output = true,
-       .where = "spec.yaml:13:3"},
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {N}},
+       .output = true, .where = "spec.yaml:13:3"},
   };
 }
 
@@ -185,7 +187,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "produce_exchange", .spec = "spec.yaml",
-               .digest = "4013236168da94a153c499f5ac352e208c2eaa0d7e71fc6c57ce51a2c55b9ba7", .mesh_size = D,
+               .digest = "4445babbc18288bfd9538a80beea267ad7a8e0e83f92cae61e459fd8eb6463db", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -6,7 +6,9 @@
 //   A [S, DIDx(D), D, M/(S*D), N] bf16
 //   C [Stream(S), r(D), DIDx(D), M/(S*D), N] bf16
 //
-// Derived: reduce-scatter of A over x, into C, one slice per iteration of s.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): reduced from D to one.
+//
+// Derived: reduce-scatter of A over x, into C, one slice in each iteration over s.
 // Schedule: pipeline collective, computes on the caller's stream.
 #include "reduce_scatter.hpp"
 
@@ -19,9 +21,9 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192;
-constexpr int64_t kShardM = M / (S * D);
+constexpr int64_t kSliceShardM = M / (S * D);
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 
@@ -39,28 +41,29 @@ class ReduceScatter final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events reduce_scatter_A_ready_ = context_.events("reduce_scatter_A_ready", kReduceScatterA, 1);
-  hirgen::Events reduce_scatter_A_done_ = context_.events("reduce_scatter_A_done", kReduceScatterA, S);
+  hirgen::Events before_reduce_scatter_A_ = context_.events("before_reduce_scatter_A", kReduceScatterA, 1);
+  hirgen::Events after_reduce_scatter_A_ = context_.events("after_reduce_scatter_A", kReduceScatterA, S);
 };
 
 void ReduceScatter::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, D, kShardM, N]
-  bf16* C = static_cast<bf16*>(tensors[1]);              // [S, 1, kShardM, N]
+  const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, D, kSliceShardM, N]
+  bf16* C = static_cast<bf16*>(tensors[1]);              // [S, 1, kSliceShardM, N]
+
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  HG_CHECK(cudaEventRecord(before_reduce_scatter_A_[0], caller), kReduceScatterA);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, before_reduce_scatter_A_[0], 0), kReduceScatterA);
 
   // Reduce-scatter of A over x, into C.
-  HG_CHECK(cudaEventRecord(reduce_scatter_A_ready_[0], caller), kReduceScatterA);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_A_ready_[0], 0), kReduceScatterA);
-
-  // All iterations are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < S; ++s) {
-    HG_CHECK(ncclReduceScatter(A + s * D * kShardM * N, C + s * kShardM * N, kShardM * N, ncclBfloat16,
+    HG_CHECK(ncclReduceScatter(A + s * (M / S) * N, C + s * kSliceShardM * N, kSliceShardM * N, ncclBfloat16,
                                ncclSum, x_.comm, x_.stream),
              kReduceScatterA);
-    HG_CHECK(cudaEventRecord(reduce_scatter_A_done_[s], x_.stream), kReduceScatterA);
+    // only the last one is waited for
+    HG_CHECK(cudaEventRecord(after_reduce_scatter_A_[s], x_.stream), kReduceScatterA);
   }
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_A_done_[S - 1], 0), kWaitReduceScatterA);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_reduce_scatter_A_[S - 1], 0), kWaitReduceScatterA);
   context_.call_issued(caller);
 }
 
@@ -68,10 +71,10 @@ void ReduceScatter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {D}, {kShardM}, {N}},
-       .where = "spec.yaml:8:3"},
-      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kShardM}, {N}}, .output = true,
-       .where = "spec.yaml:9:3"},
+      {.name = "A", .dtype = hirgen::DType::kBf16,
+       .axes = {{S}, hirgen::split(D, x), {D}, {kSliceShardM}, {N}}, .where = "spec.yaml:8:3"},
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{S}, hirgen::split(D, x), {kSliceShardM}, {N}},
+       .output = true, .where = "spec.yaml:9:3"},
   };
 }
 
@@ -84,7 +87,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "reduce_scatter", .spec = "spec.yaml",
-               .digest = "9175cc3383353d0999486c63f77d7a850be2062003f0e86c9febc2983d22173c", .mesh_size = D,
+               .digest = "febaa66721835ad418e30388bd6fde83b9637a43a9567ccf7eaf3fa2baa400a8", .mesh_size = D,
                .gemms = {}, .communications = {"reducescatter x"}, .bytes = M * N * sizeof(bf16),
                .largest = "reducescatter", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},

@@ -15,8 +15,10 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Z [Stream(S), DIDx(D), M/S, N/D] bf16
 //
-// Derived: reduce-scatter of R over x, into V, one slice per iteration of s.
-// Derived: allgather of U over x, one slice per iteration of s.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+//
+// Derived: reduce-scatter of R over x, into V, one slice in each iteration over s.
+// Derived: allgather of U over x, one slice in each iteration over s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "rs_norm_ag.hpp"
 
@@ -31,10 +33,10 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
-constexpr int64_t D = 8, S = 4, M = 8192, K = 8192, N = 32768;
-constexpr int64_t kSliceM = M / S, kShardN = N / D, kShardM = M / (S * D);
-constexpr int kComputeStreams = 4;
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+constexpr int64_t D = 8, S = 4, M = 8192, K = 8192, N = 4 * K;
+constexpr int64_t kSliceM = M / S, kShardN = N / D, kSliceShardM = M / (S * D);
+constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = K, .k = kShardN, .dtype = hirgen::DType::kBf16};
@@ -42,17 +44,17 @@ constexpr hirgen::MatmulShape kZShape = {.m = kSliceM, .n = kShardN, .k = K, .dt
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:17:5 wait for the caller's stream";
-constexpr const char* kMatmulP = "spec.yaml:17:5 matmul of P";
+constexpr const char* kMatmulP = "spec.yaml:17:5 matmul into P";
 constexpr const char* kReduceScatterR = "spec.yaml:19:5 reduce-scatter of R";
 constexpr const char* kWaitReduceScatterR = "spec.yaml:19:5 wait for the reduce-scatter of R";
-constexpr const char* kLayerNormU = "spec.yaml:20:5 layer_norm of U";
+constexpr const char* kLayerNormU = "spec.yaml:20:5 layer_norm into U";
 constexpr const char* kAllgatherU = "spec.yaml:21:5 allgather of U";
 constexpr const char* kWaitAllgatherU = "spec.yaml:21:5 wait for the allgather of U";
-constexpr const char* kMatmulZ = "spec.yaml:22:5 matmul of Z";
+constexpr const char* kMatmulZ = "spec.yaml:22:5 matmul into Z";
 constexpr const char* kJoined = "spec.yaml:22:5 wait for the compute streams";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -75,21 +77,21 @@ class RsNormAg final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:19:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:17:5 P");  // [S, 1, kSliceM, K]
-  // [S, 1, kShardM, K], filled by the reduce-scatter of R over x
-  bf16* V_ = context_.allocate<bf16>(S * kShardM * K, "spec.yaml:19:5 V");
-  bf16* U_ = context_.allocate<bf16>(S * kShardM * K, "spec.yaml:20:5 U");  // [S, 1, kShardM, K]
-  // [S, D, kShardM, K], filled by the allgather of U over x
+  // [S, 1, kSliceShardM, K], filled by the reduce-scatter of R over x
+  bf16* V_ = context_.allocate<bf16>(S * kSliceShardM * K, "spec.yaml:19:5 V");
+  bf16* U_ = context_.allocate<bf16>(S * kSliceShardM * K, "spec.yaml:20:5 U");  // [S, 1, kSliceShardM, K]
+  // [S, D, kSliceShardM, K], filled by the allgather of U over x
   bf16* U_all_ = context_.allocate<bf16>(M * K, "spec.yaml:21:5 U_all");
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kMatmulZ};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events reduce_scatter_R_ready_ = context_.events("reduce_scatter_R_ready", kReduceScatterR, S);
-  hirgen::Events reduce_scatter_R_done_ = context_.events("reduce_scatter_R_done", kReduceScatterR, S);
-  hirgen::Events allgather_U_ready_ = context_.events("allgather_U_ready", kAllgatherU, S);
-  hirgen::Events allgather_U_done_ = context_.events("allgather_U_done", kAllgatherU, S);
+  hirgen::Events before_reduce_scatter_R_ = context_.events("before_reduce_scatter_R", kReduceScatterR, S);
+  hirgen::Events after_reduce_scatter_R_ = context_.events("after_reduce_scatter_R", kReduceScatterR, S);
+  hirgen::Events before_allgather_U_ = context_.events("before_allgather_U", kAllgatherU, S);
+  hirgen::Events after_allgather_U_ = context_.events("after_allgather_U", kAllgatherU, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
@@ -103,7 +105,7 @@ void RsNormAg::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
@@ -112,33 +114,33 @@ void RsNormAg::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     gemm(context_, P_plan_, A + s * kSliceM * kShardN, W1, P_ + s * kSliceM * K,
          workspaces_[s % kComputeStreams], compute, kMatmulP);
-    bf16* V_s = V_ + s * kShardM * K;  // [1, kShardM, K]
+    bf16* V_s = V_ + s * kSliceShardM * K;  // [1, kSliceShardM, K]
 
-    // Reduce-scatter of R over x, into V. On the stream of the communicator, overlapped with the GEMMs of
-    // other iterations.
-    HG_CHECK(cudaEventRecord(reduce_scatter_R_ready_[s], compute), kReduceScatterR);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_R_ready_[s], 0), kReduceScatterR);
-    HG_CHECK(
-        ncclReduceScatter(P_ + s * kSliceM * K, V_s, kShardM * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-        kReduceScatterR);
-    HG_CHECK(cudaEventRecord(reduce_scatter_R_done_[s], x_.stream), kReduceScatterR);
-    HG_CHECK(cudaStreamWaitEvent(compute, reduce_scatter_R_done_[s], 0), kWaitReduceScatterR);
-    bf16* U_s = U_ + s * kShardM * K;  // [1, kShardM, K]
-    layer_norm(U_s, V_s, gamma, beta, kShardM, compute, kLayerNormU);
+    // Reduce-scatter of R over x, into V. On the stream of the communicator, where it may overlap with the
+    // GEMMs of other iterations.
+    HG_CHECK(cudaEventRecord(before_reduce_scatter_R_[s], compute), kReduceScatterR);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, before_reduce_scatter_R_[s], 0), kReduceScatterR);
+    HG_CHECK(ncclReduceScatter(P_ + s * kSliceM * K, V_s, kSliceShardM * K, ncclBfloat16, ncclSum, x_.comm,
+                               x_.stream),
+             kReduceScatterR);
+    HG_CHECK(cudaEventRecord(after_reduce_scatter_R_[s], x_.stream), kReduceScatterR);
+    HG_CHECK(cudaStreamWaitEvent(compute, after_reduce_scatter_R_[s], 0), kWaitReduceScatterR);
+    bf16* U_s = U_ + s * kSliceShardM * K;  // [1, kSliceShardM, K]
+    layer_norm(U_s, V_s, gamma, beta, kSliceShardM, compute, kLayerNormU);
 
-    // Allgather of U over x. On the stream of the communicator, overlapped with the GEMMs of other
+    // Allgather of U over x. On the stream of the communicator, where it may overlap with the GEMMs of other
     // iterations.
-    HG_CHECK(cudaEventRecord(allgather_U_ready_[s], compute), kAllgatherU);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_U_ready_[s], 0), kAllgatherU);
-    HG_CHECK(ncclAllGather(U_s, U_all_ + s * kSliceM * K, kShardM * K, ncclBfloat16, x_.comm, x_.stream),
+    HG_CHECK(cudaEventRecord(before_allgather_U_[s], compute), kAllgatherU);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_U_[s], 0), kAllgatherU);
+    HG_CHECK(ncclAllGather(U_s, U_all_ + s * kSliceM * K, kSliceShardM * K, ncclBfloat16, x_.comm, x_.stream),
              kAllgatherU);
-    HG_CHECK(cudaEventRecord(allgather_U_done_[s], x_.stream), kAllgatherU);
-    HG_CHECK(cudaStreamWaitEvent(compute, allgather_U_done_[s], 0), kWaitAllgatherU);
+    HG_CHECK(cudaEventRecord(after_allgather_U_[s], x_.stream), kAllgatherU);
+    HG_CHECK(cudaStreamWaitEvent(compute, after_allgather_U_[s], 0), kWaitAllgatherU);
     gemm(context_, Z_plan_, U_all_ + s * kSliceM * K, W2, Z + s * kSliceM * kShardN,
          workspaces_[s % kComputeStreams], compute, kMatmulZ);
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
@@ -150,15 +152,15 @@ void RsNormAg::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kSliceM}, {kShardN}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{S}, hirgen::split(D, x), {kSliceM}, {kShardN}},
        .where = "spec.yaml:9:3", .contraction = N},
-      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardN}, {K}},
-       .where = "spec.yaml:10:3", .contraction = N, .deviation = 0.015625},
+      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardN}, {K}},
+       .where = "spec.yaml:10:3", .contraction = N, .deviation = hirgen::inverse_root(kShardN)},
       {.name = "gamma", .dtype = hirgen::DType::kBf16, .axes = {{K}}, .where = "spec.yaml:11:3"},
       {.name = "beta", .dtype = hirgen::DType::kBf16, .axes = {{K}}, .where = "spec.yaml:12:3"},
-      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {K}, {kShardN}},
-       .where = "spec.yaml:13:3", .contraction = K, .deviation = 0.0110485},
-      {.name = "Z", .dtype = hirgen::DType::kBf16, .axes = {{S}, {D, D, x}, {kSliceM}, {kShardN}},
+      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {K}, {kShardN}},
+       .where = "spec.yaml:13:3", .contraction = K, .deviation = hirgen::inverse_root(K)},
+      {.name = "Z", .dtype = hirgen::DType::kBf16, .axes = {{S}, hirgen::split(D, x), {kSliceM}, {kShardN}},
        .output = true, .where = "spec.yaml:15:3", .rounded = true},
   };
 }
@@ -172,7 +174,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "rs_norm_ag", .spec = "spec.yaml",
-               .digest = "4ae4b5898ad0a91bb54c0ed44992fd5f38fd1e84bbfaa09eac234e32f30ba6b1", .mesh_size = D,
+               .digest = "305100c02313d55ac3afe3da91ff3008c53691a1f946d5d8e0561473fd6600e6", .mesh_size = D,
                .gemms = {{M, K, kShardN, 1}, {M, kShardN, K, 1}},
                .communications = {"reducescatter x", "allgather x"}, .bytes = M * K * sizeof(bf16),
                .largest = "reducescatter", .team_size = D, .transport = "nccl",

@@ -11,6 +11,8 @@ namespace fn = hirgen::fn;
 
 // spec.yaml:20:5 layer_norm: U = layer_norm(V, gamma, beta)
 struct LayerNorm {
+  static constexpr int kColumns = 8192;  // K
+
   bf16* U;
   const bf16* V;
   const bf16* gamma;
@@ -20,11 +22,11 @@ struct LayerNorm {
   HG_HOST_DEVICE void operator()(Row& row) const {
     const auto V_row = row.load(V);
     const auto U_x = fn::sum(row, V_row);
-    const auto U_x_mean = U_x * (1.0F / 8192);
+    const auto U_x_mean = U_x * (1.0F / kColumns);
     const auto U_centered = V_row - U_x_mean;
     const auto U_square = U_centered * U_centered;
     const auto U_square2 = fn::sum(row, U_square);
-    const auto U_square_mean = U_square2 * (1.0F / 8192);
+    const auto U_square_mean = U_square2 * (1.0F / kColumns);
     const auto U_var = U_square_mean + 1e-05F;
     const auto U_rstd = fn::rsqrt(U_var);
     const auto U_y = U_centered * U_rstd;
@@ -37,8 +39,8 @@ struct LayerNorm {
 
 void layer_norm(bf16* U, const bf16* V, const bf16* gamma, const bf16* beta, int64_t rows,
                 cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<8192>(LayerNorm{U, V, gamma, beta}, {rows}, hirgen::accesses(U, V, gamma, beta), stream,
-                            where);
+  hirgen::launch_rows<LayerNorm::kColumns>(LayerNorm{U, V, gamma, beta}, {rows},
+                                           hirgen::accesses(U, V, gamma, beta), stream, where);
 }
 
 }  // namespace hirgen_rs_norm_ag

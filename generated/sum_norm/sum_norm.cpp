@@ -13,8 +13,10 @@
 //   X1 [M, N] bf16
 //   Y [M, N] bf16
 //
-// Derived: allreduce of P over x, into S: transfers into P_parts from rank to rank by IPC-put, one slice per
-// iteration of s.
+// DIDx(D): one of D parts per rank.
+//
+// Derived: allreduce of P over x, into S: transfers into P_parts from rank to rank by IPC-put, one slice in
+// each iteration over s.
 // Schedule: pipeline p2p, computes on the caller's stream, replayed as a CUDA graph, via ipc-put, fuse
 // exchange, copy sm, signals batched.
 #include "sum_norm.hpp"
@@ -33,7 +35,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 2, M = 16, K = 14336, N = 4096;
 constexpr int64_t kShardK = K / D;
 
@@ -41,16 +43,16 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPPartsShape = {.m = M, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kMatmulP = "spec.yaml:16:5 matmul of P";
+constexpr const char* kMatmulP = "spec.yaml:16:5 matmul into P";
 constexpr const char* kSharePParts = "spec.yaml:17:5 sharing P_parts with the other ranks";
-constexpr const char* kSumAddRmsNormY = "spec.yaml:19:5 sum_add_rms_norm of Y";
+constexpr const char* kSumAddRmsNormY = "spec.yaml:19:5 sum_add_rms_norm into Y";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kPPartsShared = {.bytes = 2 * (D * M * N) * sizeof(bf16), .transfers = D,
                                                .name = "P_parts", .where = kSharePParts, .rows = M};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -77,11 +79,12 @@ class SumNorm final : public hirgen::Program {
   bf16* P_parts_ = context_.allocate<bf16>(2 * (D * M * N), "spec.yaml:17:5 P_parts");
   hirgen::MatmulPlan P_parts_plan_{context_, kPPartsShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_parts_plan_), "spec.yaml:16:5 workspace");
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
 };
 
-// Launches a CUDA graph of issue(), captured once for each set of pointers. In the first call with new
-// pointers, and while the caller captures, issue() runs on the caller's stream instead.
+// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, and the cache keeps 16. In
+// the first call with new pointers, and while the caller captures, issue() runs on the caller's stream
+// instead.
 void SumNorm::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
   context_.call_issued(caller);
@@ -126,10 +129,10 @@ void SumNorm::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {M}, {kShardK}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {M}, {kShardK}},
        .where = "spec.yaml:9:3", .contraction = K},
-      {.name = "W", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
-       .where = "spec.yaml:10:3", .contraction = K, .deviation = 0.0118114},
+      {.name = "W", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardK}, {N}},
+       .where = "spec.yaml:10:3", .contraction = K, .deviation = hirgen::inverse_root(kShardK)},
       {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{M}, {N}}, .where = "spec.yaml:11:3"},
       {.name = "gamma", .dtype = hirgen::DType::kBf16, .axes = {{N}}, .where = "spec.yaml:12:3"},
       {.name = "X1", .dtype = hirgen::DType::kBf16, .axes = {{M}, {N}}, .output = true,
@@ -148,7 +151,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sum_norm", .spec = "spec.yaml",
-               .digest = "c50feeaed205ae70c0b59969877198bda39f14575b47b8d5595c0530f69e6a85", .mesh_size = D,
+               .digest = "e47968f67fa20f0622863c07216311f2d4e439ec5fd0fea0435d32a52f8dd1be", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * M * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-put",
                .graph = true, .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},

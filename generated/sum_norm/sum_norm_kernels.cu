@@ -9,8 +9,10 @@ namespace {
 
 namespace fn = hirgen::fn;
 
-// spec.yaml:19:5 sum_add_rms_norm: Y = rms_norm(X1, gamma)
+// spec.yaml:19:5 sum_add_rms_norm: S = sum(P, axis=0); X1 = add(X, S); Y = rms_norm(X1, gamma)
 struct SumAddRmsNorm {
+  static constexpr int kColumns = 4096;  // N
+
   bf16* Y;
   bf16* X1;
   const bf16* P_parts_0;
@@ -25,7 +27,7 @@ struct SumAddRmsNorm {
     row.store(X1, X1_row);
     const auto Y_square = X1_row * X1_row;
     const auto Y_square2 = fn::sum(row, Y_square);
-    const auto Y_square_mean = Y_square2 * (1.0F / 4096);
+    const auto Y_square_mean = Y_square2 * (1.0F / kColumns);
     const auto Y_shifted = Y_square_mean + 1e-05F;
     const auto Y_rstd = fn::rsqrt(Y_shifted);
     const auto Y_y = X1_row * Y_rstd;
@@ -38,10 +40,11 @@ struct SumAddRmsNorm {
 void sum_add_rms_norm(bf16* Y, bf16* X1, const bf16* P_parts_0, const bf16* P_parts_1, const bf16* X,
                       const bf16* gamma, int64_t rows, const hirgen::RowExchange& parts, cudaStream_t stream,
                       const char* where) {
-  hirgen::launch_rows<4096>(SumAddRmsNorm{Y, X1, P_parts_0, P_parts_1, X, gamma}, {rows},
-                            hirgen::accesses(Y, X1, P_parts_0, P_parts_1, X, gamma), stream, where,
-                            parts.rows(SumAddRmsNorm{Y, X1, parts.second(P_parts_0), parts.second(P_parts_1),
-                                                     X, gamma}));
+  hirgen::launch_rows<SumAddRmsNorm::kColumns>(SumAddRmsNorm{Y, X1, P_parts_0, P_parts_1, X, gamma}, {rows},
+                                               hirgen::accesses(Y, X1, P_parts_0, P_parts_1, X, gamma),
+                                               stream, where,
+                                               parts.rows(SumAddRmsNorm{Y, X1, parts.second(P_parts_0),
+                                                                        parts.second(P_parts_1), X, gamma}));
 }
 
 }  // namespace hirgen_sum_norm

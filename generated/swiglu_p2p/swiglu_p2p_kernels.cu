@@ -9,7 +9,7 @@ namespace {
 
 namespace fn = hirgen::fn;
 
-// spec.yaml:23:5 silu_mul
+// spec.yaml:23:5 silu_mul: S1 = silu(Zg); A = mul(S1, Zu)
 struct SiluMul {
   bf16* A;
   const bf16* Zg;

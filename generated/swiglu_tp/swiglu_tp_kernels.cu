@@ -9,7 +9,7 @@ namespace {
 
 namespace fn = hirgen::fn;
 
-// spec.yaml:19:5 silu_mul
+// spec.yaml:19:5 silu_mul: G = silu(Zg); A = mul(G, Zu)
 struct SiluMul {
   bf16* A;
   const bf16* Zg;

@@ -37,6 +37,8 @@
 //   W2 [DIDx(D), E, F/D] bf16
 //   Y [B*L, E] bf16
 //
+// DIDx(D): one of D parts per rank.
+//
 // Derived: allreduce of Wop over x, into attention.
 // Derived: allreduce of W2p over x, into mlp.
 // Schedule: computes on the caller's stream.
@@ -54,9 +56,9 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 8, B = 2, L = 2048, H = 64, C = 128;
-constexpr int64_t E = 8192, F = 32768;
+constexpr int64_t E = H * C, F = 4 * E;
 constexpr int64_t kShardE = E / D, kShardF = F / D, kShardH = H / D;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
@@ -81,22 +83,22 @@ constexpr hirgen::AttentionLayout kPVLayout = {.q = {L * kShardH * C, C, kShardH
                                                .o = {L * kShardH * C, C, kShardH * C}};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kLayerNormU1 = "spec.yaml:24:5 layer_norm of U1";
-constexpr const char* kLinearUq = "spec.yaml:25:5 linear of Uq";
-constexpr const char* kLinearUk = "spec.yaml:26:5 linear of Uk";
-constexpr const char* kLinearUv = "spec.yaml:27:5 linear of Uv";
-constexpr const char* kAttentionPV = "spec.yaml:36:5 attention of PV";
-constexpr const char* kLinearWop = "spec.yaml:39:5 linear of Wop";
+constexpr const char* kLayerNormU1 = "spec.yaml:24:5 layer_norm into U1";
+constexpr const char* kLinearUq = "spec.yaml:25:5 linear into Uq";
+constexpr const char* kLinearUk = "spec.yaml:26:5 linear into Uk";
+constexpr const char* kLinearUv = "spec.yaml:27:5 linear into Uv";
+constexpr const char* kAttentionPV = "spec.yaml:36:5 attention into PV";
+constexpr const char* kLinearWop = "spec.yaml:39:5 linear into Wop";
 constexpr const char* kAllreduceWop = "spec.yaml:40:5 allreduce of Wop";
-constexpr const char* kAddLayerNormU2 = "spec.yaml:44:5 add_layer_norm of U2";
-constexpr const char* kLinearZ = "spec.yaml:45:5 linear of Z";
-constexpr const char* kGeluA = "spec.yaml:46:5 gelu of A";
-constexpr const char* kLinearW2p = "spec.yaml:47:5 linear of W2p";
+constexpr const char* kAddLayerNormU2 = "spec.yaml:44:5 add_layer_norm into U2";
+constexpr const char* kLinearZ = "spec.yaml:45:5 linear into Z";
+constexpr const char* kGeluA = "spec.yaml:46:5 gelu into A";
+constexpr const char* kLinearW2p = "spec.yaml:47:5 linear into W2p";
 constexpr const char* kAllreduceW2p = "spec.yaml:48:5 allreduce of W2p";
-constexpr const char* kAddY = "spec.yaml:49:5 add of Y";
+constexpr const char* kAddY = "spec.yaml:49:5 add into Y";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -114,7 +116,8 @@ class TransformerBlock final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:40:5 mesh world axis x");
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, and begins at a multiple of 256 bytes.
+  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+
   // [B * L, E], kLayerNormU1 to kLinearUv
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");
   // [B * L, E], filled by the allreduce of Wop over x, kAllreduceWop to kAddLayerNormU2
@@ -139,8 +142,8 @@ class TransformerBlock final : public hirgen::Program {
       hirgen::workspace_for(Uq_plan_, Uk_plan_, Uv_plan_, Wop_plan_, Z_plan_, W2p_plan_, PV_attention_),
       "spec.yaml:25:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events allreduce_Wop_done_ = context_.events("allreduce_Wop_done", kAllreduceWop, 1);
-  hirgen::Events allreduce_W2p_done_ = context_.events("allreduce_W2p_done", kAllreduceW2p, 1);
+  hirgen::Events after_allreduce_Wop_ = context_.events("after_allreduce_Wop", kAllreduceWop, 1);
+  hirgen::Events after_allreduce_W2p_ = context_.events("after_allreduce_W2p", kAllreduceW2p, 1);
 };
 
 void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -158,7 +161,7 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   bf16* Y = static_cast<bf16*>(tensors[11]);                  // [B * L, E]
 
   // Buffers in outputs that are written later, with the labels of the first and the last statement that uses
-  // each. Each begins at a multiple of 256 bytes.
+  // each. Each begins at a multiple of 256 bytes of the output.
   bf16* U2 = Y;   // [B * L, E], kAddLayerNormU2 to kLinearZ
   bf16* W2p = Y;  // [1, B * L, E], kLinearW2p to kAllreduceW2p
 
@@ -172,7 +175,7 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
 
   // Allreduce of Wop over x, into attention.
   HG_CHECK(ncclAllReduce(Wop_, attention_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduceWop);
-  HG_CHECK(cudaEventRecord(allreduce_Wop_done_[0], caller), kAllreduceWop);  // for the watchdog only
+  HG_CHECK(cudaEventRecord(after_allreduce_Wop_[0], caller), kAllreduceWop);  // for the watchdog only
   add_layer_norm(U2, X1_, X, attention_, gamma2, beta2, B * L, caller, kAddLayerNormU2);
   gemm(context_, Z_plan_, U2, W1, Z_, workspace_, caller, kLinearZ);
   gelu(A_, Z_, B * L * kShardF, caller, kGeluA);
@@ -180,7 +183,7 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
 
   // Allreduce of W2p over x, into mlp.
   HG_CHECK(ncclAllReduce(W2p, mlp_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduceW2p);
-  HG_CHECK(cudaEventRecord(allreduce_W2p_done_[0], caller), kAllreduceW2p);  // for the watchdog only
+  HG_CHECK(cudaEventRecord(after_allreduce_W2p_[0], caller), kAllreduceW2p);  // for the watchdog only
   add(Y, X1_, mlp_, B * L * E, caller, kAddY);
   context_.call_issued(caller);
 }
@@ -192,20 +195,20 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
       {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{B * L}, {E}}, .where = "spec.yaml:10:3"},
       {.name = "gamma1", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:11:3"},
       {.name = "beta1", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:12:3"},
-      {.name = "Wq", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardE}, {E}},
-       .where = "spec.yaml:13:3", .contraction = E, .deviation = 0.0110485},
-      {.name = "Wk", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardE}, {E}},
-       .where = "spec.yaml:14:3", .contraction = E, .deviation = 0.0110485},
-      {.name = "Wv", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardE}, {E}},
-       .where = "spec.yaml:15:3", .contraction = E, .deviation = 0.0110485},
-      {.name = "Wo", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {E}, {kShardE}},
-       .where = "spec.yaml:16:3", .contraction = E, .deviation = 0.03125},
+      {.name = "Wq", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardE}, {E}},
+       .where = "spec.yaml:13:3", .contraction = E, .deviation = hirgen::inverse_root(E)},
+      {.name = "Wk", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardE}, {E}},
+       .where = "spec.yaml:14:3", .contraction = E, .deviation = hirgen::inverse_root(E)},
+      {.name = "Wv", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardE}, {E}},
+       .where = "spec.yaml:15:3", .contraction = E, .deviation = hirgen::inverse_root(E)},
+      {.name = "Wo", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {E}, {kShardE}},
+       .where = "spec.yaml:16:3", .contraction = E, .deviation = hirgen::inverse_root(kShardE)},
       {.name = "gamma2", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:17:3"},
       {.name = "beta2", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:18:3"},
-      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardF}, {E}},
-       .where = "spec.yaml:19:3", .contraction = E, .deviation = 0.0110485},
-      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {E}, {kShardF}},
-       .where = "spec.yaml:20:3", .contraction = F, .deviation = 0.015625},
+      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardF}, {E}},
+       .where = "spec.yaml:19:3", .contraction = E, .deviation = hirgen::inverse_root(E)},
+      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {E}, {kShardF}},
+       .where = "spec.yaml:20:3", .contraction = F, .deviation = hirgen::inverse_root(kShardF)},
       {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {{B * L}, {E}}, .output = true,
        .where = "spec.yaml:21:3", .rounded = true},
   };
@@ -220,7 +223,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block", .spec = "spec.yaml",
-               .digest = "1fec8129898855154373c69c6ac1d492d4c7d1cfac0b2fe501938aea673a75b4", .mesh_size = D,
+               .digest = "14d4319257863464d648ade382474fa4547cc33ddf9b4aef3b4e4199e71342f1", .mesh_size = D,
                .gemms = {{B * L, kShardE, E, 1}, {B * L, kShardE, E, 1}, {B * L, kShardE, E, 1},
                          {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * sizeof(bf16),

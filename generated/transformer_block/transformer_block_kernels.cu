@@ -11,6 +11,8 @@ namespace fn = hirgen::fn;
 
 // spec.yaml:24:5 layer_norm: U1 = layer_norm(X, gamma1, beta1)
 struct LayerNorm {
+  static constexpr int kColumns = 8192;  // E
+
   bf16* U1;
   const bf16* X;
   const bf16* gamma1;
@@ -20,11 +22,11 @@ struct LayerNorm {
   HG_HOST_DEVICE void operator()(Row& row) const {
     const auto X_row = row.load(X);
     const auto U1_x = fn::sum(row, X_row);
-    const auto U1_x_mean = U1_x * (1.0F / 8192);
+    const auto U1_x_mean = U1_x * (1.0F / kColumns);
     const auto U1_centered = X_row - U1_x_mean;
     const auto U1_square = U1_centered * U1_centered;
     const auto U1_square2 = fn::sum(row, U1_square);
-    const auto U1_square_mean = U1_square2 * (1.0F / 8192);
+    const auto U1_square_mean = U1_square2 * (1.0F / kColumns);
     const auto U1_var = U1_square_mean + 1e-05F;
     const auto U1_rstd = fn::rsqrt(U1_var);
     const auto U1_y = U1_centered * U1_rstd;
@@ -33,8 +35,10 @@ struct LayerNorm {
   }
 };
 
-// spec.yaml:44:5 add_layer_norm: U2 = layer_norm(X1, gamma2, beta2)
+// spec.yaml:44:5 add_layer_norm: X1 = add(X, attention); U2 = layer_norm(X1, gamma2, beta2)
 struct AddLayerNorm {
+  static constexpr int kColumns = 8192;  // E
+
   bf16* U2;
   bf16* X1;
   const bf16* X;
@@ -47,11 +51,11 @@ struct AddLayerNorm {
     const auto X1_row = row.load(X) + row.load(attention);
     row.store(X1, X1_row);
     const auto U2_x = fn::sum(row, X1_row);
-    const auto U2_x_mean = U2_x * (1.0F / 8192);
+    const auto U2_x_mean = U2_x * (1.0F / kColumns);
     const auto U2_centered = X1_row - U2_x_mean;
     const auto U2_square = U2_centered * U2_centered;
     const auto U2_square2 = fn::sum(row, U2_square);
-    const auto U2_square_mean = U2_square2 * (1.0F / 8192);
+    const auto U2_square_mean = U2_square2 * (1.0F / kColumns);
     const auto U2_var = U2_square_mean + 1e-05F;
     const auto U2_rstd = fn::rsqrt(U2_var);
     const auto U2_y = U2_centered * U2_rstd;
@@ -60,7 +64,7 @@ struct AddLayerNorm {
   }
 };
 
-// spec.yaml:46:5 gelu
+// spec.yaml:46:5 gelu: A = gelu(Z)
 struct Gelu {
   bf16* A;
   const bf16* Z;
@@ -71,7 +75,7 @@ struct Gelu {
   }
 };
 
-// spec.yaml:49:5 add
+// spec.yaml:49:5 add: Y = add(X1, mlp)
 struct Add {
   bf16* Y;
   const bf16* X1;
@@ -87,14 +91,15 @@ struct Add {
 
 void layer_norm(bf16* U1, const bf16* X, const bf16* gamma1, const bf16* beta1, int64_t rows,
                 cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<8192>(LayerNorm{U1, X, gamma1, beta1}, {rows}, hirgen::accesses(U1, X, gamma1, beta1),
-                            stream, where);
+  hirgen::launch_rows<LayerNorm::kColumns>(LayerNorm{U1, X, gamma1, beta1}, {rows},
+                                           hirgen::accesses(U1, X, gamma1, beta1), stream, where);
 }
 
 void add_layer_norm(bf16* U2, bf16* X1, const bf16* X, const bf16* attention, const bf16* gamma2,
                     const bf16* beta2, int64_t rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<8192>(AddLayerNorm{U2, X1, X, attention, gamma2, beta2}, {rows},
-                            hirgen::accesses(U2, X1, X, attention, gamma2, beta2), stream, where);
+  hirgen::launch_rows<AddLayerNorm::kColumns>(AddLayerNorm{U2, X1, X, attention, gamma2, beta2}, {rows},
+                                              hirgen::accesses(U2, X1, X, attention, gamma2, beta2), stream,
+                                              where);
 }
 
 void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const char* where) {

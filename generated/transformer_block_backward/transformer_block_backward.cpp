@@ -87,6 +87,8 @@
 //   dW1 [DIDx(D), F/D, E] bf16
 //   dW2 [DIDx(D), E, F/D] bf16
 //
+// DIDx(D): one of D parts per rank.
+//
 // Derived: allreduce of dU2p over x, into dU2.
 // Derived: allreduce of dU1p over x, into dU1.
 // Schedule: computes on the caller's stream.
@@ -106,9 +108,9 @@ namespace {
 using bf16 = __nv_bfloat16;
 using fp32 = float;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 8, B = 2, L = 2048, H = 64, C = 128;
-constexpr int64_t E = 8192, F = 32768;
+constexpr int64_t E = H * C, F = 4 * E;
 constexpr int64_t kShardH = H / D, kShardF = F / D, kShardE = E / D;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
@@ -143,38 +145,38 @@ constexpr hirgen::AttentionLayout kDQGradients = {.q = {L * kShardH * C, C, kSha
                                                   .o = {L * kShardH * C, C, kShardH * C}};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kMatmulDA = "spec.yaml:47:5 matmul of dA";
-constexpr const char* kGeluGradMulDZ = "spec.yaml:49:5 gelu_grad_mul of dZ";
-constexpr const char* kMatmulDU2p = "spec.yaml:52:5 matmul of dU2p";
+constexpr const char* kMatmulDA = "spec.yaml:47:5 matmul into dA";
+constexpr const char* kGeluGradMulDZ = "spec.yaml:49:5 gelu_grad_mul into dZ";
+constexpr const char* kMatmulDU2p = "spec.yaml:52:5 matmul into dU2p";
 constexpr const char* kAllreduceDU2p = "spec.yaml:53:5 allreduce of dU2p";
-constexpr const char* kNormalizeN2 = "spec.yaml:41:5 normalize of N2";
-constexpr const char* kMulAddU2 = "spec.yaml:43:5 mul_add of U2";
-constexpr const char* kGeluA = "spec.yaml:44:5 gelu of A";
-constexpr const char* kNormalizeN1 = "spec.yaml:80:5 normalize of N1";
-constexpr const char* kMulAddU1 = "spec.yaml:82:5 mul_add of U1";
-constexpr const char* kMatmulDW2 = "spec.yaml:46:5 matmul of dW2";
+constexpr const char* kNormalizeN2 = "spec.yaml:41:5 normalize into N2";
+constexpr const char* kMulAddU2 = "spec.yaml:43:5 mul_add into U2";
+constexpr const char* kGeluA = "spec.yaml:44:5 gelu into A";
+constexpr const char* kNormalizeN1 = "spec.yaml:80:5 normalize into N1";
+constexpr const char* kMulAddU1 = "spec.yaml:82:5 mul_add into U1";
+constexpr const char* kMatmulDW2 = "spec.yaml:46:5 matmul into dW2";
 constexpr const char* kWaitAllreduceDU2p = "spec.yaml:53:5 wait for the allreduce of dU2p";
-constexpr const char* kMulNormalizeGradAddDX1 = "spec.yaml:59:5 mul_normalize_grad_add of dX1";
-constexpr const char* kMatmulDO = "spec.yaml:65:5 matmul of dO";
-constexpr const char* kAttentionDQ = "spec.yaml:71:5 attention of dQ";
-constexpr const char* kMatmulDU1q = "spec.yaml:89:5 matmul of dU1q";
-constexpr const char* kMatmulDU1qk = "spec.yaml:90:5 matmul of dU1qk, added to what is there";
-constexpr const char* kMatmulDU1p = "spec.yaml:91:5 matmul of dU1p, added to what is there";
+constexpr const char* kMulNormalizeGradAddDX1 = "spec.yaml:59:5 mul_normalize_grad_add into dX1";
+constexpr const char* kMatmulDO = "spec.yaml:65:5 matmul into dO";
+constexpr const char* kAttentionDQ = "spec.yaml:71:5 attention into dQ";
+constexpr const char* kMatmulDU1q = "spec.yaml:89:5 matmul into dU1q";
+constexpr const char* kMatmulDU1qk = "spec.yaml:90:5 matmul into dU1qk, added to what is there";
+constexpr const char* kMatmulDU1p = "spec.yaml:91:5 matmul into dU1p, added to what is there";
 constexpr const char* kAllreduceDU1p = "spec.yaml:94:5 allreduce of dU1p";
-constexpr const char* kMatmulDW1 = "spec.yaml:51:5 matmul of dW1";
-constexpr const char* kMatmulDWo = "spec.yaml:64:5 matmul of dWo";
-constexpr const char* kMatmulDWq = "spec.yaml:86:5 matmul of dWq";
-constexpr const char* kMatmulDWk = "spec.yaml:87:5 matmul of dWk";
-constexpr const char* kMatmulDWv = "spec.yaml:88:5 matmul of dWv";
+constexpr const char* kMatmulDW1 = "spec.yaml:51:5 matmul into dW1";
+constexpr const char* kMatmulDWo = "spec.yaml:64:5 matmul into dWo";
+constexpr const char* kMatmulDWq = "spec.yaml:86:5 matmul into dWq";
+constexpr const char* kMatmulDWk = "spec.yaml:87:5 matmul into dWk";
+constexpr const char* kMatmulDWv = "spec.yaml:88:5 matmul into dWv";
 constexpr const char* kWaitAllreduceDU1p = "spec.yaml:94:5 wait for the allreduce of dU1p";
-constexpr const char* kMulNormalizeGradAddDX = "spec.yaml:100:5 mul_normalize_grad_add of dX";
-constexpr const char* kMulSumDgamma2 = "spec.yaml:55:5 mul_sum of dgamma2";
-constexpr const char* kMulSumDgamma1 = "spec.yaml:96:5 mul_sum of dgamma1";
-constexpr const char* kSumDbeta2 = "spec.yaml:56:5 sum of dbeta2";
-constexpr const char* kSumDbeta1 = "spec.yaml:97:5 sum of dbeta1";
+constexpr const char* kMulNormalizeGradAddDX = "spec.yaml:100:5 mul_normalize_grad_add into dX";
+constexpr const char* kMulSumDgamma2 = "spec.yaml:55:5 mul_sum into dgamma2";
+constexpr const char* kMulSumDgamma1 = "spec.yaml:96:5 mul_sum into dgamma1";
+constexpr const char* kSumDbeta2 = "spec.yaml:56:5 sum into dbeta2";
+constexpr const char* kSumDbeta1 = "spec.yaml:97:5 sum into dbeta1";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -182,8 +184,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-// c = op(a) op(b) + added, row-major, rounded once; added may be c. cuBLASLt is column-major, so b is its
-// first operand.
+// c = a b + added, row-major, rounded once, with operands transposed as the plan says; added may be c.
+// cuBLASLt is column-major, so b is its first operand.
 void gemm_add(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b,
               const void* added, void* c, void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kOne,
@@ -201,7 +203,8 @@ class TransformerBlockBackward final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:53:5 mesh world axis x");
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, and begins at a multiple of 256 bytes.
+  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+
   // [1, B * L, kShardF], kMatmulDA to kGeluGradMulDZ
   bf16* dA_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:47:5 dA");
   // [B * L, E], filled by the allreduce of dU2p over x
@@ -234,18 +237,18 @@ class TransformerBlockBackward final : public hirgen::Program {
   hirgen::MatmulPlan dWk_plan_{context_, kDWqShape, kMatmulDWk};
   hirgen::MatmulPlan dWv_plan_{context_, kDWqShape, kMatmulDWv};
   hirgen::AttentionGradPlan dQ_attention_{context_, kDQAttention, kDQLayout, kDQGradients, kAttentionDQ};
-  // in memory that is unused at that time, if it is large enough
+  // there if the memory is large enough, which is unused at that time; otherwise separate memory
   void* dQ_attention_workspace_ = context_.workspace(dQ_attention_.scratch_bytes(), dU1q_, 4259840 * 4,
-                                                     "spec.yaml:71:5 attention of dQ, workspace");
+                                                     "spec.yaml:71:5 attention into dQ, workspace");
   void* workspace_ = context_.workspace(
       hirgen::workspace_for(dA_plan_, dU2p_plan_, dW2_plan_, dO_plan_, dU1q_plan_, dU1qk_sum_plan_,
                             dU1p_sum_plan_, dW1_plan_, dWo_plan_, dWq_plan_, dWk_plan_, dWv_plan_),
       "spec.yaml:47:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events allreduce_dU2p_ready_ = context_.events("allreduce_dU2p_ready", kAllreduceDU2p, 1);
-  hirgen::Events allreduce_dU2p_done_ = context_.events("allreduce_dU2p_done", kAllreduceDU2p, 1);
-  hirgen::Events allreduce_dU1p_ready_ = context_.events("allreduce_dU1p_ready", kAllreduceDU1p, 1);
-  hirgen::Events allreduce_dU1p_done_ = context_.events("allreduce_dU1p_done", kAllreduceDU1p, 1);
+  hirgen::Events before_allreduce_dU2p_ = context_.events("before_allreduce_dU2p", kAllreduceDU2p, 1);
+  hirgen::Events after_allreduce_dU2p_ = context_.events("after_allreduce_dU2p", kAllreduceDU2p, 1);
+  hirgen::Events before_allreduce_dU1p_ = context_.events("before_allreduce_dU1p", kAllreduceDU1p, 1);
+  hirgen::Events after_allreduce_dU1p_ = context_.events("after_allreduce_dU1p", kAllreduceDU1p, 1);
 };
 
 void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -281,7 +284,7 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   bf16* dW2 = static_cast<bf16*>(tensors[29]);                 // [1, E, kShardF]
 
   // Buffers in outputs that are written later, with the labels of the first and the last statement that uses
-  // each. Each begins at a multiple of 256 bytes.
+  // each. Each begins at a multiple of 256 bytes of the output.
   bf16* dU2p = dW1;  // [1, B * L, E], kMatmulDU2p to kAllreduceDU2p
   bf16* U2 = dX;     // [B * L, E], kMulAddU2 to kMatmulDW1
   bf16* dQ = dWk;    // [1, B, L, kShardH, C], kAttentionDQ to kMatmulDWq
@@ -292,17 +295,17 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   gemm(context_, dU2p_plan_, dZ_, W1, dU2p, workspace_, caller, kMatmulDU2p);
 
   // Allreduce of dU2p over x, into dU2. Issued ahead, so that the computation of dW2 hides it.
-  HG_CHECK(cudaEventRecord(allreduce_dU2p_ready_[0], caller), kAllreduceDU2p);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_dU2p_ready_[0], 0), kAllreduceDU2p);
+  HG_CHECK(cudaEventRecord(before_allreduce_dU2p_[0], caller), kAllreduceDU2p);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allreduce_dU2p_[0], 0), kAllreduceDU2p);
   HG_CHECK(ncclAllReduce(dU2p, dU2_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream), kAllreduceDU2p);
-  HG_CHECK(cudaEventRecord(allreduce_dU2p_done_[0], x_.stream), kAllreduceDU2p);
+  HG_CHECK(cudaEventRecord(after_allreduce_dU2p_[0], x_.stream), kAllreduceDU2p);
   normalize(N2_, X1, B * L, caller, kNormalizeN2);
   mul_add(U2, N2_, gamma2, beta2, B * L, caller, kMulAddU2);
   gelu(A_, Z, B * L * kShardF, caller, kGeluA);
   normalize(N1_, X, B * L, caller, kNormalizeN1);
   mul_add(U1_, N1_, gamma1, beta1, B * L, caller, kMulAddU1);
   gemm(context_, dW2_plan_, dY, A_, dW2, workspace_, caller, kMatmulDW2);
-  HG_CHECK(cudaStreamWaitEvent(caller, allreduce_dU2p_done_[0], 0), kWaitAllreduceDU2p);
+  HG_CHECK(cudaStreamWaitEvent(caller, after_allreduce_dU2p_[0], 0), kWaitAllreduceDU2p);
   mul_normalize_grad_add(dX1_, dU2_, gamma2, X1, dY, B * L, caller, kMulNormalizeGradAddDX1);
   gemm(context_, dO_plan_, dX1_, Wo, dO_, workspace_, caller, kMatmulDO);
   dQ_attention_.run({.grad_o = dO_, .q = Q, .k = K, .v = V, .o = heads, .lse = sums, .grad_q = dQ,
@@ -313,21 +316,21 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   gemm_add(context_, dU1p_sum_plan_, dV_, Wv, dU1qk_, dU1p_, workspace_, caller, kMatmulDU1p);
 
   // Allreduce of dU1p over x, into dU1. Issued ahead, so that the computation of dW1 hides it.
-  HG_CHECK(cudaEventRecord(allreduce_dU1p_ready_[0], caller), kAllreduceDU1p);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_dU1p_ready_[0], 0), kAllreduceDU1p);
+  HG_CHECK(cudaEventRecord(before_allreduce_dU1p_[0], caller), kAllreduceDU1p);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allreduce_dU1p_[0], 0), kAllreduceDU1p);
   HG_CHECK(ncclAllReduce(dU1p_, dU1_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream), kAllreduceDU1p);
-  HG_CHECK(cudaEventRecord(allreduce_dU1p_done_[0], x_.stream), kAllreduceDU1p);
+  HG_CHECK(cudaEventRecord(after_allreduce_dU1p_[0], x_.stream), kAllreduceDU1p);
   gemm(context_, dW1_plan_, dZ_, U2, dW1, workspace_, caller, kMatmulDW1);
   gemm(context_, dWo_plan_, dX1_, heads, dWo, workspace_, caller, kMatmulDWo);
   gemm(context_, dWq_plan_, dQ, U1_, dWq, workspace_, caller, kMatmulDWq);
   gemm(context_, dWk_plan_, dK, U1_, dWk, workspace_, caller, kMatmulDWk);
   gemm(context_, dWv_plan_, dV_, U1_, dWv, workspace_, caller, kMatmulDWv);
-  HG_CHECK(cudaStreamWaitEvent(caller, allreduce_dU1p_done_[0], 0), kWaitAllreduceDU1p);
+  HG_CHECK(cudaStreamWaitEvent(caller, after_allreduce_dU1p_[0], 0), kWaitAllreduceDU1p);
   mul_normalize_grad_add(dX, dU1_, gamma1, X, dX1_, B * L, caller, kMulNormalizeGradAddDX);
   mul_sum(dgamma2, dU2_, N2_, B * L, caller, kMulSumDgamma2);
   mul_sum(dgamma1, dU1_, N1_, B * L, caller, kMulSumDgamma1);
 
-  // Views are {axes, {extents}, {strides}}.
+  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, dbeta2, {2, {1, E}, {0, 1}}, dU2_,
                         {2, {B * L, E}, {E, 1}}, caller, kSumDbeta2);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, dbeta1, {2, {1, E}, {0, 1}}, dU1_,
@@ -343,56 +346,57 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
        .contraction = E},
       {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{B * L}, {E}}, .where = "spec.yaml:10:3"},
       {.name = "X1", .dtype = hirgen::DType::kBf16, .axes = {{B * L}, {E}}, .where = "spec.yaml:11:3"},
-      {.name = "Q", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {B}, {kShardH}, {L}, {C}},
+      {.name = "Q", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {B}, {kShardH}, {L}, {C}},
        .where = "spec.yaml:12:3"},
-      {.name = "K", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {B}, {kShardH}, {L}, {C}},
+      {.name = "K", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {B}, {kShardH}, {L}, {C}},
        .where = "spec.yaml:13:3"},
-      {.name = "V", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {B}, {kShardH}, {L}, {C}},
+      {.name = "V", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {B}, {kShardH}, {L}, {C}},
        .where = "spec.yaml:14:3"},
-      {.name = "heads", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {B}, {L}, {kShardH}, {C}},
-       .where = "spec.yaml:15:3", .contraction = B * L, .saved = true},
-      {.name = "sums", .dtype = hirgen::DType::kFp32, .axes = {{D, D, x}, {B}, {kShardH}, {L}},
+      {.name = "heads", .dtype = hirgen::DType::kBf16,
+       .axes = {hirgen::split(D, x), {B}, {L}, {kShardH}, {C}}, .where = "spec.yaml:15:3",
+       .contraction = B * L, .saved = true},
+      {.name = "sums", .dtype = hirgen::DType::kFp32, .axes = {hirgen::split(D, x), {B}, {kShardH}, {L}},
        .where = "spec.yaml:16:3", .saved = true},
-      {.name = "Z", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {B * L}, {kShardF}},
+      {.name = "Z", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {B * L}, {kShardF}},
        .where = "spec.yaml:17:3"},
       {.name = "gamma1", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:18:3"},
       {.name = "beta1", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:19:3"},
-      {.name = "Wq", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardE}, {E}},
-       .where = "spec.yaml:20:3", .contraction = E / D, .deviation = 0.03125},
-      {.name = "Wk", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardE}, {E}},
-       .where = "spec.yaml:21:3", .contraction = E / D, .deviation = 0.03125},
-      {.name = "Wv", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardE}, {E}},
-       .where = "spec.yaml:22:3", .contraction = E / D, .deviation = 0.03125},
-      {.name = "Wo", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {E}, {kShardE}},
-       .where = "spec.yaml:23:3", .contraction = E, .deviation = 0.0110485},
+      {.name = "Wq", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardE}, {E}},
+       .where = "spec.yaml:20:3", .contraction = E / D, .deviation = hirgen::inverse_root(kShardE)},
+      {.name = "Wk", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardE}, {E}},
+       .where = "spec.yaml:21:3", .contraction = E / D, .deviation = hirgen::inverse_root(kShardE)},
+      {.name = "Wv", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardE}, {E}},
+       .where = "spec.yaml:22:3", .contraction = E / D, .deviation = hirgen::inverse_root(kShardE)},
+      {.name = "Wo", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {E}, {kShardE}},
+       .where = "spec.yaml:23:3", .contraction = E, .deviation = hirgen::inverse_root(E)},
       {.name = "gamma2", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:24:3"},
       {.name = "beta2", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:25:3"},
-      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardF}, {E}},
-       .where = "spec.yaml:26:3", .contraction = F * B * L, .deviation = 0.015625},
-      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {E}, {kShardF}},
-       .where = "spec.yaml:27:3", .contraction = E, .deviation = 0.0110485},
+      {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardF}, {E}},
+       .where = "spec.yaml:26:3", .contraction = F * B * L, .deviation = hirgen::inverse_root(kShardF)},
+      {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {E}, {kShardF}},
+       .where = "spec.yaml:27:3", .contraction = E, .deviation = hirgen::inverse_root(E)},
       {.name = "dX", .dtype = hirgen::DType::kBf16, .axes = {{B * L}, {E}}, .output = true,
        .where = "spec.yaml:28:3", .rounded = true},
       {.name = "dgamma1", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .output = true,
        .where = "spec.yaml:29:3", .rounded = true},
       {.name = "dbeta1", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .output = true,
        .where = "spec.yaml:30:3", .rounded = true},
-      {.name = "dWq", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardE}, {E}}, .output = true,
-       .where = "spec.yaml:31:3", .rounded = true},
-      {.name = "dWk", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardE}, {E}}, .output = true,
-       .where = "spec.yaml:32:3", .rounded = true},
-      {.name = "dWv", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardE}, {E}}, .output = true,
-       .where = "spec.yaml:33:3", .rounded = true},
-      {.name = "dWo", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {E}, {kShardE}}, .output = true,
-       .where = "spec.yaml:34:3", .rounded = true},
+      {.name = "dWq", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardE}, {E}},
+       .output = true, .where = "spec.yaml:31:3", .rounded = true},
+      {.name = "dWk", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardE}, {E}},
+       .output = true, .where = "spec.yaml:32:3", .rounded = true},
+      {.name = "dWv", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardE}, {E}},
+       .output = true, .where = "spec.yaml:33:3", .rounded = true},
+      {.name = "dWo", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {E}, {kShardE}},
+       .output = true, .where = "spec.yaml:34:3", .rounded = true},
       {.name = "dgamma2", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .output = true,
        .where = "spec.yaml:35:3", .rounded = true},
       {.name = "dbeta2", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .output = true,
        .where = "spec.yaml:36:3", .rounded = true},
-      {.name = "dW1", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardF}, {E}}, .output = true,
-       .where = "spec.yaml:37:3", .rounded = true},
-      {.name = "dW2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {E}, {kShardF}}, .output = true,
-       .where = "spec.yaml:38:3", .rounded = true},
+      {.name = "dW1", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardF}, {E}},
+       .output = true, .where = "spec.yaml:37:3", .rounded = true},
+      {.name = "dW2", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {E}, {kShardF}},
+       .output = true, .where = "spec.yaml:38:3", .rounded = true},
   };
 }
 
@@ -405,7 +409,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "7cbe81d6779ddc7ade8141273ffe79121b4804842c657771ccc6c8d3cb7b3ee8", .mesh_size = D,
+               .digest = "33c625f25e0980b8114e331de26f2a234b40441a5645bdd19c99f1ae44eb43c2", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},

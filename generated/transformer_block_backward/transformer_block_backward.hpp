@@ -10,7 +10,7 @@ namespace hirgen_transformer_block_backward {
 /// The program, as the driver and the C ABI use it.
 const hirgen::ProgramTable& table();
 
-/// Computes the inputs that a forward pass saves from the other inputs. The check begins with them.
+/// From the other inputs, computes those that a forward pass saves. The check begins with them.
 void saved(hirgen::Reference& model);
 
 /// The operations of the spec on whole tensors, one by one: what a call is checked against.

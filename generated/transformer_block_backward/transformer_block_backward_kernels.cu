@@ -10,7 +10,7 @@ namespace {
 
 namespace fn = hirgen::fn;
 
-// spec.yaml:49:5 gelu_grad_mul
+// spec.yaml:49:5 gelu_grad_mul: slope = gelu_grad(Z); dZ = mul(dA, slope)
 struct GeluGradMul {
   bf16* dZ;
   const bf16* Z;
@@ -25,6 +25,8 @@ struct GeluGradMul {
 
 // spec.yaml:41:5 normalize: N2 = normalize(X1)
 struct Normalize {
+  static constexpr int kColumns = 8192;  // E
+
   bf16* N2;
   const bf16* X1;
 
@@ -32,19 +34,21 @@ struct Normalize {
   HG_HOST_DEVICE void operator()(Row& row) const {
     const auto X1_row = row.load(X1);
     const auto N2_x = fn::sum(row, X1_row);
-    const auto N2_x_mean = N2_x * (1.0F / 8192);
+    const auto N2_x_mean = N2_x * (1.0F / kColumns);
     const auto N2_centered = X1_row - N2_x_mean;
     const auto N2_square = N2_centered * N2_centered;
     const auto N2_square2 = fn::sum(row, N2_square);
-    const auto N2_square_mean = N2_square2 * (1.0F / 8192);
+    const auto N2_square_mean = N2_square2 * (1.0F / kColumns);
     const auto N2_var = N2_square_mean + 1e-05F;
     const auto N2_rstd = fn::rsqrt(N2_var);
     row.store(N2, N2_centered * N2_rstd);
   }
 };
 
-// spec.yaml:43:5 mul_add
+// spec.yaml:43:5 mul_add: S2 = mul(N2, gamma2); U2 = add(S2, beta2)
 struct MulAdd {
+  static constexpr int kColumns = 8192;  // E
+
   bf16* U2;
   const bf16* N2;
   const bf16* gamma2;
@@ -57,7 +61,7 @@ struct MulAdd {
   }
 };
 
-// spec.yaml:44:5 gelu
+// spec.yaml:44:5 gelu: A = gelu(Z)
 struct Gelu {
   bf16* A;
   const bf16* Z;
@@ -68,8 +72,11 @@ struct Gelu {
   }
 };
 
-// spec.yaml:59:5 mul_normalize_grad_add
+// spec.yaml:59:5 mul_normalize_grad_add: dN2 = mul(dU2, gamma2); dX1n = normalize_grad(dN2, X1); dX1 =
+// add(dY, dX1n)
 struct MulNormalizeGradAdd {
+  static constexpr int kColumns = 8192;  // E
+
   bf16* dX1;
   const bf16* dU2;
   const bf16* gamma2;
@@ -81,19 +88,19 @@ struct MulNormalizeGradAdd {
     const auto X1_row = row.load(X1);
     const auto dN2 = row.load(dU2) * row.along(gamma2);
     const auto dX1n_x = fn::sum(row, X1_row);
-    const auto dX1n_x_mean = dX1n_x * (1.0F / 8192);
+    const auto dX1n_x_mean = dX1n_x * (1.0F / kColumns);
     const auto dX1n_centered = X1_row - dX1n_x_mean;
     const auto dX1n_square = dX1n_centered * dX1n_centered;
     const auto dX1n_square2 = fn::sum(row, dX1n_square);
-    const auto dX1n_square_mean = dX1n_square2 * (1.0F / 8192);
+    const auto dX1n_square_mean = dX1n_square2 * (1.0F / kColumns);
     const auto dX1n_var = dX1n_square_mean + 1e-05F;
     const auto dX1n_rstd = fn::rsqrt(dX1n_var);
     const auto dX1n_y = dX1n_centered * dX1n_rstd;
     const auto dX1n_weighted = dN2 * dX1n_y;
     const auto dX1n_along = fn::sum(row, dX1n_weighted);
-    const auto dX1n_along_mean = dX1n_along * (1.0F / 8192);
+    const auto dX1n_along_mean = dX1n_along * (1.0F / kColumns);
     const auto dX1n_dy = fn::sum(row, dN2);
-    const auto dX1n_dy_mean = dX1n_dy * (1.0F / 8192);
+    const auto dX1n_dy_mean = dX1n_dy * (1.0F / kColumns);
     const auto dX1n_away = dN2 - dX1n_dy_mean;
     const auto dX1n_radial = dX1n_y * dX1n_along_mean;
     const auto dX1n_tangent = dX1n_away - dX1n_radial;
@@ -102,8 +109,10 @@ struct MulNormalizeGradAdd {
   }
 };
 
-// spec.yaml:55:5 mul_sum: dgamma2 = sum(dS2, axis=0)
+// spec.yaml:55:5 mul_sum: dS2 = mul(dU2, N2); dgamma2 = sum(dS2, axis=0)
 struct MulSum {
+  static constexpr int kColumns = 8192;  // E
+
   const bf16* dU2;
   const bf16* N2;
 
@@ -121,13 +130,14 @@ void gelu_grad_mul(bf16* dZ, const bf16* Z, const bf16* dA, int64_t elements, cu
 }
 
 void normalize(bf16* N2, const bf16* X1, int64_t rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<8192>(Normalize{N2, X1}, {rows}, hirgen::accesses(N2, X1), stream, where);
+  hirgen::launch_rows<Normalize::kColumns>(Normalize{N2, X1}, {rows}, hirgen::accesses(N2, X1), stream,
+                                           where);
 }
 
 void mul_add(bf16* U2, const bf16* N2, const bf16* gamma2, const bf16* beta2, int64_t rows,
              cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<8192>(MulAdd{U2, N2, gamma2, beta2}, {rows}, hirgen::accesses(U2, N2, gamma2, beta2),
-                            stream, where);
+  hirgen::launch_rows<MulAdd::kColumns>(MulAdd{U2, N2, gamma2, beta2}, {rows},
+                                        hirgen::accesses(U2, N2, gamma2, beta2), stream, where);
 }
 
 void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const char* where) {
@@ -136,13 +146,14 @@ void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const c
 
 void mul_normalize_grad_add(bf16* dX1, const bf16* dU2, const bf16* gamma2, const bf16* X1, const bf16* dY,
                             int64_t rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<8192>(MulNormalizeGradAdd{dX1, dU2, gamma2, X1, dY}, {rows},
-                            hirgen::accesses(dX1, dU2, gamma2, X1, dY), stream, where);
+  hirgen::launch_rows<MulNormalizeGradAdd::kColumns>(MulNormalizeGradAdd{dX1, dU2, gamma2, X1, dY}, {rows},
+                                                     hirgen::accesses(dX1, dU2, gamma2, X1, dY), stream,
+                                                     where);
 }
 
 void mul_sum(bf16* dgamma2, const bf16* dU2, const bf16* N2, int64_t rows, cudaStream_t stream,
              const char* where) {
-  hirgen::launch_columns<hirgen::ReduceFn::kSum>(dgamma2, MulSum{dU2, N2}, 8192, {rows},
+  hirgen::launch_columns<hirgen::ReduceFn::kSum>(dgamma2, MulSum{dU2, N2}, MulSum::kColumns, {rows},
                                                  hirgen::accesses(dU2, N2), stream, where);
 }
 

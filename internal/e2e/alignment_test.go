@@ -29,12 +29,12 @@ ops:
 // does, and the error names the statement.
 func TestUnalignedOperandsAreNamed(t *testing.T) {
 	for _, c := range []struct{ operand, moved, want string }{
-		{"Y_plan_, X,", "Y_plan_, X - 1,", "spec.yaml:14:5 linear of Y: cuBLAS: "},
-		{"X, W, Y,", "X, W - 1, Y,", "spec.yaml:14:5 linear of Y: cuBLAS: "},
-		{"X, W, Y,", "X, W, Y - 1,", "spec.yaml:14:5 linear of Y: cuBLAS: "},
-		{"set_bias(b,", "set_bias(b - 1,", "spec.yaml:14:5 linear of Y: cuBLAS: "},
-		{".q = K,", ".q = K - 1,", "spec.yaml:15:5 attention of O: an access of 16 bytes at 0x"},
-		{".v = K,", ".v = K - 1,", "spec.yaml:15:5 attention of O: an access of 16 bytes at 0x"},
+		{"Y_plan_, X,", "Y_plan_, X - 1,", "spec.yaml:14:5 linear into Y: cuBLAS: "},
+		{"X, W, Y,", "X, W - 1, Y,", "spec.yaml:14:5 linear into Y: cuBLAS: "},
+		{"X, W, Y,", "X, W, Y - 1,", "spec.yaml:14:5 linear into Y: cuBLAS: "},
+		{"set_bias(b,", "set_bias(b - 1,", "spec.yaml:14:5 linear into Y: cuBLAS: "},
+		{".q = K,", ".q = K - 1,", "spec.yaml:15:5 attention into O: an access of 16 bytes at 0x"},
+		{".v = K,", ".v = K - 1,", "spec.yaml:15:5 attention into O: an access of 16 bytes at 0x"},
 	} {
 		t.Run(c.moved, func(t *testing.T) {
 			own := folder{"operands"}.beside(t)

@@ -19,22 +19,22 @@ var layersThatOverlap = []struct {
 	hidden []hidden
 }{
 	{"mlp_tp", []hidden{
-		{"allgather of X", "linear of Z", 1}, {"allgather of X", "linear of P", 1},
+		{"allgather of X", "linear into Z", 1}, {"allgather of X", "linear into P", 1},
 	}},
 	{"swiglu_tp", []hidden{
-		{"allgather of X", "matmul of Zg", 1}, {"allgather of X", "matmul of Zu", 1},
-		{"allgather of X", "matmul of P", 1},
+		{"allgather of X", "matmul into Zg", 1}, {"allgather of X", "matmul into Zu", 1},
+		{"allgather of X", "matmul into P", 1},
 	}},
 	{"rs_norm_ag", []hidden{
-		{"allgather of U", "matmul of Z", 1},
+		{"allgather of U", "matmul into Z", 1},
 	}},
 	{"moe_a2a", []hidden{
-		{"all-to-all of X", "matmul of Z", 1}, {"all-to-all of X", "matmul of P", 1},
+		{"all-to-all of X", "matmul into Z", 1}, {"all-to-all of X", "matmul into P", 1},
 	}},
 	{"testdata/norm_mlp.yaml", []hidden{
-		{"allgather of V", "linear of Z", 1}, {"allgather of V", "linear of P", 1},
+		{"allgather of V", "linear into Z", 1}, {"allgather of V", "linear into P", 1},
 	}},
-	{"../../testdata/grids/mlp_fsdp.yaml", []hidden{{"allgather of W2", "linear of Z", 0}}},
+	{"../../testdata/grids/mlp_fsdp.yaml", []hidden{{"allgather of W2", "linear into Z", 0}}},
 }
 
 // TestCommunicationsHideBehindProducts checks in traces that a slice is gathered, or dispatched, during the GEMMs of

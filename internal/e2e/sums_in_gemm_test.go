@@ -44,7 +44,7 @@ func TestSumsInGEMM(t *testing.T) {
 // elements must then be wrong.
 func TestAFoldedProductNeedsItsWait(t *testing.T) {
 	for transport, call := range map[string]string{"ipc-put": "cuStreamWaitValue32(caller, ",
-		"nccl": "cudaStreamWaitEvent(caller, exchange_P_done_"} {
+		"nccl": "cudaStreamWaitEvent(caller, after_exchange_P_"} {
 		exchanges.emit(t, sumsInGEMM(t, "matmul_rs_p2p", transport, "split: 2"), small("matmul_rs_p2p", 2))
 		source := exchanges.source(t, "exchange.cpp")
 		lines := strings.SplitAfter(source, "\n")

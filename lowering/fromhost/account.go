@@ -88,17 +88,12 @@ func (b *builder) accountGemm(p gemm) {
 		[4]int64{m.Size, p.n.Size, p.k.Size, batch.Size}})
 }
 
-// perIteration names the loops around a communication: ", one slice per iteration of s". It is empty outside of loops.
+// perIteration names the loops around a communication: ", one slice in each iteration over s". It is empty outside of loops.
 func (b *builder) perIteration() string {
-	names := lists.Map(b.loops, func(l loop) string { return l.name })
-	switch last := len(names) - 1; last {
-	case -1:
+	if len(b.loops) == 0 {
 		return ""
-	case 0:
-		return ", one slice per iteration of " + names[0]
-	default:
-		return ", one slice per iteration of " + strings.Join(names[:last], ", ") + " and " + names[last]
 	}
+	return ", one slice in each iteration over " + lists.Join(b.loops, func(l loop) string { return l.name })
 }
 
 // A condition is the Cond of a branch around the current statement, which runs if holds is not 0 or, with not, if it is 0.

@@ -93,9 +93,13 @@ func newBuilder(p *hostir.Program, reserved []string) *builder {
 func (b *builder) constants() {
 	for _, p := range b.program.Params {
 		name := b.names.Local(p.Name)
+		d := &calls.Param{Name: name, Spec: p.Name, Value: p.Value}
+		if p.Text != "" {
+			d.From = b.scope.Raw(domain.Extent{Text: p.Text, Size: p.Value}).Expr
+		}
 		b.scope.Values[p.Name] = p.Value
 		b.scope.Names[p.Name] = name
-		b.out.Params = append(b.out.Params, &calls.Param{Name: name, Spec: p.Name, Value: p.Value})
+		b.out.Params = append(b.out.Params, d)
 	}
 	b.scope.Names["rank"] = "rank"
 	for _, m := range b.program.Meshes {

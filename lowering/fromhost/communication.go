@@ -27,7 +27,7 @@ type transfer struct {
 
 // begin makes a stream, on, wait for the current stream. It returns a transfer on that stream, and the statements of the wait.
 func (b *builder) begin(info calls.Info, team, handle string, on calls.Stream) (*transfer, []calls.Stmt) {
-	ready := calls.Event{Set: b.events(b.eventsOf(handle)+"_ready", b.iterations(), info.Label), Index: b.at(b.loops)}
+	ready := calls.Event{Set: b.events("before_"+b.eventsOf(handle), b.iterations(), info.Label), Index: b.at(b.loops)}
 	why := "hand-over: " + handle + whyBegin
 	if info.Why != "" {
 		why = info.Why + "; " + why
@@ -50,7 +50,7 @@ func (b *builder) eventsOf(handle string) string {
 func (b *builder) ongoing(info calls.Info, team, handle string, on calls.Stream) *transfer {
 	return &transfer{
 		team: team, on: on, loops: slices.Clone(b.loops), guard: b.guard,
-		done: b.events(b.eventsOf(handle)+"_done", b.iterations(), info.Label),
+		done: b.events("after_"+b.eventsOf(handle), b.iterations(), info.Label),
 	}
 }
 

@@ -1,9 +1,11 @@
 package fromhost
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/extents"
@@ -50,6 +52,7 @@ func (b *builder) fused(s *hostir.Fused) []calls.Stmt {
 		k.Uses[0] = calls.ForColumn
 	}
 	call.Kernel = b.kernel(s, k, body, results, read)
+	k.Row = w.columns().Expr
 	for i, o := range operands {
 		at := calls.Operand{At: o.at}
 		if k.Views {
@@ -222,18 +225,20 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, res
 		k.Operands = append(k.Operands, body[i].Name)
 	}
 	k.Operands = append(k.Operands, operands...)
-	k.Body, k.Where = body.Text(operands), calls.At(s.Pos, s.Kernel)
+	var of []string
 	for _, ref := range b.program.Reference {
-		if ref.Pos == s.Pos && ref.Whole != "" {
-			k.Where = calls.At(s.Pos, s.Kernel+": "+ref.Whole)
+		if ref.Pos == s.Pos || slices.ContainsFunc(s.Body, func(step domain.Step) bool { return step.Name == ref.Out }) {
+			of = append(of, cmp.Or(ref.Whole, ref.String()))
 		}
 	}
+	k.Body = body.Text(operands)
+	k.Where = calls.At(s.Pos, s.Kernel+": "+strings.Join(slices.Compact(of), "; "))
 	b.kernels[key], b.out.Kernels = k.Name, append(b.out.Kernels, k)
 	return k.Name
 }
 
 // kernelNames are names in a printed kernel that its operands must not have.
-var kernelNames = []string{"row", "Row", "run", "Run", "fn", "rows", "elements", "parts", "stream", "where"}
+var kernelNames = []string{"kColumns", "row", "Row", "run", "Run", "fn", "rows", "elements", "parts", "stream", "where"}
 
 // shareKernels lets a variant launch the kernels of another variant if its own kernels compute the same.
 func shareKernels(p, variant *calls.Program) {

@@ -20,10 +20,10 @@ func (b *builder) says(s hostir.Stmt, w wording) calls.Info {
 	return info
 }
 
-// computed returns the label and position of a statement that computes: "matmul of P", "sum of C".
+// computed returns the label and position of a statement that computes: "matmul into P", "sum into C".
 func (b *builder) computed(s hostir.Stmt, more string) calls.Info {
 	verb, name := operation(s), b.spec.Name(s, hostir.Result(s))
-	return b.info(s, verb+"_"+name, verb+" of "+name+more)
+	return b.info(s, verb+"_"+name, verb+" into "+name+more)
 }
 
 // operation names what a statement computes: its function without constants, the name of its kernel, or else a word for its type.

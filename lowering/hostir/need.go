@@ -45,7 +45,7 @@ func (n *Need) Change() Change {
 	return c
 }
 
-// String describes the need: "A is split over x along axis 0; matmul of C needs all of it".
+// String describes the need: "A is split over x along axis 0; matmul into C needs all of it".
 func (n *Need) String() string {
 	have, want := n.Tensor+" is whole", "all of it"
 	switch {
@@ -159,7 +159,7 @@ func (s *Spec) Makes(of Stmt) string {
 	return ""
 }
 
-// Operation names the operation of the spec that a statement comes from: "matmul of C". If the operation is not known, it uses the
+// Operation names the operation of the spec that a statement comes from: "matmul into C". If the operation is not known, it uses the
 // type of the statement.
 func (s *Spec) Operation(of Stmt) string {
 	op, out := s.made[of.Meta().Pos], s.Name(of, Result(of))
@@ -167,11 +167,11 @@ func (s *Spec) Operation(of Stmt) string {
 		op = s.makes[out]
 	}
 	if op == nil {
-		return strings.ToLower(Op(of)) + " of " + out
+		return strings.ToLower(Op(of)) + " into " + out
 	}
 	kind := op.Kind
 	if _, attends := of.(*Attention); op.Fn != "" && !attends {
 		kind, _, _ = strings.Cut(op.Fn, "(")
 	}
-	return kind + " of " + op.Out
+	return kind + " into " + op.Out
 }

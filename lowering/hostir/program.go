@@ -71,6 +71,7 @@ func (p *Program) Given(c schedule.Choice) bool {
 type Param struct {
 	Name  string
 	Value int64
+	Text  string // its expression in the spec, for comments; not part of the text form
 }
 
 // Role says who owns the buffer of a tensor.

@@ -62,7 +62,7 @@ func (o *overlap) ahead(sets map[int64]map[*Task]bool, loop *hostir.For, on, run
 			front = append(front, o.later(a, part, by, runs)...)
 		}
 		if first.First < first.Count.Size {
-			a.before = append(a.before, o.issue(&first, sets[by], on, "the first iterations are")...)
+			a.before = append(a.before, o.issue(&first, sets[by], on, "the first iterations", true)...)
 		}
 		for t := range sets[by] {
 			t.Conds = append(slices.Clone(t.Conds), among(loop.Var, "<", rest.First+by))

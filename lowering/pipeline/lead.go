@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -76,8 +77,8 @@ func (o *overlap) allOf(group *hostir.EndCoalescing, set map[*Task]bool) bool {
 // issue builds the loops that run early transfers before the loop that they leave, or returns nil without early
 // transfers. Copies over CUDA IPC and their ready flags run on the copy stream, which waits for the current
 // stream (on). Other transfers are issued to the current stream, and run on the streams of their communicators.
-// what begins the notes, except the note for ready flags alone.
-func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.StreamRef, what string) []hostir.Stmt {
+// If the loop works on, the notes say what is issued before it, and why.
+func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.StreamRef, what string, works bool) []hostir.Stmt {
 	if len(early) == 0 {
 		return nil
 	}
@@ -85,10 +86,16 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 	copies := o.part(loop, func(t *Task) bool { return early[t] && t.copies() })
 	others := o.part(loop, func(t *Task) bool { return early[t] && t.Exchange == nil })
 	var list []hostir.Stmt
+	for _, l := range []*hostir.For{copies, others} {
+		if l != nil && works {
+			l.Note = fmt.Sprintf("%s come first: transfer %s + 1 overlaps with work %[2]s", what, loop.Var)
+		}
+	}
 	if ready != nil || copies != nil {
-		queue, note := hostir.StreamRef{Copies: true}, "ready flags up front, on the copy stream, as peers wait for them"
-		if copies != nil {
-			copies.Note = what + " issued up front, on the copy stream"
+		queue, note := hostir.StreamRef{Copies: true},
+			"transfers below wait for earlier work, which writes operands and may use buffers that they overwrite"
+		if ready != nil {
+			ready.Note = "ready flags come first on the copy stream, since transfers of peers wait for them"
 		}
 		list = append(list, follows(queue, on, hostir.InfoFrom(loop, note), o.whyCopies(early)))
 		for _, l := range []*hostir.For{ready, copies} {
@@ -103,7 +110,6 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 	}
 	if others != nil {
 		hostir.RunOn(on, others)
-		others.Note = what + " issued up front; below, each statement waits only for what it reads"
 		list = append(list, others)
 	}
 	return list

@@ -122,10 +122,11 @@ func (o *overlap) block(body []hostir.Stmt, on hostir.StreamRef) []hostir.Stmt {
 // loop schedules one loop that runs on a stream: first the transfers that are issued before it, then the rest.
 func (o *overlap) loop(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt {
 	early := o.early(loop)
-	list, rest := o.issue(loop, early, on, "all iterations are"), loop
+	rest := loop
 	if len(early) > 0 {
 		rest = o.part(loop, func(t *Task) bool { return !early[t] })
 	}
+	list := o.issue(loop, early, on, "all iterations", rest != nil)
 	if rest == nil {
 		return list
 	}

@@ -81,8 +81,9 @@ func (o *overlap) inOrder(body []hostir.Stmt, on hostir.StreamRef) []hostir.Stmt
 			continue
 		}
 		early := o.early(loop)
-		out = append(out, o.issue(loop, early, on, "all iterations are")...)
-		if rest := o.part(loop, func(t *Task) bool { return !early[t] }); rest != nil {
+		rest := o.part(loop, func(t *Task) bool { return !early[t] })
+		out = append(out, o.issue(loop, early, on, "all iterations", rest != nil)...)
+		if rest != nil {
 			hostir.RunOn(on, rest)
 			out = append(out, rest)
 		}
@@ -120,7 +121,7 @@ func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 		begin = append(begin, fork)
 	} else {
 		forks = overSame(loop, hostir.InfoFrom(loop,
-			"initial waits stand in a loop of their own: below, an iteration would also wait for what the caller waits for by then"), fork)
+			"initial waits stand in a loop of their own: in the loop below, an iteration would also wait for the joins of earlier iterations"), fork)
 	}
 	begin = append(begin, o.delay(loop)...)
 	hostir.RunOn(stream, begin...)
@@ -132,7 +133,7 @@ func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 	}
 	if ahead := o.prepared(loop); ahead != nil {
 		first := o.part(loop, func(t *Task) bool { return ahead[t] })
-		first.Note = "prepared and issued up front: the communicator runs it before what the next loop moves"
+		first.Note = "prepared and issued first: the communicator runs it before the transfers of the next loop"
 		first.Body = append(slices.Clone(begin), first.Body...)
 		loop = o.part(loop, func(t *Task) bool { return !ahead[t] })
 		list = append(list, first)
@@ -144,8 +145,8 @@ func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 		loop.Body = append(loop.Body, join)
 		return append(list, loop)
 	}
-	return append(list, loop, overSame(loop, hostir.InfoFrom(last, "the caller waits for every compute stream, after all work was issued"),
-		join))
+	return append(list, loop, overSame(loop, hostir.InfoFrom(last,
+		"the caller's stream waits for all compute streams: later work may use all of their buffers"), join))
 }
 
 // delay makes the second compute stream idle at first if the schedule sets delay, so that all ranks begin with

@@ -150,7 +150,7 @@ func (r *rewriter) step(f form, s step) form {
 	case s.from.splits() && s.to.splits():
 		suffix, info = "_all", r.moves(s, "split along another axis, as "+reader+" reads it")
 	case s.from.splits():
-		suffix, info = "_all", r.moves(s, "gathered: "+reader+" reads the parts of all ranks")
+		suffix, info = "_all", r.moves(s, "gathered, since "+reader+" reads the parts of all ranks")
 	}
 	f = r.add(f, suffix, dims, func(out *hostir.Tensor) hostir.Stmt {
 		out.Inferred = false // its axes stay, or it would be split like its operand

@@ -31,7 +31,7 @@ func ExchangeSums(p *hostir.Program) error {
 		if r, sums := s.(*hostir.Reduce); sums && exchanges(p, r) {
 			parts := partsOfAll(names, r)
 			p.Tensors = append(p.Tensors, parts)
-			body = append(body, &hostir.Set{Info: hostir.InfoFrom(s, "gathered: each rank adds the parts of all ranks"), Out: parts, In: r.In})
+			body = append(body, &hostir.Set{Info: hostir.InfoFrom(s, "gathered, since each rank adds the parts of all ranks"), Out: parts, In: r.In})
 			r.In = parts
 		}
 		body = append(body, s)

@@ -295,9 +295,9 @@ func (r *resharder) move(s hostir.Stmt, out, in *hostir.Tensor) hostir.Stmt {
 	}
 	switch result := slices.Contains(hostir.Defs(s), in); {
 	case result && gathers:
-		set.Note = "gathered: each rank computes a part of the " + by
+		set.Note = "gathered, since each rank computes a part of the " + by
 	case gathers:
-		set.Note = "gathered: " + by + " reads the parts of all ranks"
+		set.Note = "gathered, since " + by + " reads the parts of all ranks"
 	case cuts:
 		set.Note = "this rank's part: each rank has all of it before"
 	case result:

@@ -193,7 +193,7 @@ func (r *rowSplitter) along(s hostir.Stmt, rows [][]int, at split) {
 
 // gather appends the statements that make out, a whole tensor, from the rows of all ranks in local.
 func (r *rowSplitter) gather(s hostir.Stmt, out, local *hostir.Tensor) {
-	info := hostir.InfoFrom(s, "gathered: the rows that each rank computed")
+	info := hostir.InfoFrom(s, "gathered, since each rank computed some of the rows")
 	if at := r.splits[local]; hostir.SplitOver(local.Axes[at.At]) != "" {
 		all := r.tensor(local, "_all", hostir.Temp)
 		all.Inferred = true

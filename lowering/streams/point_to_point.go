@@ -96,9 +96,9 @@ func (c *slicer) inPlace(st step, local *hostir.Tensor) {
 
 // localStep returns the branch on the step of the local shard.
 func (c *slicer) localStep(s hostir.Stmt) *hostir.If {
-	note := "step 0 is the local shard"
+	note := "step 0 is the local shard, without a transfer"
 	if c.lowering.localLast(c.group) {
-		note = "the last step is the local shard"
+		note = "the last step is the local shard, without a transfer"
 	}
 	return &hostir.If{Info: hostir.InfoFrom(s, note), Cond: c.isLocal()}
 }

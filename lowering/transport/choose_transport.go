@@ -37,7 +37,7 @@ func ChooseTransport(p *hostir.Program) error {
 	if err != nil {
 		return fmt.Errorf("copying the program %s: %w", p.Name, err)
 	}
-	other.Choices.InterNode = schedule.NCCL
+	other.Params, other.Choices.InterNode = p.Params, schedule.NCCL
 	for _, c := range other.Choices.Choices {
 		if c.Field == schedule.Fuse && c.Value == schedule.PeerRead {
 			other.Choices.Set(c.Of, c.Field, schedule.None) // not all peers share memory

@@ -1,6 +1,12 @@
 package domain
 
-import "github.com/hirgen/hirgen/internal/base/diag"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/base/diag"
+)
 
 // Operation is one primitive operation of the model, with names in place of tensors.
 type Operation struct {
@@ -21,3 +27,14 @@ type Operation struct {
 
 // Results lists the results of an operation.
 func (o Operation) Results() []string { return append([]string{o.Out}, o.More...) }
+
+// String prints an operation as specs do: "C = matmul(A, B)".
+func (o Operation) String() string {
+	name, args := o.Kind, o.In
+	if a, attends := AttentionOf(o.Fn); attends {
+		args = append(slices.Clone(args), a.Attributes()...)
+	} else if o.Fn != "" {
+		name = o.Fn
+	}
+	return fmt.Sprintf("%s = %s(%s)", strings.Join(o.Results(), ", "), name, strings.Join(args, ", "))
+}

@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -44,10 +45,18 @@ struct Axis {
   int64_t local() const { return extent / mesh_extent; }  ///< elements on this rank
 };
 
+/// Returns an axis with one element on each of some ranks, of which this rank has `coordinate`.
+constexpr Axis split(int64_t ranks, int coordinate) {
+  return {ranks, static_cast<int>(ranks), coordinate};
+}
+
 /// The values that the check generates for a floating-point input. kNormal: normally distributed
 /// values. kPositive: absolute values of these plus 1/4. kMask: 0 or 1. An exact check uses sparse
 /// integers instead of kNormal and kPositive.
 enum class Fill { kNormal, kPositive, kMask };
+
+/// Returns 1 / sqrt(n).
+inline double inverse_root(int64_t n) { return 1 / std::sqrt(static_cast<double>(n)); }
 
 /// A tensor as one rank sees it. The local buffer is row-major over the local extents of `axes`.
 struct TensorDesc {
@@ -59,8 +68,9 @@ struct TensorDesc {
   /// The largest number of terms that GEMMs with this input sum; 1 without such GEMMs. The more
   /// terms, the sparser are the integers that fill the input, so that every sum stays exact.
   int64_t contraction = 1;
-  /// Standard deviation of the normal values that fill this input. For an integer input: the number
-  /// of rows, if its elements are row numbers, else 1.
+  /// Standard deviation of the normal values that fill this input: for a weight inverse_root of the
+  /// terms that its GEMMs sum on a rank, so that results have the deviation of the other operand.
+  /// For an integer input: the number of rows, if its elements are row numbers, else 1.
   double deviation = 1;
   Fill fill = Fill::kNormal;
   /// Whether the values of this output depend on rounding; the check then allows an error. If no

@@ -7,7 +7,9 @@
 //   B [K, N] fp32
 //   C [Stream(S), D, M/(S*D), N] fp32
 //
-// Derived: allgather of A over x, one slice per iteration of s.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+//
+// Derived: allgather of A over x, one slice in each iteration over s.
 // Schedule: pipeline collective, 4 compute streams, replayed as a CUDA graph.
 #include "ag_matmul_graph.hpp"
 
@@ -20,22 +22,22 @@ namespace {
 
 using fp32 = float;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, S = 4, M = 128, N = 24, K = 32;
-constexpr int64_t kShardM = M / (S * D);
-constexpr int kComputeStreams = 4;
+constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S;
+constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
-constexpr hirgen::MatmulShape kCShape = {.m = D * kShardM, .n = N, .k = K, .dtype = hirgen::DType::kFp32};
+constexpr hirgen::MatmulShape kCShape = {.m = kSliceM, .n = N, .k = K, .dtype = hirgen::DType::kFp32};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kAllgatherA = "spec.yaml:11:5 allgather of A";
 constexpr const char* kWaitAllgatherA = "spec.yaml:11:5 wait for the allgather of A";
-constexpr const char* kMatmulC = "spec.yaml:11:5 matmul of C";
+constexpr const char* kMatmulC = "spec.yaml:11:5 matmul into C";
 constexpr const char* kJoined = "spec.yaml:11:5 wait for the compute streams";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -61,47 +63,48 @@ class AgMatmulGraph final : public hirgen::Program {
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml ag_matmul_graph");
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  // [S, D, kShardM, K], filled by the allgather of A over x
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
+  // [S, D, kSliceShardM, K], filled by the allgather of A over x
   fp32* A_all_ = context_.allocate<fp32>(M * K, "spec.yaml:11:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-  hirgen::Events allgather_A_ready_ = context_.events("allgather_A_ready", kAllgatherA, 1);
-  hirgen::Events allgather_A_done_ = context_.events("allgather_A_done", kAllgatherA, S);
+  hirgen::Events before_allgather_A_ = context_.events("before_allgather_A", kAllgatherA, 1);
+  hirgen::Events after_allgather_A_ = context_.events("after_allgather_A", kAllgatherA, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
-// Launches a CUDA graph of issue(), captured once for each set of pointers. In the first call with new
-// pointers, and while the caller captures, issue() runs on the caller's stream instead.
+// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, and the cache keeps 16. In
+// the first call with new pointers, and while the caller captures, issue() runs on the caller's stream
+// instead.
 void AgMatmulGraph::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
   context_.call_issued(caller);
 }
 
 void AgMatmulGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const fp32* A = static_cast<const fp32*>(tensors[0]);  // [S, 1, kShardM, K]
+  const fp32* A = static_cast<const fp32*>(tensors[0]);  // [S, 1, kSliceShardM, K]
   const fp32* B = static_cast<const fp32*>(tensors[1]);  // [K, N]
-  fp32* C = static_cast<fp32*>(tensors[2]);              // [S, D, kShardM, N]
+  fp32* C = static_cast<fp32*>(tensors[2]);              // [S, D, kSliceShardM, N]
 
-  // Allgather of A over x.
-  HG_CHECK(cudaEventRecord(allgather_A_ready_[0], caller), kAllgatherA);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_A_ready_[0], 0), kAllgatherA);
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  HG_CHECK(cudaEventRecord(before_allgather_A_[0], caller), kAllgatherA);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_A_[0], 0), kAllgatherA);
 
-  // All iterations are issued up front; below, each statement waits only for what it reads.
+  // Allgather of A over x. All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 0; s < S; ++s) {
-    HG_CHECK(ncclAllGather(A + s * kShardM * K, A_all_ + s * D * kShardM * K, kShardM * K, ncclFloat32,
+    HG_CHECK(ncclAllGather(A + s * kSliceShardM * K, A_all_ + s * kSliceM * K, kSliceShardM * K, ncclFloat32,
                            x_.comm, x_.stream),
              kAllgatherA);
-    HG_CHECK(cudaEventRecord(allgather_A_done_[s], x_.stream), kAllgatherA);
+    HG_CHECK(cudaEventRecord(after_allgather_A_[s], x_.stream), kAllgatherA);
   }
 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    HG_CHECK(cudaStreamWaitEvent(compute, allgather_A_done_[s], 0), kWaitAllgatherA);
-    gemm(context_, C_plan_, A_all_ + s * D * kShardM * K, B, C + s * D * kShardM * N,
+    HG_CHECK(cudaStreamWaitEvent(compute, after_allgather_A_[s], 0), kWaitAllgatherA);
+    gemm(context_, C_plan_, A_all_ + s * kSliceM * K, B, C + s * kSliceM * N,
          workspaces_[s % kComputeStreams], compute, kMatmulC);
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
@@ -112,11 +115,11 @@ void AgMatmulGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kFp32, .axes = {{S}, {D, D, x}, {kShardM}, {K}},
+      {.name = "A", .dtype = hirgen::DType::kFp32, .axes = {{S}, hirgen::split(D, x), {kSliceShardM}, {K}},
        .where = "spec.yaml:7:3", .contraction = K},
       {.name = "B", .dtype = hirgen::DType::kFp32, .axes = {{K}, {N}}, .where = "spec.yaml:8:3",
        .contraction = K},
-      {.name = "C", .dtype = hirgen::DType::kFp32, .axes = {{S}, {D}, {kShardM}, {N}}, .output = true,
+      {.name = "C", .dtype = hirgen::DType::kFp32, .axes = {{S}, {D}, {kSliceShardM}, {N}}, .output = true,
        .where = "spec.yaml:9:3"},
   };
 }
@@ -130,7 +133,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_graph", .spec = "spec.yaml",
-               .digest = "43e7c0487e85a9fec0de1b54f753249074f98e98cbfe77a84eded03d8181d885", .mesh_size = D,
+               .digest = "932b3310752683cdbb2ef882ebbc61f3eb4bc884ffa6d1401a24fffe667e5daf", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"allgather x"}, .bytes = M * K * sizeof(fp32),
                .largest = "allgather", .team_size = D, .transport = "nccl", .graph = true,
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -18,11 +18,13 @@
 //   out_via_root [X, X, N] fp32
 //   out_from_root [r(X), DIDx(X), N] fp32
 //
+// DIDx(X): one of X parts per rank. Stream(X): X slices, one per iteration. r(X): reduced from X to one.
+//
 // Derived: allgather of parts over x.
 // Derived: allreduce of parts over x.
 // Derived: reduce-scatter of parts over x.
 // Derived: all-to-all of parts over x.
-// Derived: broadcast of parts over x, one slice per iteration of s.
+// Derived: broadcast of parts over x, one slice in each iteration over s.
 // Derived: gather of parts over x.
 // Derived: broadcast of at_root over x.
 // Derived: reduce-to-root of parts over x.
@@ -37,7 +39,7 @@ namespace {
 
 using fp32 = float;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t X = 2, Y = 2, N = 8;
 
 const hirgen::Mesh mesh_world({X, Y});  // x of X, y of Y ranks
@@ -64,24 +66,25 @@ class Collectives final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "collectives.hir:3:5 mesh world axis x");
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, and begins at a multiple of 256 bytes.
+  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+
   // [X, X, N], filled by the gather of parts over x, kGatherParts to kBroadcastAtRoot
   fp32* at_root_ = context_.allocate<fp32>(X * X * N, "collectives.hir:11:5 at_root");
   // [X, N], filled by the reduce-to-root of parts over x, kReduceToRootParts to kScatterSumAtRoot
   fp32* sum_at_root_ = at_root_;
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events allgather_parts_done_ = context_.events("allgather_parts_done", kAllgatherParts, 1);
-  hirgen::Events allreduce_parts_done_ = context_.events("allreduce_parts_done", kAllreduceParts, 1);
-  hirgen::Events reduce_scatter_parts_done_ =
-      context_.events("reduce_scatter_parts_done", kReduceScatterParts, 1);
-  hirgen::Events all_to_all_parts_done_ = context_.events("all_to_all_parts_done", kAllToAllParts, 1);
-  hirgen::Events broadcast_parts_done_ = context_.events("broadcast_parts_done", kBroadcastParts, X);
-  hirgen::Events gather_parts_done_ = context_.events("gather_parts_done", kGatherParts, 1);
-  hirgen::Events broadcast_at_root_done_ = context_.events("broadcast_at_root_done", kBroadcastAtRoot, 1);
-  hirgen::Events reduce_to_root_parts_done_ =
-      context_.events("reduce_to_root_parts_done", kReduceToRootParts, 1);
-  hirgen::Events scatter_sum_at_root_done_ =
-      context_.events("scatter_sum_at_root_done", kScatterSumAtRoot, 1);
+  hirgen::Events after_allgather_parts_ = context_.events("after_allgather_parts", kAllgatherParts, 1);
+  hirgen::Events after_allreduce_parts_ = context_.events("after_allreduce_parts", kAllreduceParts, 1);
+  hirgen::Events after_reduce_scatter_parts_ =
+      context_.events("after_reduce_scatter_parts", kReduceScatterParts, 1);
+  hirgen::Events after_all_to_all_parts_ = context_.events("after_all_to_all_parts", kAllToAllParts, 1);
+  hirgen::Events after_broadcast_parts_ = context_.events("after_broadcast_parts", kBroadcastParts, X);
+  hirgen::Events after_gather_parts_ = context_.events("after_gather_parts", kGatherParts, 1);
+  hirgen::Events after_broadcast_at_root_ = context_.events("after_broadcast_at_root", kBroadcastAtRoot, 1);
+  hirgen::Events after_reduce_to_root_parts_ =
+      context_.events("after_reduce_to_root_parts", kReduceToRootParts, 1);
+  hirgen::Events after_scatter_sum_at_root_ =
+      context_.events("after_scatter_sum_at_root", kScatterSumAtRoot, 1);
 };
 
 void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -95,13 +98,13 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   fp32* out_from_root = static_cast<fp32*>(tensors[7]);      // [1, N]
 
   HG_CHECK(ncclAllGather(parts, out_gathered, X * N, ncclFloat32, x_.comm, caller), kAllgatherParts);
-  HG_CHECK(cudaEventRecord(allgather_parts_done_[0], caller), kAllgatherParts);  // for the watchdog only
+  HG_CHECK(cudaEventRecord(after_allgather_parts_[0], caller), kAllgatherParts);  // for the watchdog only
   HG_CHECK(ncclAllReduce(parts, out_reduced, X * N, ncclFloat32, ncclSum, x_.comm, caller), kAllreduceParts);
-  HG_CHECK(cudaEventRecord(allreduce_parts_done_[0], caller), kAllreduceParts);  // for the watchdog only
+  HG_CHECK(cudaEventRecord(after_allreduce_parts_[0], caller), kAllreduceParts);  // for the watchdog only
   HG_CHECK(ncclReduceScatter(parts, out_scattered, N, ncclFloat32, ncclSum, x_.comm, caller),
            kReduceScatterParts);
   // for the watchdog only
-  HG_CHECK(cudaEventRecord(reduce_scatter_parts_done_[0], caller), kReduceScatterParts);
+  HG_CHECK(cudaEventRecord(after_reduce_scatter_parts_[0], caller), kReduceScatterParts);
   HG_CHECK(ncclGroupStart(), kAllToAllParts);
   for (int peer = 0; peer < x_.size; ++peer) {
     HG_CHECK(ncclSend(parts + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, caller), kAllToAllParts);
@@ -109,12 +112,12 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
              kAllToAllParts);
   }
   HG_CHECK(ncclGroupEnd(), kAllToAllParts);
-  HG_CHECK(cudaEventRecord(all_to_all_parts_done_[0], caller), kAllToAllParts);  // for the watchdog only
+  HG_CHECK(cudaEventRecord(after_all_to_all_parts_[0], caller), kAllToAllParts);  // for the watchdog only
   for (int64_t s = 0; s < X; ++s) {
     HG_CHECK(ncclBroadcast(parts, out_rooted + s * X * N, X * N, ncclFloat32, static_cast<int>(s), x_.comm,
                            caller),
              kBroadcastParts);
-    HG_CHECK(cudaEventRecord(broadcast_parts_done_[s], caller), kBroadcastParts);  // for the watchdog only
+    HG_CHECK(cudaEventRecord(after_broadcast_parts_[s], caller), kBroadcastParts);  // for the watchdog only
   }
 
   HG_CHECK(ncclGroupStart(), kGatherParts);
@@ -126,14 +129,14 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
   HG_CHECK(ncclGroupEnd(), kGatherParts);
-  HG_CHECK(cudaEventRecord(gather_parts_done_[0], caller), kGatherParts);  // for the watchdog only
+  HG_CHECK(cudaEventRecord(after_gather_parts_[0], caller), kGatherParts);  // for the watchdog only
   HG_CHECK(ncclBroadcast(at_root_, out_via_root, X * X * N, ncclFloat32, 0, x_.comm, caller),
            kBroadcastAtRoot);
-  HG_CHECK(cudaEventRecord(broadcast_at_root_done_[0], caller), kBroadcastAtRoot);  // for the watchdog only
+  HG_CHECK(cudaEventRecord(after_broadcast_at_root_[0], caller), kBroadcastAtRoot);  // for the watchdog only
   HG_CHECK(ncclReduce(parts, sum_at_root_, X * N, ncclFloat32, ncclSum, 0, x_.comm, caller),
            kReduceToRootParts);
   // for the watchdog only
-  HG_CHECK(cudaEventRecord(reduce_to_root_parts_done_[0], caller), kReduceToRootParts);
+  HG_CHECK(cudaEventRecord(after_reduce_to_root_parts_[0], caller), kReduceToRootParts);
   HG_CHECK(ncclGroupStart(), kScatterSumAtRoot);
   if (x_.rank == 0) {
     for (int peer = 0; peer < x_.size; ++peer) {
@@ -144,7 +147,7 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(ncclRecv(out_from_root, N, ncclFloat32, 0, x_.comm, caller), kScatterSumAtRoot);
   HG_CHECK(ncclGroupEnd(), kScatterSumAtRoot);
   // for the watchdog only
-  HG_CHECK(cudaEventRecord(scatter_sum_at_root_done_[0], caller), kScatterSumAtRoot);
+  HG_CHECK(cudaEventRecord(after_scatter_sum_at_root_[0], caller), kScatterSumAtRoot);
   context_.call_issued(caller);
 }
 
@@ -152,22 +155,22 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "parts", .dtype = hirgen::DType::kFp32, .axes = {{X, X, x}, {X}, {N}},
+      {.name = "parts", .dtype = hirgen::DType::kFp32, .axes = {hirgen::split(X, x), {X}, {N}},
        .where = "collectives.hir:1:1"},
       {.name = "out_gathered", .dtype = hirgen::DType::kFp32, .axes = {{X}, {X}, {N}}, .output = true,
        .where = "collectives.hir:3:1"},
       {.name = "out_reduced", .dtype = hirgen::DType::kFp32, .axes = {{X}, {N}}, .output = true,
        .where = "collectives.hir:4:1"},
-      {.name = "out_scattered", .dtype = hirgen::DType::kFp32, .axes = {{X, X, x}, {N}}, .output = true,
-       .where = "collectives.hir:5:1"},
-      {.name = "out_exchanged", .dtype = hirgen::DType::kFp32, .axes = {{X}, {X, X, x}, {N}}, .output = true,
-       .where = "collectives.hir:6:1"},
+      {.name = "out_scattered", .dtype = hirgen::DType::kFp32, .axes = {hirgen::split(X, x), {N}},
+       .output = true, .where = "collectives.hir:5:1"},
+      {.name = "out_exchanged", .dtype = hirgen::DType::kFp32, .axes = {{X}, hirgen::split(X, x), {N}},
+       .output = true, .where = "collectives.hir:6:1"},
       {.name = "out_rooted", .dtype = hirgen::DType::kFp32, .axes = {{X}, {X}, {N}}, .output = true,
        .where = "collectives.hir:7:1"},
       {.name = "out_via_root", .dtype = hirgen::DType::kFp32, .axes = {{X}, {X}, {N}}, .output = true,
        .where = "collectives.hir:8:1"},
-      {.name = "out_from_root", .dtype = hirgen::DType::kFp32, .axes = {{X, X, x}, {N}}, .output = true,
-       .where = "collectives.hir:9:1"},
+      {.name = "out_from_root", .dtype = hirgen::DType::kFp32, .axes = {hirgen::split(X, x), {N}},
+       .output = true, .where = "collectives.hir:9:1"},
   };
 }
 
@@ -180,7 +183,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "collectives", .spec = "collectives.hir",
-               .digest = "e40c89c9f2d8a9575a827806fb07a97bcea6da6b3f96d17778ca15b29407c391",
+               .digest = "2c4181ca944e3b1d7d82dcd5e7ac0a12cd67e5a3ec3ccafe09ee75aa6ba2a776",
                .mesh_size = X * Y, .gemms = {},
                .communications = {"allgather x", "allreduce x", "reducescatter x", "alltoall x",
                                   "broadcast x", "gather x", "broadcast x", "reduce x", "scatter x"},

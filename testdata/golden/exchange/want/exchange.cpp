@@ -7,7 +7,9 @@
 //   B [K, N] bf16
 //   C [Stream(D), M, N] bf16
 //
-// Derived: transfers into A_all from rank to rank by NCCL, one slice per iteration of s.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+//
+// Derived: transfers into A_all from rank to rank by NCCL, one slice in each iteration over s.
 // Schedule: pipeline p2p, 2 compute streams, replayed as a CUDA graph.
 #include "exchange.hpp"
 
@@ -22,25 +24,25 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, M = 8, N = 16, K = 32;
-constexpr int kComputeStreams = 2;
+constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = M, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "exchange.hir:3:5 wait for the caller's stream";
-constexpr const char* kCopyA = "exchange.hir:3:5 copy of A";
+constexpr const char* kCopyA = "exchange.hir:3:5 copy into A";
 constexpr const char* kExchangeA = "exchange.hir:3:5 exchange of A";
 constexpr const char* kReceiveA = "exchange.hir:3:5 receive A";
 constexpr const char* kSendA = "exchange.hir:3:5 send A";
 constexpr const char* kWaitExchangeA = "exchange.hir:3:5 wait for the exchange of A";
-constexpr const char* kMatmulC = "exchange.hir:3:5 matmul of C";
+constexpr const char* kMatmulC = "exchange.hir:3:5 matmul into C";
 constexpr const char* kJoined = "exchange.hir:3:5 wait for the compute streams";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -66,17 +68,18 @@ class Exchange final : public hirgen::Program {
   hirgen::GraphCache graphs_ = hirgen::GraphCache("exchange.hir exchange");
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "exchange.hir:3:5 mesh world");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   bf16* A_all_ = context_.allocate<bf16>(D * M * K, "exchange.hir:4:5 A_all");  // [D, M, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events exchange_A_ready_ = context_.events("exchange_A_ready", kExchangeA, D);
-  hirgen::Events exchange_A_done_ = context_.events("exchange_A_done", kExchangeA, D);
+  hirgen::Events before_exchange_A_ = context_.events("before_exchange_A", kExchangeA, D);
+  hirgen::Events after_exchange_A_ = context_.events("after_exchange_A", kExchangeA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
-// Launches a CUDA graph of issue(), captured once for each set of pointers. In the first call with new
-// pointers, and while the caller captures, issue() runs on the caller's stream instead.
+// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, and the cache keeps 16. In
+// the first call with new pointers, and while the caller captures, issue() runs on the caller's stream
+// instead.
 void Exchange::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
   context_.call_issued(caller);
@@ -90,7 +93,7 @@ void Exchange::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
@@ -105,22 +108,22 @@ void Exchange::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     } else {
       const int64_t to = (rank + s) % D;
 
-      // On the stream of the communicator, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(exchange_A_ready_[s], compute), kExchangeA);
-      HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_A_ready_[s], 0), kExchangeA);
+      // On the stream of the communicator, where it may overlap with the GEMMs of other iterations.
+      HG_CHECK(cudaEventRecord(before_exchange_A_[s], compute), kExchangeA);
+      HG_CHECK(cudaStreamWaitEvent(x_.stream, before_exchange_A_[s], 0), kExchangeA);
       HG_CHECK(ncclGroupStart(), kExchangeA);
       HG_CHECK(ncclRecv(A_slice, M * K, ncclBfloat16, static_cast<int>(from), x_.comm, x_.stream), kReceiveA);
       HG_CHECK(ncclSend(A, M * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSendA);
       HG_CHECK(ncclGroupEnd(), kExchangeA);
-      HG_CHECK(cudaEventRecord(exchange_A_done_[s], x_.stream), kExchangeA);
-      HG_CHECK(cudaStreamWaitEvent(compute, exchange_A_done_[s], 0), kWaitExchangeA);
+      HG_CHECK(cudaEventRecord(after_exchange_A_[s], x_.stream), kExchangeA);
+      HG_CHECK(cudaStreamWaitEvent(compute, after_exchange_A_[s], 0), kWaitExchangeA);
     }
 
     gemm(context_, C_plan_, A_slice, B, C + from * M * N, workspaces_[s % kComputeStreams], compute,
          kMatmulC);
   }
 
-  // The caller waits for all compute streams.
+  // The caller's stream waits for all compute streams.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
@@ -131,8 +134,8 @@ void Exchange::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {M}, {K}}, .where = "exchange.hir:1:1",
-       .contraction = K},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {M}, {K}},
+       .where = "exchange.hir:1:1", .contraction = K},
       {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{K}, {N}}, .where = "exchange.hir:2:1",
        .contraction = K},
       {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D}, {M}, {N}}, .output = true,
@@ -149,7 +152,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange", .spec = "exchange.hir",
-               .digest = "76d24b04e93b6361d2d9cff4244038cd798f817f6436dcd3cf69544751b1ebe2", .mesh_size = D,
+               .digest = "8a707762f1f4c0b685c0193a2fb897e68d5dad099a8085fb6854508fd90331e4", .mesh_size = D,
                .gemms = {{D * M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * M * K * sizeof(bf16), .largest = "sendrecv", .transport = "nccl",
                .graph = true, .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -9,8 +9,10 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
+// DIDx(D): one of D parts per rank. r(D): reduced from D to one.
+//
 // Derived: reduce-scatter of P over x, into C: transfers into P_parts from rank to rank by IPC-put, one slice
-// per iteration of s.
+// in each iteration over s.
 // Schedule: pipeline p2p, 2 compute streams, via ipc-put, copy sm, signals batched.
 // Where not all ranks can share memory, exchange_auto_across_nodes.cpp runs instead.
 #include "exchange_auto.hpp"
@@ -27,10 +29,10 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 2, M = 32, N = 16, K = 24;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
-constexpr int kComputeStreams = 2;
+constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
@@ -39,19 +41,19 @@ constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .d
 constexpr const char* kStarted = "spec.yaml:15:5 wait for the caller's stream";
 constexpr const char* kReadyPParts = "spec.yaml:16:5 let peers write P_parts";
 constexpr const char* kSharePParts = "spec.yaml:16:5 sharing P_parts with the other ranks";
-constexpr const char* kMatmulP = "spec.yaml:15:5 matmul of P";
+constexpr const char* kMatmulP = "spec.yaml:15:5 matmul into P";
 constexpr const char* kSendP = "spec.yaml:16:5 send P";
 constexpr const char* kJoined = "spec.yaml:16:5 wait for the compute streams";
 constexpr const char* kWaitReceivePParts = "spec.yaml:16:5 wait until P_parts is received";
-constexpr const char* kSumC = "spec.yaml:16:5 sum of C";
+constexpr const char* kSumC = "spec.yaml:16:5 sum into C";
 constexpr const char* kWaitSendP = "spec.yaml:16:5 wait until P is sent";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -76,16 +78,16 @@ class ExchangeAuto final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml exchange_auto"};  // memory that ranks share
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
   // [D, 1, kShardM, N], filled by the reduce-scatter of P over x
   bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, D);
-  hirgen::Events send_P_done_ = context_.events("send_P_done", kSendP, D);
+  hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, D);
+  hirgen::Events after_send_P_ = context_.events("after_send_P", kSendP, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events wait_receive_P_parts_ = context_.events("wait_receive_P_parts", kWaitReceivePParts, 1);
 };
@@ -98,9 +100,12 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& P_parts_ipc = peers_.share_for_call(P_parts_, kPPartsShared);
 
-  // Reduce-scatter of P over x, into C. Ready flags up front, on the copy stream, as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
+
+  // Reduce-scatter of P over x, into C. Ready flags come first on the copy stream, since transfers of peers
+  // wait for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
@@ -108,7 +113,7 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   ready_flags.submit(copy, kReadyPParts);
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
@@ -117,29 +122,29 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s) % D;
 
-    // Step 0 is the local shard.
+    // Step 0 is the local shard, without a transfer.
     bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * N : P_ + to * kShardM * N;  // [1, kShardM, N]
 
     gemm(context_, P_s_plan_, A + to * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
          kMatmulP);
     if (s != 0) {
-      // Reduce-scatter of P over x, into C. On the copy stream, overlapped with the GEMMs of other
+      // Reduce-scatter of P over x, into C. On the copy stream, where it may overlap with the GEMMs of other
       // iterations.
-      HG_CHECK(cudaEventRecord(send_P_ready_[s], compute), kSendP);
-      HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[s], 0), kSendP);
+      HG_CHECK(cudaEventRecord(before_send_P_[s], compute), kSendP);
+      HG_CHECK(cudaStreamWaitEvent(copy, before_send_P_[s], 0), kSendP);
       hirgen::launch_transfer(P_parts_ipc.of<bf16>(to) + rank * kShardM * N, P_ + to * kShardM * N,
                               kShardM * N * sizeof(bf16), P_parts_ipc.flags(to, s), copy, kSendP);
-      HG_CHECK(cudaEventRecord(send_P_done_[s], copy), kSendP);
+      HG_CHECK(cudaEventRecord(after_send_P_[s], copy), kSendP);
     }
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // End of the reduce-scatter of P over x, into C.
+  // Wait for all parts of the reduce-scatter of P over x, into C.
   hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(P_parts_ipc.done(s), P_parts_ipc.sequence_number());
@@ -147,11 +152,11 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   done_flags.submit(caller, kWaitReceivePParts);
   HG_CHECK(cudaEventRecord(wait_receive_P_parts_[0], caller), kWaitReceivePParts);  // for the watchdog only
 
-  // Views are {axes, {extents}, {strides}}.
+  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kSumC);
   for (int64_t s = 1; s < D; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(caller, send_P_done_[s], 0), kWaitSendP);
+    HG_CHECK(cudaStreamWaitEvent(caller, after_send_P_[s], 0), kWaitSendP);
   }
   context_.call_issued(caller);
 }
@@ -160,12 +165,12 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {D}, {kShardM}, {kShardK}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {D}, {kShardM}, {kShardK}},
        .where = "spec.yaml:9:3", .contraction = K},
-      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardK}, {N}},
        .where = "spec.yaml:10:3", .contraction = K},
-      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {N}}, .output = true,
-       .where = "spec.yaml:12:3"},
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {N}},
+       .output = true, .where = "spec.yaml:12:3"},
   };
 }
 
@@ -178,7 +183,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_auto", .spec = "spec.yaml",
-               .digest = "b59240a42780597a2136e71d3734618c98ede99c0d26245bd101b899803e885e", .mesh_size = D,
+               .digest = "7709ea165d29edb8fdce3b3749a09b84c147c7538c01d6a6f4604071fea21249", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -9,10 +9,12 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
+// DIDx(D): one of D parts per rank. r(D): reduced from D to one.
+//
 // Derived: reduce-scatter of P over x, into C: transfers into P_parts from rank to rank by IPC-put
-// intra-node, one slice per iteration of s.
+// intra-node, one slice in each iteration over s.
 // Derived: reduce-scatter of P over x, into C: transfers into P_parts from rank to rank by NCCL inter-node,
-// one slice per iteration of s.
+// one slice in each iteration over s.
 // Schedule: pipeline p2p, 2 compute streams, via ipc-put, copy sm, signals batched, nccl between nodes.
 // Runs where not all ranks can share memory; where they can, exchange_auto.cpp does.
 #include "exchange_auto.hpp"
@@ -29,10 +31,10 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 2, M = 32, N = 16, K = 24;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
-constexpr int kComputeStreams = 2;
+constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
@@ -41,22 +43,22 @@ constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .d
 constexpr const char* kStarted = "spec.yaml:15:5 wait for the caller's stream";
 constexpr const char* kReadyPParts = "spec.yaml:16:5 let peers write P_parts";
 constexpr const char* kSharePParts = "spec.yaml:16:5 sharing P_parts with the other ranks";
-constexpr const char* kMatmulP = "spec.yaml:15:5 matmul of P";
+constexpr const char* kMatmulP = "spec.yaml:15:5 matmul into P";
 constexpr const char* kExchangeP = "spec.yaml:16:5 exchange of P";
 constexpr const char* kReceiveP = "spec.yaml:16:5 receive P";
 constexpr const char* kSendP = "spec.yaml:16:5 send P";
 constexpr const char* kJoined = "spec.yaml:16:5 wait for the compute streams";
 constexpr const char* kWaitReceivePParts = "spec.yaml:16:5 wait until P_parts is received";
 constexpr const char* kWaitExchangeP = "spec.yaml:16:5 wait for the exchange of P";
-constexpr const char* kSumC = "spec.yaml:16:5 sum of C";
+constexpr const char* kSumC = "spec.yaml:16:5 sum into C";
 constexpr const char* kWaitSendP = "spec.yaml:16:5 wait until P is sent";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -82,18 +84,18 @@ class ExchangeAutoAcrossNodes final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml exchange_auto"};  // memory that ranks share
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:16:5 mesh world");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
   // [D, 1, kShardM, N], filled by the reduce-scatter of P over x
   bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events exchange_P_ready_ = context_.events("exchange_P_ready", kExchangeP, D);
-  hirgen::Events exchange_P_done_ = context_.events("exchange_P_done", kExchangeP, D);
-  hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, D);
-  hirgen::Events send_P_done_ = context_.events("send_P_done", kSendP, D);
+  hirgen::Events before_exchange_P_ = context_.events("before_exchange_P", kExchangeP, D);
+  hirgen::Events after_exchange_P_ = context_.events("after_exchange_P", kExchangeP, D);
+  hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, D);
+  hirgen::Events after_send_P_ = context_.events("after_send_P", kSendP, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events wait_receive_P_parts_ = context_.events("wait_receive_P_parts", kWaitReceivePParts, 1);
 };
@@ -106,9 +108,12 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& P_parts_ipc = peers_.share_for_call(P_parts_, kPPartsShared);
 
-  // Reduce-scatter of P over x, into C. Ready flags up front, on the copy stream, as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
+
+  // Reduce-scatter of P over x, into C. Ready flags come first on the copy stream, since transfers of peers
+  // wait for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
@@ -118,7 +123,7 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
   }
   ready_flags.submit(copy, kReadyPParts);
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
@@ -127,7 +132,7 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s) % D;
 
-    // Step 0 is the local shard.
+    // Step 0 is the local shard, without a transfer.
     bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * N : P_ + to * kShardM * N;  // [1, kShardM, N]
 
     gemm(context_, P_s_plan_, A + to * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
@@ -136,10 +141,10 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
       const int64_t from = (D + rank - s) % D;
       bf16* P_s_2 = P_ + to * kShardM * N;  // [1, kShardM, N]
 
-      // Reduce-scatter of P over x, into C. On the stream of the communicator, overlapped with the GEMMs of
-      // other iterations.
-      HG_CHECK(cudaEventRecord(exchange_P_ready_[s], compute), kExchangeP);
-      HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_P_ready_[s], 0), kExchangeP);
+      // Reduce-scatter of P over x, into C. On the stream of the communicator, where it may overlap with the
+      // GEMMs of other iterations.
+      HG_CHECK(cudaEventRecord(before_exchange_P_[s], compute), kExchangeP);
+      HG_CHECK(cudaStreamWaitEvent(x_.stream, before_exchange_P_[s], 0), kExchangeP);
       HG_CHECK(ncclGroupStart(), kExchangeP);
       if (!peers_.is_ipc_peer(from)) {
         HG_CHECK(ncclRecv(P_parts_ + from * kShardM * N, kShardM * N, ncclBfloat16, static_cast<int>(from),
@@ -152,25 +157,25 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
                  kSendP);
       }
       HG_CHECK(ncclGroupEnd(), kExchangeP);
-      HG_CHECK(cudaEventRecord(exchange_P_done_[s], x_.stream), kExchangeP);
+      HG_CHECK(cudaEventRecord(after_exchange_P_[s], x_.stream), kExchangeP);
       if (peers_.is_ipc_peer(to)) {
-        // On the copy stream, overlapped with the GEMMs of other iterations.
-        HG_CHECK(cudaEventRecord(send_P_ready_[s], compute), kSendP);
-        HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[s], 0), kSendP);
+        // On the copy stream, where it may overlap with the GEMMs of other iterations.
+        HG_CHECK(cudaEventRecord(before_send_P_[s], compute), kSendP);
+        HG_CHECK(cudaStreamWaitEvent(copy, before_send_P_[s], 0), kSendP);
         hirgen::launch_transfer(P_parts_ipc.of<bf16>(to) + rank * kShardM * N, P_s_2,
                                 kShardM * N * sizeof(bf16), P_parts_ipc.flags(to, s), copy, kSendP);
-        HG_CHECK(cudaEventRecord(send_P_done_[s], copy), kSendP);
+        HG_CHECK(cudaEventRecord(after_send_P_[s], copy), kSendP);
       }
     }
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // End of the reduce-scatter of P over x, into C.
+  // Wait for all parts of the reduce-scatter of P over x, into C.
   hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
@@ -181,16 +186,16 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
   done_flags.submit(caller, kWaitReceivePParts);
   HG_CHECK(cudaEventRecord(wait_receive_P_parts_[0], caller), kWaitReceivePParts);  // for the watchdog only
   for (int64_t s = 1; s < D; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(caller, exchange_P_done_[s], 0), kWaitExchangeP);
+    HG_CHECK(cudaStreamWaitEvent(caller, after_exchange_P_[s], 0), kWaitExchangeP);
   }
 
-  // Views are {axes, {extents}, {strides}}.
+  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kSumC);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
     if (peers_.is_ipc_peer(to)) {
-      HG_CHECK(cudaStreamWaitEvent(caller, send_P_done_[s], 0), kWaitSendP);
+      HG_CHECK(cudaStreamWaitEvent(caller, after_send_P_[s], 0), kWaitSendP);
     }
   }
   context_.call_issued(caller);

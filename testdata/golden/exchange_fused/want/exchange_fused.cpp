@@ -7,8 +7,10 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice per iteration
-// of s.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+//
+// Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice in each
+// iteration over s.
 // Schedule: pipeline p2p, 2 compute streams, via ipc-get, copy fused, signals batched.
 #include "exchange_fused.hpp"
 
@@ -23,10 +25,10 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, M = 32, N = 16, K = 32;
 constexpr int64_t kShardM = M / D;
-constexpr int kComputeStreams = 2;
+constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
@@ -37,16 +39,16 @@ constexpr const char* kReadyA = "spec.yaml:12:5 let peers read A";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
 constexpr const char* kReceiveA = "spec.yaml:12:5 receive A";
 constexpr const char* kWaitReceiveA = "spec.yaml:12:5 wait until A is received";
-constexpr const char* kMatmulC = "spec.yaml:12:5 matmul of C";
+constexpr const char* kMatmulC = "spec.yaml:12:5 matmul into C";
 constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
 constexpr const char* kWaitReadA = "spec.yaml:12:5 wait until peers have read A";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -70,14 +72,14 @@ class ExchangeFused final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml exchange_fused"};  // memory that ranks share
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   // [D, kShardM, K], filled by the allgather of A over x
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:12:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_A_done_ = context_.events("receive_A_done", kReceiveA, 1);
+  hirgen::Events after_receive_A_ = context_.events("after_receive_A", kReceiveA, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events wait_read_A_ = context_.events("wait_read_A", kWaitReadA, 1);
 };
@@ -90,28 +92,31 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& A_ipc = peers_.share_for_call(A, kAShared);
 
-  // Allgather of A over x. Ready flags up front, on the copy stream, as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
+
+  // Allgather of A over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // Gathered: matmul of C reads the parts of all ranks.
+    // Gathered, since matmul into C reads the parts of all ranks.
     ready_flags.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
   }
   ready_flags.submit(copy, kReadyA);
+
+  // All iterations come first: transfer s + 1 overlaps with work s.
   hirgen::TransferKernel copies;
-  // All iterations are issued up front, on the copy stream.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     copies.add(A_all_ + from * kShardM * K, A_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
                A_ipc.flags(from, s));
   }
   copies.submit(copy, kReceiveA);
-  HG_CHECK(cudaEventRecord(receive_A_done_[0], copy), kReceiveA);
+  HG_CHECK(cudaEventRecord(after_receive_A_[0], copy), kReceiveA);
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
@@ -120,23 +125,23 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t from = (rank + s) % D;
     if (s != 0) {
-      HG_CHECK(cudaStreamWaitEvent(compute, receive_A_done_[0], 0), kWaitReceiveA);
+      HG_CHECK(cudaStreamWaitEvent(compute, after_receive_A_[0], 0), kWaitReceiveA);
     }
 
-    // Step 0 is the local shard.
+    // Step 0 is the local shard, without a transfer.
     const bf16* A_s = s == 0 ? A : A_all_ + from * kShardM * K;  // [kShardM, K]
 
     gemm(context_, C_plan_, A_s, B, C + from * kShardM * N, workspaces_[s % kComputeStreams], compute,
          kMatmulC);
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // End of the allgather of A over x.
+  // Wait for all parts of the allgather of A over x.
   hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(A_ipc.done(s), A_ipc.sequence_number());
@@ -150,7 +155,7 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {K}},
        .where = "spec.yaml:8:3", .contraction = K, .shared = true},
       {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{K}, {N}}, .where = "spec.yaml:9:3",
        .contraction = K},
@@ -168,7 +173,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_fused", .spec = "spec.yaml",
-               .digest = "900a6b1a4127cd90984254412f52b7278b4f3b8d2fbdd5f7377d1541ddc2a29e", .mesh_size = D,
+               .digest = "7605c19b3bb961146346bcb88efda9504ab4bf830ca3104a5a3f8633c6aa3c15", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -8,9 +8,12 @@
 //   B [K, N] on mesh grid bf16
 //   E [Stream(R), D, M/D, N] on mesh grid bf16
 //
-// Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice per iteration
-// of s.
-// Derived: allgather of E over y: transfers into E from rank to rank by NCCL, one slice per iteration of s.
+// DIDx(D): one of D parts per rank. DIDy(R): one of R parts per rank. Stream(R): R slices, one per iteration.
+//
+// Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice in each
+// iteration over s.
+// Derived: allgather of E over y: transfers into E from rank to rank by NCCL, one slice in each iteration
+// over s.
 // Schedule: pipeline p2p, 2 compute streams, nodes y, via ipc-get, signals batched.
 #include "exchange_rows.hpp"
 
@@ -25,10 +28,10 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 2, R = 2, M = 8, K = 16, N = 12;
 constexpr int64_t kShardM = M / D;
-constexpr int kComputeStreams = 2;
+constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({6});                  // x of 6 ranks
 const hirgen::Mesh mesh_grid({R, D}, {1, 2, 4, 5});  // y of R, x of D ranks
@@ -42,7 +45,7 @@ constexpr const char* kReceiveA = "spec.yaml:16:5 receive A";
 constexpr const char* kWaitReadyA = "spec.yaml:16:5 wait for the ready flag of A";
 constexpr const char* kDoneA = "spec.yaml:16:5 set the done flag of A at the peer";
 constexpr const char* kWaitReceiveA = "spec.yaml:16:5 wait until A is received";
-constexpr const char* kMatmulC = "spec.yaml:16:5 matmul of C";
+constexpr const char* kMatmulC = "spec.yaml:16:5 matmul into C";
 constexpr const char* kJoined = "spec.yaml:16:5 wait for the compute streams";
 constexpr const char* kExchangeC = "spec.yaml:17:5 exchange of C";
 constexpr const char* kReceiveE = "spec.yaml:17:5 receive E";
@@ -50,12 +53,12 @@ constexpr const char* kSendC = "spec.yaml:17:5 send C";
 constexpr const char* kWaitReadA = "spec.yaml:16:5 wait until peers have read A";
 constexpr const char* kWaitExchangeC = "spec.yaml:17:5 wait for the exchange of C";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kAShared = {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A",
                                           .where = kShareA, .mesh = &mesh_grid, .axis = 1};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -78,21 +81,21 @@ class ExchangeRows final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml exchange_rows", {kAShared}};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
+  const hirgen::StreamMemory& driver_ = peers_.memory();  // stream memory operations, for flags
   const bool on_grid_ = mesh_grid.holds(context_.rank());
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:17:5 mesh world");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   // [1, D, kShardM, K], filled by the allgather of A over x
   bf16* A_all_ = context_.allocate<bf16>(on_grid_ ? M * K : 0, "spec.yaml:16:5 A_all");
   hirgen::MatmulPlan E_plan_{context_, kEShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_A_done_ = context_.events("receive_A_done", kReceiveA, D);
+  hirgen::Events after_receive_A_ = context_.events("after_receive_A", kReceiveA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events exchange_C_ready_ = context_.events("exchange_C_ready", kExchangeC, R);
-  hirgen::Events exchange_C_done_ = context_.events("exchange_C_done", kExchangeC, R);
+  hirgen::Events before_exchange_C_ = context_.events("before_exchange_C", kExchangeC, R);
+  hirgen::Events after_exchange_C_ = context_.events("after_exchange_C", kExchangeC, R);
   hirgen::Events wait_read_A_ = context_.events("wait_read_A", kWaitReadA, 1);
 };
 
@@ -105,22 +108,23 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const int64_t y = mesh_grid.coordinate(context_.rank(), 0);
   const hirgen::Shared& A_ipc = peers_.share_for_call(A, kAShared);
 
-  // Ready flags up front, on the copy stream, as peers wait for them.
+  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   if (on_grid_) {
-    // Allgather of A over x.
+    // Allgather of A over x. Ready flags come first on the copy stream, since transfers of peers wait for
+    // them.
     hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = mesh_grid.rank_along(context_.rank(), 1, (D + x - s) % D);
 
-      // Gathered: matmul of C reads the parts of all ranks.
+      // Gathered, since matmul into C reads the parts of all ranks.
       ready_flags.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
     }
     ready_flags.submit(copy, kReadyA);
   }
 
-  // All iterations are issued up front, on the copy stream.
+  // All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     if (on_grid_) {
       const int64_t from_x = (x + s) % D;
@@ -131,11 +135,11 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                                kShardM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kReceiveA);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.done_at(from, s), A_ipc.sequence(), 0), kDoneA);
-      HG_CHECK(cudaEventRecord(receive_A_done_[s], copy), kReceiveA);
+      HG_CHECK(cudaEventRecord(after_receive_A_[s], copy), kReceiveA);
     }
   }
 
-  // All compute streams wait for the caller.
+  // All compute streams start after the caller's earlier work.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
@@ -145,11 +149,11 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const int64_t slice = (x + s) % D;
     if (s != 0) {
       if (on_grid_) {
-        HG_CHECK(cudaStreamWaitEvent(compute, receive_A_done_[s], 0), kWaitReceiveA);
+        HG_CHECK(cudaStreamWaitEvent(compute, after_receive_A_[s], 0), kWaitReceiveA);
       }
     }
 
-    // Step 0 is the local shard.
+    // Step 0 is the local shard, without a transfer.
     const bf16* A_s = on_grid_ ? (s == 0 ? A : A_all_ + slice * kShardM * K) : nullptr;  // [1, kShardM, K]
 
     if (on_grid_) {
@@ -158,33 +162,32 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // Allgather of C over y; allgather of E over y. All iterations are issued up front; below, each statement
-  // waits only for what it reads.
+  // Allgather of C over y; allgather of E over y.
   for (int64_t s = 1; s < R; ++s) {
     if (on_grid_) {
       const int64_t from_y = (y + s) % R;
       const int64_t from = mesh_grid.rank_along(context_.rank(), 0, from_y);
       const int64_t to = mesh_grid.rank_along(context_.rank(), 0, (R + y - s) % R);
-      HG_CHECK(cudaEventRecord(exchange_C_ready_[s], caller), kExchangeC);
-      HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_C_ready_[s], 0), kExchangeC);
+      HG_CHECK(cudaEventRecord(before_exchange_C_[s], caller), kExchangeC);
+      HG_CHECK(cudaStreamWaitEvent(x_.stream, before_exchange_C_[s], 0), kExchangeC);
       HG_CHECK(ncclGroupStart(), kExchangeC);
       HG_CHECK(ncclRecv(E + from_y * M * N, M * N, ncclBfloat16, static_cast<int>(from), x_.comm, x_.stream),
                kReceiveE);
       HG_CHECK(ncclSend(E + y * M * N, M * N, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
                kSendC);
       HG_CHECK(ncclGroupEnd(), kExchangeC);
-      HG_CHECK(cudaEventRecord(exchange_C_done_[s], x_.stream), kExchangeC);
+      HG_CHECK(cudaEventRecord(after_exchange_C_[s], x_.stream), kExchangeC);
     }
   }
 
   if (on_grid_) {
-    // End of the allgather of A over x.
+    // Wait for all parts of the allgather of A over x.
     hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
     for (int64_t s = 1; s < D; ++s) {
       done_flags.add(A_ipc.done(s), A_ipc.sequence_number());
@@ -195,7 +198,7 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   for (int64_t s = 1; s < R; ++s) {
     if (on_grid_) {
-      HG_CHECK(cudaStreamWaitEvent(caller, exchange_C_done_[s], 0), kWaitExchangeC);
+      HG_CHECK(cudaStreamWaitEvent(caller, after_exchange_C_[s], 0), kWaitExchangeC);
     }
   }
   context_.call_issued(caller);
@@ -206,8 +209,9 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int y = mesh_grid.coordinate(rank, 0);
   const int x = mesh_grid.coordinate(rank, 1);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{R, R, y}, {D, D, x}, {kShardM}, {K}},
-       .where = "spec.yaml:11:3", .contraction = K, .shared = true, .present = mesh_grid.holds(rank)},
+      {.name = "A", .dtype = hirgen::DType::kBf16,
+       .axes = {hirgen::split(R, y), hirgen::split(D, x), {kShardM}, {K}}, .where = "spec.yaml:11:3",
+       .contraction = K, .shared = true, .present = mesh_grid.holds(rank)},
       {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{K}, {N}}, .where = "spec.yaml:12:3",
        .contraction = K, .present = mesh_grid.holds(rank)},
       {.name = "E", .dtype = hirgen::DType::kBf16, .axes = {{R}, {D}, {kShardM}, {N}}, .output = true,
@@ -224,7 +228,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_rows", .spec = "spec.yaml",
-               .digest = "01dd06b8ab861f6b32d1b68025c0449556ea416b1c6fb86d10f7423c1a842812", .mesh_size = 6,
+               .digest = "fec42da847bac366d094768f91191461ef824d65350542e566aa6556a1e48e47", .mesh_size = 6,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x of grid", "sendrecv y of grid"},
                .bytes = (R - 1) * M * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"R", R}, {"M", M}, {"K", K}, {"N", N}}},

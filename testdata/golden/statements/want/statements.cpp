@@ -28,6 +28,8 @@
 //   out_broadcast [M, b(1), N] fp32
 //   out_batched [B, M, N] bf16
 //
+// DIDx(D): one of D parts per rank. b(1): 1 for any number. r(N): reduced from N to one.
+//
 // Derived: send-recv of shard over meshes world and turned.
 // Schedule: pipeline collective, 2 compute streams.
 #include "statements.hpp"
@@ -46,9 +48,9 @@ using bf16 = __nv_bfloat16;
 using fp16 = __half;
 using fp32 = float;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 2, B = 3, M = 12, N = 8, K = 16;
-constexpr int kComputeStreams = 2;
+constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});           // x of D ranks
 const hirgen::Mesh mesh_turned({D}, {1, 0});  // x of D ranks
@@ -58,23 +60,23 @@ constexpr hirgen::MatmulShape kOutBatchedShape = {.m = M, .n = N, .k = K, .batch
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kSendRecvShard = "statements.hir:6:5 send-recv of shard";
-constexpr const char* kPermuteOutPermute = "statements.hir:6:5 permute of out_permute";
-constexpr const char* kCastOutCast = "statements.hir:7:5 cast of out_cast";
-constexpr const char* kReluOutRelu = "statements.hir:8:5 relu of out_relu";
-constexpr const char* kCopyOutRelu = "statements.hir:8:5 copy of out_relu";
+constexpr const char* kPermuteOutPermute = "statements.hir:6:5 permute into out_permute";
+constexpr const char* kCastOutCast = "statements.hir:7:5 cast into out_cast";
+constexpr const char* kReluOutRelu = "statements.hir:8:5 relu into out_relu";
+constexpr const char* kCopyOutRelu = "statements.hir:8:5 copy into out_relu";
 constexpr const char* kStarted = "statements.hir:14:5 wait for the caller's stream";
 constexpr const char* kDelay = "statements.hir:14:5 Delay";
-constexpr const char* kCopyRows = "statements.hir:15:5 copy of rows";
-constexpr const char* kMulProduct = "statements.hir:14:5 mul of product";
+constexpr const char* kCopyRows = "statements.hir:15:5 copy into rows";
+constexpr const char* kMulProduct = "statements.hir:14:5 mul into product";
 constexpr const char* kJoined = "statements.hir:14:5 wait for the compute streams";
-constexpr const char* kAddOutSum = "statements.hir:9:5 add of out_sum";
-constexpr const char* kSumOutReduce = "statements.hir:10:5 sum of out_reduce";
-constexpr const char* kCopyOutReshape = "statements.hir:11:5 copy of out_reshape";
-constexpr const char* kBroadcastOutBroadcast = "statements.hir:12:5 broadcast of out_broadcast";
-constexpr const char* kMatmulOutBatched = "statements.hir:13:5 matmul of out_batched";
+constexpr const char* kAddOutSum = "statements.hir:9:5 add into out_sum";
+constexpr const char* kSumOutReduce = "statements.hir:10:5 sum into out_reduce";
+constexpr const char* kCopyOutReshape = "statements.hir:11:5 copy into out_reshape";
+constexpr const char* kBroadcastOutBroadcast = "statements.hir:12:5 broadcast into out_broadcast";
+constexpr const char* kMatmulOutBatched = "statements.hir:13:5 matmul into out_batched";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -100,7 +102,7 @@ class Statements final : public hirgen::Program {
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(out_batched_plan_), "statements.hir:13:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events send_recv_shard_done_ = context_.events("send_recv_shard_done", kSendRecvShard, 1);
+  hirgen::Events after_send_recv_shard_ = context_.events("after_send_recv_shard", kSendRecvShard, 1);
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
@@ -123,7 +125,7 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* out_batched = static_cast<bf16*>(tensors[14]);       // [B, M, N]
 
   // Buffers in outputs that are written later, with the labels of the first and the last statement that uses
-  // each. Each begins at a multiple of 256 bytes.
+  // each. Each begins at a multiple of 256 bytes of the output.
   fp32* rows = out_reshape;     // [M, N], kCopyRows to kMulProduct
   fp32* product = out_reshape;  // [M, N], kMulProduct to kAddOutSum
   const int64_t rank = context_.rank();
@@ -136,9 +138,9 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(ncclRecv(out_sent, N, ncclFloat32, peer, x_.comm, caller), kSendRecvShard);
   }
   HG_CHECK(ncclGroupEnd(), kSendRecvShard);
-  HG_CHECK(cudaEventRecord(send_recv_shard_done_[0], caller), kSendRecvShard);  // for the watchdog only
+  HG_CHECK(cudaEventRecord(after_send_recv_shard_[0], caller), kSendRecvShard);  // for the watchdog only
 
-  // Views are {axes, {extents}, {strides}}.
+  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_permute, {2, {N, M}, {M, 1}}, X, {2, {N, M}, {1, N}},
                        caller, kPermuteOutPermute);
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_cast, X, M * N, caller, kCastOutCast);
@@ -190,9 +192,9 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
        .contraction = K},
       {.name = "Q", .dtype = hirgen::DType::kBf16, .axes = {{B}, {K}, {N}}, .where = "statements.hir:5:1",
        .contraction = K},
-      {.name = "shard", .dtype = hirgen::DType::kFp32, .axes = {{D, D, x}, {N}},
+      {.name = "shard", .dtype = hirgen::DType::kFp32, .axes = {hirgen::split(D, x), {N}},
        .where = "statements.hir:6:1"},
-      {.name = "out_sent", .dtype = hirgen::DType::kFp32, .axes = {{D, D, x2}, {N}}, .output = true,
+      {.name = "out_sent", .dtype = hirgen::DType::kFp32, .axes = {hirgen::split(D, x2), {N}}, .output = true,
        .where = "statements.hir:6:1"},
       {.name = "out_permute", .dtype = hirgen::DType::kFp32, .axes = {{N}, {M}}, .output = true,
        .where = "statements.hir:6:1"},
@@ -222,7 +224,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "statements", .spec = "statements.hir",
-               .digest = "6316c14648a153a6ccfa590193274377422376f9b7f5e2e6280d457cbf6620e4", .mesh_size = D,
+               .digest = "3c6511ce76c644954a0ed6be525739dc6e5161733e2d63ef95b5f00f87c2db34", .mesh_size = D,
                .gemms = {{M, N, K, B}}, .communications = {"sendrecv from world to turned"},
                .bytes = N * sizeof(fp32), .largest = "sendrecv", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"B", B}, {"M", M}, {"N", N}, {"K", K}}},

@@ -10,10 +10,12 @@
 //   B [DIDx(D), K/D, N] fp16
 //   C [Stream(D), M/D, N] fp16
 //
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+//
 // Derived: reduce-scatter of P over x, into R: transfers into P_parts from rank to rank by IPC-get, one slice
-// per iteration of c and s.
-// Derived: allgather of R over x: transfers into C from rank to rank by IPC-get, one slice per iteration of c
-// and s.
+// in each iteration over c, s.
+// Derived: allgather of R over x: transfers into C from rank to rank by IPC-get, one slice in each iteration
+// over c, s.
 // Schedule: pipeline p2p, 2 compute streams, via ipc-get, split 4, block 4, interchange true, signals
 // batched.
 #include "sub_chunks_at_once.hpp"
@@ -30,10 +32,10 @@ namespace {
 
 using fp16 = __half;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 4, M = 32, N = 8, K = 16;
 constexpr int64_t kShardM = M / D, kShardK = K / D, kChunkM = kShardM / 4;
-constexpr int kComputeStreams = 2;
+constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kChunkM, .n = N, .k = kShardK, .batch = D,
@@ -41,7 +43,7 @@ constexpr hirgen::MatmulShape kPShape = {.m = kChunkM, .n = N, .k = kShardK, .ba
                                          .stride_c = kShardM * N, .dtype = hirgen::DType::kFp16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kMatmulP = "spec.yaml:16:5 matmul of P";
+constexpr const char* kMatmulP = "spec.yaml:16:5 matmul into P";
 constexpr const char* kStarted = "spec.yaml:17:5 wait for the caller's stream";
 constexpr const char* kJoined = "spec.yaml:17:5 wait for the compute streams";
 constexpr const char* kReadyP = "spec.yaml:17:5 let peers read P";
@@ -49,9 +51,9 @@ constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
 constexpr const char* kReceiveP = "spec.yaml:17:5 receive P";
 constexpr const char* kWaitReadyP = "spec.yaml:17:5 wait for the ready flag of P";
 constexpr const char* kDoneP = "spec.yaml:17:5 set the done flag of P at the peer";
-constexpr const char* kCopyP = "spec.yaml:17:5 copy of P";
+constexpr const char* kCopyP = "spec.yaml:17:5 copy into P";
 constexpr const char* kWaitReceiveP = "spec.yaml:17:5 wait until P is received";
-constexpr const char* kSumR = "spec.yaml:17:5 sum of R";
+constexpr const char* kSumR = "spec.yaml:17:5 sum into R";
 constexpr const char* kJoinedC = "spec.yaml:18:5 wait for the compute streams";
 constexpr const char* kReadyC = "spec.yaml:18:5 let peers read C";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
@@ -61,14 +63,14 @@ constexpr const char* kDoneC = "spec.yaml:18:5 set the done flag of C at the pee
 constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P";
 constexpr const char* kWaitReceiveR = "spec.yaml:18:5 wait until R is received";
 
-// The buffers that ranks share. Each step of a call has its own flags; the local shard's step uses none.
+// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(fp16), .transfers = D * 4, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kCShared =
     {.bytes = M * N * sizeof(fp16), .transfers = D * 4, .name = "C", .where = kShareC};
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -91,7 +93,7 @@ class SubChunksAtOnce final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml sub_chunks_at_once"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
+  const hirgen::StreamMemory& driver_ = peers_.memory();           // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
   fp16* P_ = context_.allocate<fp16>(M * N, "spec.yaml:16:5 P");  // [1, D, kShardM, N]
   // [D, 1, kShardM, N], filled by the reduce-scatter of P over x
@@ -99,12 +101,12 @@ class SubChunksAtOnce final : public hirgen::Program {
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:16:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets are indexed by the step of a loop. The local shard's step moves nothing and leaves its event unused.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events receive_P_done_ = context_.events("receive_P_done", kReceiveP, D * 4);
+  hirgen::Events after_receive_P_ = context_.events("after_receive_P", kReceiveP, D * 4);
   hirgen::Events joined_C_ = context_.events("joined_C", kJoinedC, kComputeStreams);
-  hirgen::Events receive_R_done_ = context_.events("receive_R_done", kReceiveR, D * 4);
+  hirgen::Events after_receive_R_ = context_.events("after_receive_R", kReceiveR, D * 4);
   hirgen::Events wait_read_P_ = context_.events("wait_read_P", kWaitReadP, 1);
 };
 
@@ -126,9 +128,12 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
     HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
     HG_CHECK(cudaStreamWaitEvent(compute, started_[0], 0), kStarted);
 
-    // Reduce-scatter of P over x, into R. Ready flags up front, on the copy stream, as peers wait for them.
+    // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
     HG_CHECK(cudaEventRecord(joined_[c % kComputeStreams], compute), kJoined);
     HG_CHECK(cudaStreamWaitEvent(copy, joined_[c % kComputeStreams], 0), kJoined);
+
+    // Reduce-scatter of P over x, into R. Ready flags come first on the copy stream, since transfers of peers
+    // wait for them.
     hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = (rank + s) % D;
@@ -136,11 +141,11 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
     }
     ready_flags.submit(copy, kReadyP);
 
-    // All iterations are issued up front, on the copy stream.
+    // All iterations come first: transfer s + 1 overlaps with work s.
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (D + rank - s) % D;
 
-      // On the copy stream, overlapped with the GEMMs of other iterations.
+      // On the copy stream, where it may overlap with the GEMMs of other iterations.
       HG_CHECK(driver_.cuStreamWaitValue32(copy, P_ipc.ready(c * D + s), P_ipc.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kWaitReadyP);
@@ -150,28 +155,29 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
                kReceiveP);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, P_ipc.done_at(from, c * D + s), P_ipc.sequence(), 0),
                kDoneP);
-      HG_CHECK(cudaEventRecord(receive_P_done_[c * D + s], copy), kReceiveP);
+      // only the last one is waited for
+      HG_CHECK(cudaEventRecord(after_receive_P_[c * D + s], copy), kReceiveP);
     }
 
     for (int64_t s = 0; s < 1; ++s) {
-      // On the copy stream, overlapped with the GEMMs of other iterations.
+      // On the copy stream, where it may overlap with the GEMMs of other iterations.
       HG_CHECK(cudaMemcpyAsync(P_parts_ + rank * kShardM * N + c * kChunkM * N,
                                P_ + (rank + s) % D * kShardM * N + c * kChunkM * N,
                                kChunkM * N * sizeof(fp16), cudaMemcpyDeviceToDevice, compute),
                kCopyP);
     }
 
-    // One stream recorded all of these events, so the last one implies the others.
-    HG_CHECK(cudaStreamWaitEvent(compute, receive_P_done_[c * D + (D - 1)], 0), kWaitReceiveP);
+    // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+    HG_CHECK(cudaStreamWaitEvent(compute, after_receive_P_[c * D + (D - 1)], 0), kWaitReceiveP);
 
-    // Views are {axes, {extents}, {strides}}.
+    // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
     hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, C + rank * kShardM * N + c * kChunkM * N,
                           {2, {1, kChunkM * N}, {0, 1}}, P_parts_ + c * kChunkM * N,
                           {2, {D, kChunkM * N}, {kShardM * N, 1}}, compute, kSumR);
-
-    // Allgather of R over x.
     HG_CHECK(cudaEventRecord(joined_C_[c % kComputeStreams], compute), kJoinedC);
     HG_CHECK(cudaStreamWaitEvent(copy, joined_C_[c % kComputeStreams], 0), kJoinedC);
+
+    // Allgather of R over x.
     hirgen::MemOpBatch ready_flags2(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = (D + rank - s) % D;
@@ -181,7 +187,7 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (rank + s) % D;
 
-      // On the copy stream, overlapped with the GEMMs of other iterations.
+      // On the copy stream, where it may overlap with the GEMMs of other iterations.
       HG_CHECK(driver_.cuStreamWaitValue32(copy, C_ipc.ready(c * D + s), C_ipc.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kWaitReadyC);
@@ -191,11 +197,12 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
                kReceiveR);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(from, c * D + s), C_ipc.sequence(), 0),
                kDoneC);
-      HG_CHECK(cudaEventRecord(receive_R_done_[c * D + s], copy), kReceiveR);
+      // only the last one is waited for
+      HG_CHECK(cudaEventRecord(after_receive_R_[c * D + s], copy), kReceiveR);
     }
   }
 
-  // End of the reduce-scatter of P over x, into R; allgather of R over x.
+  // Wait for all parts of the reduce-scatter of P over x, into R; allgather of R over x.
   hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t c = 0; c < 4; ++c) {
     for (int64_t s = 1; s < D; ++s) {
@@ -211,8 +218,8 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
   done_flags.submit(caller, kWaitReadP);
   HG_CHECK(cudaEventRecord(wait_read_P_[0], caller), kWaitReadP);  // for the watchdog only
 
-  // One stream recorded all of these events, so the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, receive_R_done_[3 * D + (D - 1)], 0), kWaitReceiveR);
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  HG_CHECK(cudaStreamWaitEvent(caller, after_receive_R_[3 * D + (D - 1)], 0), kWaitReceiveR);
   context_.call_issued(caller);
 }
 
@@ -220,9 +227,9 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kFp16, .axes = {{D, D, x}, {D}, {kShardM}, {kShardK}},
+      {.name = "A", .dtype = hirgen::DType::kFp16, .axes = {hirgen::split(D, x), {D}, {kShardM}, {kShardK}},
        .where = "spec.yaml:9:3", .contraction = K},
-      {.name = "B", .dtype = hirgen::DType::kFp16, .axes = {{D, D, x}, {kShardK}, {N}},
+      {.name = "B", .dtype = hirgen::DType::kFp16, .axes = {hirgen::split(D, x), {kShardK}, {N}},
        .where = "spec.yaml:10:3", .contraction = K},
       {.name = "C", .dtype = hirgen::DType::kFp16, .axes = {{D}, {kShardM}, {N}}, .output = true,
        .where = "spec.yaml:13:3", .shared = true},
@@ -238,7 +245,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sub_chunks_at_once", .spec = "spec.yaml",
-               .digest = "e847635a602b4330bfca6ef19c93fc483ef6203d7ff117eb2af3894d89287b87", .mesh_size = D,
+               .digest = "fcd463d8e86a2f606a3bcdfddd893ef5aa96ee1b2c193e887385d18a27a728d8", .mesh_size = D,
                .gemms = {{kChunkM * 4, N, kShardK, D}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kChunkM * N * sizeof(fp16) * 4, .largest = "sendrecv",
                .transport = "ipc-get", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

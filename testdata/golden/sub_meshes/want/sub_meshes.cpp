@@ -12,8 +12,10 @@
 //   out [2, 2, 8, 12] on mesh one bf16
 //   spread [12] bf16
 //
+// DIDx(2): one of 2 parts per rank.
+//
 // Derived: transfer of bias from mesh one to world.
-// Derived: allgather of A over x, one slice per iteration of s.
+// Derived: allgather of A over x, one slice in each iteration over s.
 // Derived: transfer of C from mesh pair to one.
 // Schedule: pipeline collective, 2 compute streams.
 #include "sub_meshes.hpp"
@@ -29,7 +31,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-constexpr int kComputeStreams = 2;
+constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
 
 const hirgen::Mesh mesh_world({4});              // x of 4 ranks
 const hirgen::Mesh mesh_pair({2}, {1, 3});       // x of 2 ranks
@@ -41,14 +43,14 @@ constexpr hirgen::MatmulShape kCShape = {.m = 16, .n = 12, .k = 16, .dtype = hir
 constexpr const char* kBroadcastBias = "spec.yaml:22:5 broadcast of bias";
 constexpr const char* kAllgatherA = "spec.yaml:19:5 allgather of A";
 constexpr const char* kWaitAllgatherA = "spec.yaml:19:5 wait for the allgather of A";
-constexpr const char* kMatmulC = "spec.yaml:19:5 matmul of C";
+constexpr const char* kMatmulC = "spec.yaml:19:5 matmul into C";
 constexpr const char* kJoined = "spec.yaml:19:5 wait for the compute streams";
 constexpr const char* kBroadcastC = "spec.yaml:20:5 broadcast of C";
-constexpr const char* kAddOut = "spec.yaml:21:5 add of out";
+constexpr const char* kAddOut = "spec.yaml:21:5 add into out";
 constexpr const char* kWaitBroadcastBias = "spec.yaml:22:5 wait for the broadcast of bias";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -77,7 +79,7 @@ class SubMeshes final : public hirgen::Program {
   hirgen::Team& ranks_2_1_ =
       context_.team(mesh_ranks_2_1.team(context_.rank(), 0), "spec.yaml:20:5 mesh ranks_2_1 axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   // [2, 2, 8, 16], filled by the allgather of A over x
   bf16* A_all_ = context_.allocate<bf16>(on_pair_ ? 512 : 0, "spec.yaml:19:5 A_all");
   bf16* C_ = context_.allocate<bf16>(on_pair_ ? 384 : 0, "spec.yaml:19:5 C");  // [2, 2, 8, 12]
@@ -85,11 +87,11 @@ class SubMeshes final : public hirgen::Program {
   bf16* moved_ = context_.allocate<bf16>(on_one_ ? 384 : 0, "spec.yaml:20:5 moved");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events broadcast_bias_ready_ = context_.events("broadcast_bias_ready", kBroadcastBias, 1);
-  hirgen::Events broadcast_bias_done_ = context_.events("broadcast_bias_done", kBroadcastBias, 1);
-  hirgen::Events allgather_A_done_ = context_.events("allgather_A_done", kAllgatherA, 2);
+  hirgen::Events before_broadcast_bias_ = context_.events("before_broadcast_bias", kBroadcastBias, 1);
+  hirgen::Events after_broadcast_bias_ = context_.events("after_broadcast_bias", kBroadcastBias, 1);
+  hirgen::Events after_allgather_A_ = context_.events("after_allgather_A", kAllgatherA, 2);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events broadcast_C_done_ = context_.events("broadcast_C_done", kBroadcastC, 1);
+  hirgen::Events after_broadcast_C_ = context_.events("after_broadcast_C", kBroadcastC, 1);
 };
 
 void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -100,33 +102,31 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* spread = static_cast<bf16*>(tensors[4]);            // [12]
 
   // Transfer of bias from mesh one to world. Issued ahead, so that the computation of C_s hides it.
-  HG_CHECK(cudaEventRecord(broadcast_bias_ready_[0], caller), kBroadcastBias);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, broadcast_bias_ready_[0], 0), kBroadcastBias);
+  HG_CHECK(cudaEventRecord(before_broadcast_bias_[0], caller), kBroadcastBias);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, before_broadcast_bias_[0], 0), kBroadcastBias);
   HG_CHECK(ncclBroadcast(bias, spread, 12, ncclBfloat16, 2, x_.comm, x_.stream), kBroadcastBias);
+  HG_CHECK(cudaEventRecord(after_broadcast_bias_[0], x_.stream), kBroadcastBias);
 
-  // Allgather of A over x.
-  HG_CHECK(cudaEventRecord(broadcast_bias_done_[0], x_.stream), kBroadcastBias);
-
-  // All iterations are issued up front; below, each statement waits only for what it reads.
+  // Allgather of A over x. All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 0; s < 2; ++s) {
     if (on_pair_) {
-      HG_CHECK(cudaStreamWaitEvent(pair_.stream, broadcast_bias_ready_[0], 0), kAllgatherA);
+      HG_CHECK(cudaStreamWaitEvent(pair_.stream, before_broadcast_bias_[0], 0), kAllgatherA);
       HG_CHECK(ncclAllGather(A + s * 128, A_all_ + s * 256, 128, ncclBfloat16, pair_.comm, pair_.stream),
                kAllgatherA);
-      HG_CHECK(cudaEventRecord(allgather_A_done_[s], pair_.stream), kAllgatherA);
+      HG_CHECK(cudaEventRecord(after_allgather_A_[s], pair_.stream), kAllgatherA);
     }
   }
 
   for (int64_t s = 0; s < 2; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     if (on_pair_) {
-      HG_CHECK(cudaStreamWaitEvent(compute, allgather_A_done_[s], 0), kWaitAllgatherA);
+      HG_CHECK(cudaStreamWaitEvent(compute, after_allgather_A_[s], 0), kWaitAllgatherA);
       gemm(context_, C_plan_, A_all_ + s * 256, B, C_ + s * 192, workspaces_[s % kComputeStreams], compute,
            kMatmulC);
     }
   }
 
-  // The caller waits for every compute stream, after all work was issued.
+  // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
@@ -137,14 +137,14 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(
         ncclBroadcast(C_, ranks_2_1_.rank == 1 ? C_ : moved_, 384, ncclBfloat16, 1, ranks_2_1_.comm, caller),
         kBroadcastC);
-    HG_CHECK(cudaEventRecord(broadcast_C_done_[0], caller), kBroadcastC);  // for the watchdog only
+    HG_CHECK(cudaEventRecord(after_broadcast_C_[0], caller), kBroadcastC);  // for the watchdog only
   }
 
   if (on_one_) {
     add(out, moved_, bias, 32, caller, kAddOut);
   }
 
-  HG_CHECK(cudaStreamWaitEvent(caller, broadcast_bias_done_[0], 0), kWaitBroadcastBias);
+  HG_CHECK(cudaStreamWaitEvent(caller, after_broadcast_bias_[0], 0), kWaitBroadcastBias);
   context_.call_issued(caller);
 }
 
@@ -152,7 +152,7 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_pair.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{2}, {2, 2, x}, {8}, {16}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{2}, hirgen::split(2, x), {8}, {16}},
        .where = "spec.yaml:11:3", .contraction = 16, .present = mesh_pair.holds(rank)},
       {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{16}, {12}}, .where = "spec.yaml:12:3",
        .contraction = 16, .present = mesh_pair.holds(rank)},
@@ -174,7 +174,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sub_meshes", .spec = "spec.yaml",
-               .digest = "0697a971deb264044c0ebc6d87e37753c81c97a8bd0c5864891cbcd88888f9c8", .mesh_size = 4,
+               .digest = "5cdd55ecdc0f945a09bf0c1683c895b3520dc1bf6188cc0f4ee7b112fa28ec8e", .mesh_size = 4,
                .gemms = {{32, 12, 16, 1}},
                .communications = {"broadcast x", "allgather x of pair", "broadcast x of ranks_2_1"},
                .bytes = sizeof(bf16) * 512, .largest = "allgather", .team_size = 2, .transport = "nccl",

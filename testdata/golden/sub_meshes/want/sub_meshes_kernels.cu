@@ -9,8 +9,10 @@ namespace {
 
 namespace fn = hirgen::fn;
 
-// spec.yaml:21:5 add
+// spec.yaml:21:5 add: out = add(moved, bias)
 struct Add {
+  static constexpr int kColumns = 12;  // 12
+
   bf16* out;
   const bf16* moved;
   const bf16* bias;
@@ -25,7 +27,8 @@ struct Add {
 
 void add(bf16* out, const bf16* moved, const bf16* bias, int64_t rows, cudaStream_t stream,
          const char* where) {
-  hirgen::launch_rows<12>(Add{out, moved, bias}, {rows}, hirgen::accesses(out, moved, bias), stream, where);
+  hirgen::launch_rows<Add::kColumns>(Add{out, moved, bias}, {rows}, hirgen::accesses(out, moved, bias),
+                                     stream, where);
 }
 
 }  // namespace hirgen_sub_meshes

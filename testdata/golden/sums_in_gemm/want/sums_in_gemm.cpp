@@ -9,8 +9,10 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// Derived: reduce-scatter of P over x, into C: transfers into P_sums from rank to rank by NCCL, one slice per
-// iteration of s and c.
+// DIDx(D): one of D parts per rank. r(D): reduced from D to one.
+//
+// Derived: reduce-scatter of P over x, into C: transfers into P_sums from rank to rank by NCCL, one slice in
+// each iteration over s, c.
 // Schedule: pipeline p2p, computes on the caller's stream, steps ring, split 2, fuse gemm.
 #include "sums_in_gemm.hpp"
 
@@ -24,7 +26,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t D = 2, M = 16, N = 8, K = 8;
 constexpr int64_t kShardM = M / D, kShardK = K / D, kHalfM = kShardM / 2;
 
@@ -34,15 +36,15 @@ constexpr hirgen::MatmulShape kPSCSumShape =
 constexpr hirgen::MatmulShape kPSCShape = {.m = kHalfM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kMatmulP = "spec.yaml:13:5 matmul of P, added to what is there";
-constexpr const char* kMatmulP2 = "spec.yaml:13:5 matmul of P";
+constexpr const char* kMatmulP = "spec.yaml:13:5 matmul into P, added to what is there";
+constexpr const char* kMatmulP2 = "spec.yaml:13:5 matmul into P";
 constexpr const char* kExchangeP = "spec.yaml:14:5 exchange of P";
 constexpr const char* kReceiveP = "spec.yaml:14:5 receive P";
 constexpr const char* kSendP = "spec.yaml:14:5 send P";
 constexpr const char* kWaitExchangeP = "spec.yaml:14:5 wait for the exchange of P";
 
-// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
-// operand.
+// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
+// operand. In HG_CHECK, plan.op may run another library.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -50,8 +52,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-// c = op(a) op(b) + added, row-major, rounded once; added may be c. cuBLASLt is column-major, so b is its
-// first operand.
+// c = a b + added, row-major, rounded once, with operands transposed as the plan says; added may be c.
+// cuBLASLt is column-major, so b is its first operand.
 void gemm_add(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b,
               const void* added, void* c, void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kOne,
@@ -76,8 +78,8 @@ class SumsInGemm final : public hirgen::Program {
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(P_s_c_sum_plan_, P_s_c_plan_), "spec.yaml:13:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events exchange_P_ready_ = context_.events("exchange_P_ready", kExchangeP, D * 2);
-  hirgen::Events exchange_P_done_ = context_.events("exchange_P_done", kExchangeP, D * 2);
+  hirgen::Events before_exchange_P_ = context_.events("before_exchange_P", kExchangeP, D * 2);
+  hirgen::Events after_exchange_P_ = context_.events("after_exchange_P", kExchangeP, D * 2);
 };
 
 void SumsInGemm::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -99,7 +101,7 @@ void SumsInGemm::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
       // What the ranks before have summed.
       if (s != 0) {
-        HG_CHECK(cudaStreamWaitEvent(caller, exchange_P_done_[(s - 1) * 2 + c], 0), kWaitExchangeP);
+        HG_CHECK(cudaStreamWaitEvent(caller, after_exchange_P_[(s - 1) * 2 + c], 0), kWaitExchangeP);
         gemm_add(context_, P_s_c_sum_plan_, A_s_c, B,
                  P_sums_ + (D + s - 1) % D * kShardM * N + c * kHalfM * N, P_s_c, workspace_, caller,
                  kMatmulP);
@@ -110,8 +112,8 @@ void SumsInGemm::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       // The next rank adds to it in its next step.
       if (s != D - 1) {
         // Reduce-scatter of P over x, into C.
-        HG_CHECK(cudaEventRecord(exchange_P_ready_[s * 2 + c], caller), kExchangeP);
-        HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_P_ready_[s * 2 + c], 0), kExchangeP);
+        HG_CHECK(cudaEventRecord(before_exchange_P_[s * 2 + c], caller), kExchangeP);
+        HG_CHECK(cudaStreamWaitEvent(x_.stream, before_exchange_P_[s * 2 + c], 0), kExchangeP);
         HG_CHECK(ncclGroupStart(), kExchangeP);
         HG_CHECK(ncclRecv(P_sums_ + s * kShardM * N + c * kHalfM * N, kHalfM * N, ncclBfloat16,
                           static_cast<int>(from), x_.comm, x_.stream),
@@ -120,7 +122,7 @@ void SumsInGemm::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                           static_cast<int>(to), x_.comm, x_.stream),
                  kSendP);
         HG_CHECK(ncclGroupEnd(), kExchangeP);
-        HG_CHECK(cudaEventRecord(exchange_P_done_[s * 2 + c], x_.stream), kExchangeP);
+        HG_CHECK(cudaEventRecord(after_exchange_P_[s * 2 + c], x_.stream), kExchangeP);
       }
     }
   }
@@ -131,12 +133,12 @@ void SumsInGemm::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {D}, {kShardM}, {kShardK}},
+      {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {D}, {kShardM}, {kShardK}},
        .where = "spec.yaml:7:3", .contraction = K},
-      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardK}, {N}},
+      {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardK}, {N}},
        .where = "spec.yaml:8:3", .contraction = K},
-      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {N}}, .output = true,
-       .where = "spec.yaml:10:3"},
+      {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {N}},
+       .output = true, .where = "spec.yaml:10:3"},
   };
 }
 
@@ -149,7 +151,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sums_in_gemm", .spec = "spec.yaml",
-               .digest = "b6a2a5a959528bc22427695cb920ce82721c6a72ffb826d26d740f28c2d2abb5", .mesh_size = D,
+               .digest = "a23054beea853e6302be82675fe218eaa04ebfd943c08c3bf37de6bfcba87794", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kHalfM * N * sizeof(bf16) * 2, .largest = "sendrecv", .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

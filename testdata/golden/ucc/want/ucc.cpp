@@ -18,11 +18,13 @@
 //   out_via_root [X, X, N] fp32
 //   out_from_root [r(X), DIDx(X), N] fp32
 //
+// DIDx(X): one of X parts per rank. Stream(X): X slices, one per iteration. r(X): reduced from X to one.
+//
 // Derived: allgather of parts over x.
 // Derived: allreduce of parts over x.
 // Derived: reduce-scatter of parts over x.
 // Derived: all-to-all of parts over x.
-// Derived: broadcast of parts over x, one slice per iteration of s.
+// Derived: broadcast of parts over x, one slice in each iteration over s.
 // Derived: gather of parts over x.
 // Derived: broadcast of at_root over x.
 // Derived: reduce-to-root of parts over x.
@@ -38,7 +40,7 @@ namespace {
 
 using fp32 = float;
 
-// The parameters that this program was generated for, and extents of one rank.
+// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
 constexpr int64_t X = 2, Y = 2, N = 8;
 
 const hirgen::Mesh mesh_world({X, Y});  // x of X, y of Y ranks
@@ -65,24 +67,25 @@ class Ucc final : public hirgen::Program {
   hirgen::Ucc ucc_{context_, "ucc.hir ucc"};
   hirgen::UccTeam x_ucc_{ucc_, mesh_world.team(context_.rank(), 0), "ucc.hir:3:5 mesh world axis x"};
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, and begins at a multiple of 256 bytes.
+  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+
   // [X, X, N], filled by the gather of parts over x, kGatherParts to kBroadcastAtRoot
   fp32* at_root_ = context_.allocate<fp32>(X * X * N, "ucc.hir:11:5 at_root");
   // [X, N], filled by the reduce-to-root of parts over x, kReduceToRootParts to kScatterSumAtRoot
   fp32* sum_at_root_ = at_root_;
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  hirgen::Events allgather_parts_done_ = context_.events("allgather_parts_done", kAllgatherParts, 1);
-  hirgen::Events allreduce_parts_done_ = context_.events("allreduce_parts_done", kAllreduceParts, 1);
-  hirgen::Events reduce_scatter_parts_done_ =
-      context_.events("reduce_scatter_parts_done", kReduceScatterParts, 1);
-  hirgen::Events all_to_all_parts_done_ = context_.events("all_to_all_parts_done", kAllToAllParts, 1);
-  hirgen::Events broadcast_parts_done_ = context_.events("broadcast_parts_done", kBroadcastParts, X);
-  hirgen::Events gather_parts_done_ = context_.events("gather_parts_done", kGatherParts, 1);
-  hirgen::Events broadcast_at_root_done_ = context_.events("broadcast_at_root_done", kBroadcastAtRoot, 1);
-  hirgen::Events reduce_to_root_parts_done_ =
-      context_.events("reduce_to_root_parts_done", kReduceToRootParts, 1);
-  hirgen::Events scatter_sum_at_root_done_ =
-      context_.events("scatter_sum_at_root_done", kScatterSumAtRoot, 1);
+  hirgen::Events after_allgather_parts_ = context_.events("after_allgather_parts", kAllgatherParts, 1);
+  hirgen::Events after_allreduce_parts_ = context_.events("after_allreduce_parts", kAllreduceParts, 1);
+  hirgen::Events after_reduce_scatter_parts_ =
+      context_.events("after_reduce_scatter_parts", kReduceScatterParts, 1);
+  hirgen::Events after_all_to_all_parts_ = context_.events("after_all_to_all_parts", kAllToAllParts, 1);
+  hirgen::Events after_broadcast_parts_ = context_.events("after_broadcast_parts", kBroadcastParts, X);
+  hirgen::Events after_gather_parts_ = context_.events("after_gather_parts", kGatherParts, 1);
+  hirgen::Events after_broadcast_at_root_ = context_.events("after_broadcast_at_root", kBroadcastAtRoot, 1);
+  hirgen::Events after_reduce_to_root_parts_ =
+      context_.events("after_reduce_to_root_parts", kReduceToRootParts, 1);
+  hirgen::Events after_scatter_sum_at_root_ =
+      context_.events("after_scatter_sum_at_root", kScatterSumAtRoot, 1);
 };
 
 void Ucc::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -97,37 +100,37 @@ void Ucc::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   x_ucc_.post({.type = UCC_COLL_TYPE_ALLGATHER}, parts, out_gathered, X * N, UCC_DT_FLOAT32, caller,
               kAllgatherParts);
-  HG_CHECK(cudaEventRecord(allgather_parts_done_[0], caller), kAllgatherParts);  // for the watchdog only
+  HG_CHECK(cudaEventRecord(after_allgather_parts_[0], caller), kAllgatherParts);  // for the watchdog only
   x_ucc_.post({.type = UCC_COLL_TYPE_ALLREDUCE, .op = UCC_OP_SUM}, parts, out_reduced, X * N, UCC_DT_FLOAT32,
               caller, kAllreduceParts);
-  HG_CHECK(cudaEventRecord(allreduce_parts_done_[0], caller), kAllreduceParts);  // for the watchdog only
+  HG_CHECK(cudaEventRecord(after_allreduce_parts_[0], caller), kAllreduceParts);  // for the watchdog only
   x_ucc_.post({.type = UCC_COLL_TYPE_REDUCE_SCATTER, .op = UCC_OP_SUM}, parts, out_scattered, N,
               UCC_DT_FLOAT32, caller, kReduceScatterParts);
   // for the watchdog only
-  HG_CHECK(cudaEventRecord(reduce_scatter_parts_done_[0], caller), kReduceScatterParts);
+  HG_CHECK(cudaEventRecord(after_reduce_scatter_parts_[0], caller), kReduceScatterParts);
   x_ucc_.post({.type = UCC_COLL_TYPE_ALLTOALL}, parts, out_exchanged, N, UCC_DT_FLOAT32, caller,
               kAllToAllParts);
-  HG_CHECK(cudaEventRecord(all_to_all_parts_done_[0], caller), kAllToAllParts);  // for the watchdog only
+  HG_CHECK(cudaEventRecord(after_all_to_all_parts_[0], caller), kAllToAllParts);  // for the watchdog only
   for (int64_t s = 0; s < X; ++s) {
     x_ucc_.post({.type = UCC_COLL_TYPE_BCAST, .root = static_cast<int>(s)}, parts, out_rooted + s * X * N,
                 X * N, UCC_DT_FLOAT32, caller, kBroadcastParts);
-    HG_CHECK(cudaEventRecord(broadcast_parts_done_[s], caller), kBroadcastParts);  // for the watchdog only
+    HG_CHECK(cudaEventRecord(after_broadcast_parts_[s], caller), kBroadcastParts);  // for the watchdog only
   }
 
   x_ucc_.post({.type = UCC_COLL_TYPE_GATHER, .root = 0}, parts, at_root_, X * N, UCC_DT_FLOAT32, caller,
               kGatherParts);
-  HG_CHECK(cudaEventRecord(gather_parts_done_[0], caller), kGatherParts);  // for the watchdog only
+  HG_CHECK(cudaEventRecord(after_gather_parts_[0], caller), kGatherParts);  // for the watchdog only
   x_ucc_.post({.type = UCC_COLL_TYPE_BCAST, .root = 0}, at_root_, out_via_root, X * X * N, UCC_DT_FLOAT32,
               caller, kBroadcastAtRoot);
-  HG_CHECK(cudaEventRecord(broadcast_at_root_done_[0], caller), kBroadcastAtRoot);  // for the watchdog only
+  HG_CHECK(cudaEventRecord(after_broadcast_at_root_[0], caller), kBroadcastAtRoot);  // for the watchdog only
   x_ucc_.post({.type = UCC_COLL_TYPE_REDUCE, .op = UCC_OP_SUM, .root = 0}, parts, sum_at_root_, X * N,
               UCC_DT_FLOAT32, caller, kReduceToRootParts);
   // for the watchdog only
-  HG_CHECK(cudaEventRecord(reduce_to_root_parts_done_[0], caller), kReduceToRootParts);
+  HG_CHECK(cudaEventRecord(after_reduce_to_root_parts_[0], caller), kReduceToRootParts);
   x_ucc_.post({.type = UCC_COLL_TYPE_SCATTER, .root = 0}, sum_at_root_, out_from_root, N, UCC_DT_FLOAT32,
               caller, kScatterSumAtRoot);
   // for the watchdog only
-  HG_CHECK(cudaEventRecord(scatter_sum_at_root_done_[0], caller), kScatterSumAtRoot);
+  HG_CHECK(cudaEventRecord(after_scatter_sum_at_root_[0], caller), kScatterSumAtRoot);
   context_.call_issued(caller);
 }
 
@@ -135,21 +138,22 @@ void Ucc::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "parts", .dtype = hirgen::DType::kFp32, .axes = {{X, X, x}, {X}, {N}}, .where = "ucc.hir:1:1"},
+      {.name = "parts", .dtype = hirgen::DType::kFp32, .axes = {hirgen::split(X, x), {X}, {N}},
+       .where = "ucc.hir:1:1"},
       {.name = "out_gathered", .dtype = hirgen::DType::kFp32, .axes = {{X}, {X}, {N}}, .output = true,
        .where = "ucc.hir:3:1"},
       {.name = "out_reduced", .dtype = hirgen::DType::kFp32, .axes = {{X}, {N}}, .output = true,
        .where = "ucc.hir:4:1"},
-      {.name = "out_scattered", .dtype = hirgen::DType::kFp32, .axes = {{X, X, x}, {N}}, .output = true,
-       .where = "ucc.hir:5:1"},
-      {.name = "out_exchanged", .dtype = hirgen::DType::kFp32, .axes = {{X}, {X, X, x}, {N}}, .output = true,
-       .where = "ucc.hir:6:1"},
+      {.name = "out_scattered", .dtype = hirgen::DType::kFp32, .axes = {hirgen::split(X, x), {N}},
+       .output = true, .where = "ucc.hir:5:1"},
+      {.name = "out_exchanged", .dtype = hirgen::DType::kFp32, .axes = {{X}, hirgen::split(X, x), {N}},
+       .output = true, .where = "ucc.hir:6:1"},
       {.name = "out_rooted", .dtype = hirgen::DType::kFp32, .axes = {{X}, {X}, {N}}, .output = true,
        .where = "ucc.hir:7:1"},
       {.name = "out_via_root", .dtype = hirgen::DType::kFp32, .axes = {{X}, {X}, {N}}, .output = true,
        .where = "ucc.hir:8:1"},
-      {.name = "out_from_root", .dtype = hirgen::DType::kFp32, .axes = {{X, X, x}, {N}}, .output = true,
-       .where = "ucc.hir:9:1"},
+      {.name = "out_from_root", .dtype = hirgen::DType::kFp32, .axes = {hirgen::split(X, x), {N}},
+       .output = true, .where = "ucc.hir:9:1"},
   };
 }
 
@@ -160,7 +164,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ucc", .spec = "ucc.hir",
-               .digest = "97f20ad015e7917f84a2e6e6029c0ecf0d0b6272213a264a7a76b217c6776b77",
+               .digest = "235ccda7208f53b41140e9537065d8d562f4cce41a1e25476a38ac6d06ef6d72",
                .mesh_size = X * Y, .gemms = {},
                .communications = {"allgather x", "allreduce x", "reducescatter x", "alltoall x",
                                   "broadcast x", "gather x", "broadcast x", "reduce x", "scatter x"},
