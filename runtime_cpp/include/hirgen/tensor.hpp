@@ -68,9 +68,9 @@ struct TensorDesc {
   /// The largest number of terms that GEMMs with this input sum; 1 without such GEMMs. The more
   /// terms, the sparser are the integers that fill the input, so that every sum stays exact.
   int64_t contraction = 1;
-  /// Standard deviation of the normal values that fill this input: for a weight inverse_root of the
-  /// terms that its GEMMs sum on a rank, so that results have the deviation of the other operand.
-  /// For an integer input: the number of rows, if its elements are row numbers, else 1.
+  /// Standard deviation of the normal values that fill this input. For a weight it is inverse_root
+  /// of the terms in the sums of its GEMMs on a rank, so that GEMMs do not grow the values. For an
+  /// integer input: the number of rows, if its elements are row numbers, else 1.
   double deviation = 1;
   Fill fill = Fill::kNormal;
   /// Whether the values of this output depend on rounding; the check then allows an error. If no
