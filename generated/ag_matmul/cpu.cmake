@@ -53,6 +53,7 @@ else()
       runtime/cpu/src/core/error.cpp
       runtime/cpu/src/graph/capture.cpp
       runtime/cpu/src/graph/graph.cpp
+      runtime/cpu/src/graph/user_object.cpp
       runtime/cpu/src/log/accesses.cpp
       runtime/cpu/src/log/log.cpp
       runtime/cpu/src/memory/block.cpp

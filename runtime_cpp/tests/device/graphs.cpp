@@ -55,7 +55,11 @@ void user_objects() {
   OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   cudaGraph_t graph = nullptr;
+#if CUDART_VERSION >= 13000
   OK(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, nullptr, nullptr, nullptr));
+#else
+  OK(cudaStreamGetCaptureInfo_v2(stream, &status, nullptr, &graph, nullptr, nullptr));
+#endif
   EXPECT(status == cudaStreamCaptureStatusActive);
   cudaUserObject_t object = nullptr;
   OK(cudaUserObjectCreate(&object, &ended, end, 1, cudaUserObjectNoDestructorSync));
