@@ -19,8 +19,9 @@ type Field struct {
 }
 
 // Fields lists the fields of a statement or a declaration, given as a pointer to its struct. They have the order of the
-// struct, and their keys are the names in snake_case. The tag `text:"quoted"` marks strings that are not identifiers. Fields lists
-// the parts of an Event, a Flag or an Operand separately. Nested statements and Info are not fields.
+// struct, and their keys are the names in snake_case, except for parts: an Event is listed as event and index, a Flag as share,
+// done and transfer, an Operand x as x, x_extents and x_strides, and a list of Operands as Operands a, b, ... The tag
+// `text:"quoted"` marks strings that are not identifiers. Nested statements and Info are not fields.
 func Fields(item any) []Field {
 	v := reflect.ValueOf(item).Elem()
 	layout := layoutOf(v.Type())

@@ -13,7 +13,7 @@ type Product struct {
 	Transposed     bool // B is stored as [n, k]
 	DType          domain.DType
 	Pos            diag.Pos
-	Time           float64 // sum of the times of its calls, in microseconds
+	Time           float64 // sum of the times of its GEMMs, in microseconds
 	Peak           float64 // TFLOP/s that the machine's GEMMs reach at most
 }
 
@@ -28,7 +28,7 @@ func (p Product) TFLOPs() float64 { return p.Flops() / p.Time / 1e6 }
 // OfPeak returns the rate in percent of the peak.
 func (p Product) OfPeak() float64 { return 100 * p.TFLOPs() / p.Peak }
 
-// Products lists the products of a call in the order in which their first GEMMs are issued.
+// Products lists the products of the predicted call, in the order in which the first rank issues the first GEMM of each.
 func (p *Prediction) Products() []Product {
 	type group struct {
 		pos        diag.Pos

@@ -26,8 +26,9 @@ func TestWhatWasFound(t *testing.T) {
 		{"ag_linear_p2p", []model.Setting{set("streams", "2"), set("graph", "true"), set("all.via", "ipc-put"), set("all.local", "last"),
 			set("all.block", "1")}, nil},
 		// The copy stream has to be joined on nodes with several ranks.
-		{"ag_matmul_p2p", []model.Setting{set("transport", "auto"), set("graph", "true"), set("all.lead", "2")}, nil},
-		// On one rank the copy stream is neither forked nor joined.
+		{"ag_matmul_p2p", []model.Setting{set("transport", "auto"), set("all.via", "ipc-get"), set("graph", "true"), set("all.lead", "2")},
+			nil},
+		// On one rank there is no copy stream to fork or join.
 		{"allgather_p2p", []model.Setting{set("transport", "auto"), set("graph", "true")}, map[string]int64{"D": 1}},
 	} {
 		programs, err := provetest.Lower(provetest.Spec(c.spec), c.params, c.settings...)

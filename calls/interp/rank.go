@@ -19,7 +19,7 @@ type rank struct {
 	machine *machine
 	number  int64
 	node    int
-	begun   []int32 // by share: how many calls this rank has begun
+	begun   []int32 // by index in calls.Program.Shares: how many calls of the share this rank has begun, in all calls of the program
 	walk    *issue.Rank
 	err     error                // the first error of this call
 	memory  map[string][]float64 // arguments and buffers; nil where this rank has no part
@@ -36,7 +36,7 @@ type rank struct {
 	host     *tasks.Stream       // runs the steps of the program's life
 	created  *tasks.Task         // the last step before the first call; nil: the program does not list its host steps
 	things   map[string]*thing   // things that the steps make and free
-	mappings map[string]*mapping // states of shares
+	mappings map[string]*mapping // states of shares, by name of the calls.Share
 	used     []func() error      // check that the things that the current statement uses exist
 }
 

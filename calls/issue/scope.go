@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// unset stands for the value of a name without a value.
+// unset stands for the value of a name that has none, or of an expression that cannot be computed.
 const unset = math.MinInt64
 
 // node is a compiled expression. It contains the values of parameters and constants. Names that statements define have slots.

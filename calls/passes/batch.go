@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// batchMemoryOperations merges adjacent statements that write flags, wait for flags, or copy, where Joins allows it. Each such
-// operation takes microseconds of its stream, and a batch is one operation. A loop that contains nothing else counts as
-// several of them. A single statement without such a neighbour stays as it is.
+// batchMemoryOperations merges adjacent operations of one kind on one stream, where Joins allows it: writes of flags, waits for
+// flags, or copies. Each operation takes microseconds of its stream, and a batch is one operation. A loop of such operations,
+// with their events and declarations of names, counts as several. A single operation without such a neighbour stays as it is.
 //
 //	For(var s, first 1, count D):             MemOpBatch(name ready_flags, use write, on copy):
 //	  FlagWrite(..., joins driver, on copy) ->  For(var s, first 1, count D):

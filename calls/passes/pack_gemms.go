@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/packing"
 )
 
-// packGemms makes GEMMs copy operands with unaligned rows to aligned rows in their workspaces, if that is faster.
+// packGemms makes GEMMs use copies of their operands and results with aligned rows, in their workspaces, where that is faster.
 //
 //	Shape(name kCShape, m 2000, n 5120, k 3500)  ->  Shape(name kCShape, m 2000, n 5120, k 3500, pack_a)
 func packGemms(p *calls.Program) {
@@ -24,7 +24,7 @@ func packGemms(p *calls.Program) {
 	}
 }
 
-// noteOf returns the present note, or if there is none, a note that names the copied operands.
+// noteOf returns the present note if it is not empty, or else a note that names the copied matrices. Without copies it is empty.
 func noteOf(packs packing.Packs, note string) string {
 	var copied []string
 	for _, operand := range []struct {

@@ -124,8 +124,8 @@ func exchangeCases() []exchangeCase {
 	return cases
 }
 
-// TestFormsOfTransfers runs pipelines whose ranks copy and signal by kernels, in groups and in
-// CUDA graphs of two calls, in many orders of execution.
+// TestFormsOfTransfers runs pipelines with several forms of copies, signals and steps in many orders of execution. With
+// graph: true, a CUDA graph has two calls.
 func TestFormsOfTransfers(t *testing.T) {
 	for _, c := range []struct {
 		spec, transport string
@@ -182,12 +182,12 @@ func TestAxesBetweenRanksAndSlices(t *testing.T) {
 	}
 }
 
-// TestEveryWaitOnAPeerIsNeeded removes the waits for flags of an emitted program, one at a time: for some seed elements
-// must then be wrong.
-func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
+// TestWaitsForPeersAreNeeded removes the waits for flags that one kind of call in an emitted program makes, one at a time: for
+// some seed elements must then be wrong.
+func TestWaitsForPeersAreNeeded(t *testing.T) {
 	for _, c := range []struct {
-		spec, transport, call string // call is what waits for a peer
-		waits                 int
+		spec, transport, call string // call is the beginning of the calls to remove
+		waits                 int    // number of these calls
 		fields                []string
 	}{
 		{"ag_matmul_p2p", "ipc-get", "cuStreamWaitValue32(", 2, nil}, // one wait for the ready flag and one for the done flag

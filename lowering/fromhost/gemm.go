@@ -67,7 +67,7 @@ func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, 
 	}
 	p.transposeB, p.bias, p.addend = p.transposeB != columnsFirst, bias != nil, addend != nil
 	p.then = hostir.Epilogue(s)
-	if p.n.IsOne() && y.typ.Saturates() { // one column is also one row
+	if p.n.IsOne() && y.typ.Saturates() { // an fp8 B must be transposed, and one column is stored as one row
 		p.transposeB, p.rowB = true, extents.Quantity{}
 	}
 	b.gemmFits(s, p)

@@ -26,7 +26,7 @@ type Candidate struct {
 }
 
 // A Ranked is a candidate and its prediction. If the program cannot have the candidate, Refused is the error
-// and there is no prediction.
+// and there is no prediction. There is none either if the program has more than cost.MaxCalls calls.
 type Ranked struct {
 	Candidate
 	Prediction *cost.Prediction
@@ -41,8 +41,8 @@ type Lower struct {
 }
 
 // Rank lowers a program from fresh with each candidate, and predicts how long a call takes on a machine. It
-// sorts the candidates by time, in their order if times are equal, with refused candidates last. The times of the
-// first triedFirst and of candidates without choices are exact predictions. Other times may be lower bounds.
+// sorts the candidates by time, in their order if times are equal, with those without a prediction last. The times of
+// the first triedFirst and of candidates without choices are exact predictions. Other times may be lower bounds.
 func Rank(fresh func() (*hostir.Program, error), candidates []Candidate, m *cost.Machine, lower Lower) []Ranked {
 	ranked := make([]Ranked, len(candidates))
 	var times fastest
@@ -93,7 +93,7 @@ func (f *fastest) limit() float64 {
 	return alike * f.times[triedFirst-1]
 }
 
-// byTime sorts candidates by their predictions, refused ones last.
+// byTime sorts candidates by their predicted times, those without a prediction last.
 func byTime(ranked []Ranked) []Ranked {
 	slices.SortStableFunc(ranked, func(a, b Ranked) int {
 		if a.Prediction == nil || b.Prediction == nil {

@@ -16,7 +16,8 @@ type split struct {
 	Was domain.Extent
 }
 
-// rowsToSplit finds the tensors at which split rows begin, and which of their axes are the rows.
+// rowsToSplit finds the tensors at which split rows begin because of a sum over ranks (summedRows) or a reshape (mergedRows),
+// and how each is split. It leaves out sums that fuse: exchange applies to. rowSplitter.want adds other tensors.
 func rowsToSplit(p *hostir.Program) map[*hostir.Tensor]split {
 	begin, makers := map[*hostir.Tensor]split{}, map[*hostir.Tensor]hostir.Stmt{}
 	for _, s := range p.Body {

@@ -103,9 +103,9 @@ func (c *contraction) single(v value, i int) bool {
 	return at < 0 || isOne(v.axes[at])
 }
 
-// axes returns two lists of batch axes: along, with the extents of the forward result, and want, the axes that the
-// GEMM's result has. Along a batch of which both operands have one element, the result has one element or no axis. A
-// merged batch has one element in both lists, or no axis if the second operand lacks it.
+// axes returns two lists of batch axes: along, with the extents of the forward result, and want, the axes to which weights
+// fits the GEMM's result. Along a batch of which neither operand has several elements, want has one element, or no axis if
+// both operands lack it. A merged batch has one element in both lists, or no axis if the second operand lacks it.
 func (c *contraction) axes(merged []int, left, right value) (along, want []domain.Axis) {
 	for i, axis := range c.out[:c.batches] {
 		switch single := slices.Contains(merged, i); {
@@ -124,8 +124,8 @@ func (c *contraction) axes(merged []int, left, right value) (along, want []domai
 	return along, want
 }
 
-// singles counts the batches next to the rows that become rows and that the second operand has with one element. They
-// stay axes of one element, so that the GEMM's result has the axes of that operand.
+// singles counts the batches next to the rows that become rows and that the second operand has with one element. If prepare
+// keeps batches before them without a permutation, it leaves an axis of one element for each, as that operand has.
 func (c *contraction) singles(merged []int) int {
 	n := 0
 	for i := c.batches - 1; i >= c.batches-c.w && slices.Contains(merged, i); i-- {
@@ -135,7 +135,8 @@ func (c *contraction) singles(merged []int) int {
 }
 
 // prepare computes an operand of the GEMM: batches, then [columns, rows] if transposed, else [rows, columns]. A batch
-// of one element after the first merged batch becomes rows, too, unless other has more elements along it.
+// of one element after the first merged batch becomes rows, too, unless other has more elements along it. If batches become
+// rows and all remaining batches have one element, these become rows, too.
 func (c *contraction) prepare(v, other value, merged []int, transposed bool) value {
 	n := len(v.axes)
 	var kept, rows []int

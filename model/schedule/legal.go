@@ -13,9 +13,9 @@ type Facts struct {
 	Name     string   // the tensor of the spec that moves: the gathered tensor, or the result of a sum
 	Kind     string   // "allgather", "reducescatter", ..., as reports call it
 	Pos      diag.Pos // of the operation
-	Sum      bool     // ranks add partial sums
-	Parts    bool     // every rank gets the partial sums of all ranks, and adds them
-	Function string   // of the sum: "sum", "max", ...
+	Sum      bool     // the communication itself combines partial results of ranks, with Function
+	Parts    bool     // every rank gets the partial sums of all ranks, and adds them afterwards; Sum is false
+	Function string   // of Sum: "sum", "max", ...; empty if Sum is false
 	InLoop   bool     // it transfers slice by slice
 	P2P      bool     // shards go from rank to rank
 	Summed   bool     // it is a sum that goes from rank to rank, or gathers such a sum

@@ -234,7 +234,7 @@ def parse():
 
 
 def main():
-    """Measures and reports; exit code 1 if a program was wrong."""
+    """Measures and reports; exit code 1 if a program was wrong. With --report, only prints the tables of earlier results."""
     args = parse()
     if args.report:
         print(layers.markdown(merged([json.loads(pathlib.Path(path).read_text()) for path in args.report])))

@@ -50,7 +50,7 @@ def of_tokens():
 
 
 def of_rows(columns):
-    """Tuples as of of_tokens, for kernels that also have small operands."""
+    """Such tuples (see of_tokens) for kernels on rows with the given number of columns."""
     gamma, beta = (torch.ones(columns, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     rstd = torch.ones(256 * MB // columns, 1, device="cuda")
     return [

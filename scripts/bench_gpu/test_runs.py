@@ -38,10 +38,10 @@ def settings(work, command):
 
 
 class StubPeers:
-    """A fast peer, a slow one, and one that fails."""
+    """A fast peer (eager), a peer that is refused (broken), and slow ones."""
 
     def round(self, name, item, *_):
-        """Times a round."""
+        """Adds a fixed time to the item, or replaces what it holds by a refusal."""
         if name == "broken":
             item.clear()
             item["refused"] = "no memory"

@@ -45,13 +45,13 @@ def kalman_filter(program, h, error, weights, p, lam, _nue):
 
 
 def _exchange_params(ranks: int) -> dict[str, int]:
-    """R rows for each rank: 1024 rows split over the ranks, but at least 64 for each."""
+    """D, the number of ranks, and R, the rows that a rank sends to each rank: 1024 / D, but at least 64."""
     return {"D": ranks, "R": max(64, 1024 // ranks)}
 
 
 @solves("65_gnn_feature_exchange_all2all", _exchange_params)
 def feature_exchange(program, features, ids, _sent, _received, _group):
-    """Rows of each rank's features go to the other ranks."""
+    """Rows of each rank's features go to all ranks."""
     return program(features, ids.view(dist.get_world_size(), -1)).flatten(0, 1)
 
 

@@ -38,7 +38,8 @@ type Row struct {
 	Unchecked bool              `json:"unchecked,omitempty"`   // its elements were not compared: --no-check
 	Flops     float64           `json:"flops,omitempty"`       // FLOP of the GEMMs of a rank
 	Products  float64           `json:"products_us,omitempty"` // GEMMs of the group's first program with any, each whole, measured alone
-	// its communications one after the other: predicted, or measured where there is such a figure
+	// sum of the times of the program's communications: predicted on GPUs, or measured in rows that
+	// scripts/bench_gpu/pages.py makes; 0: none or unknown
 	Moves     float64 `json:"moves_us,omitempty"`
 	Predicted float64 `json:"predicted_us,omitempty"`
 	Memory    int64   `json:"memory_bytes,omitempty"`

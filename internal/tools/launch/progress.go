@@ -13,7 +13,7 @@ const ninjaStatus = "[%f/%t] "
 
 var (
 	ninjaLine = regexp.MustCompile(`^\[(\d+)/(\d+)\] (.+)$`)
-	cmakeLine = regexp.MustCompile(`^-- hirgen: (.+)$`) // a message of shared_runtime.cmake
+	cmakeLine = regexp.MustCompile(`^-- hirgen: (.+)$`) // a status message of the emitted CMake files
 )
 
 // tell reports the progress of the build.

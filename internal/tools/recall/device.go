@@ -20,10 +20,10 @@ import (
 	"github.com/hirgen/hirgen/prove/mutate"
 )
 
-// Effects that only the CPU device shows. The other effects are shared with the interpreter.
+// Effects that only the CPU device shows. It shares None, Wrong and Hangs with the interpreter.
 const (
-	NotBuilt Effect = "does not compile"
-	Fails    Effect = "fails" // a call fails, or a rank crashes
+	NotBuilt Effect = "does not compile" // or cannot be emitted
+	Fails    Effect = "fails"            // a call fails, or a rank crashes
 )
 
 // A Device builds mutants for the CPU device and runs them. It is a second oracle: it covers the whole path from calls

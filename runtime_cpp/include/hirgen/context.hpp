@@ -27,7 +27,8 @@ class PlanBook;
 class Rendezvous;
 class Watchdog;
 
-/// How a rank joins its program. Filled from the launcher's variables and options.
+/// How a rank joins the other ranks of its program. Filled from the launcher's environment
+/// variables, the options of the command line or of hirgen_options, and ProgramInfo.
 struct ContextOptions {
   int rank = 0;
   int world = 1;

@@ -38,7 +38,7 @@ int choose_device(const ContextOptions& options) {
                     "; check nvidia-smi and CUDA_VISIBLE_DEVICES, or build with the cpu preset");
   }
   int device = options.device;
-  // A launcher that gives each rank one visible device numbers it 0.
+  // If a launcher makes only one GPU visible to each rank, CUDA numbers it 0 on every rank.
   if (device < 0) device = count == 1 ? 0 : options.local_rank;
   if (may_share_gpu() && device >= 0) device %= count;
   if (device < 0) {

@@ -13,8 +13,8 @@
 
 namespace hirgen_cpu {
 
-/// Sleeps while *word == seen, for at most `limit`, which must be less than a second. May return
-/// early.
+/// If *word == seen, sleeps until futex_wake(word), for at most `limit`, which must be less than a
+/// second. May return early.
 inline void futex_wait(const std::atomic<uint32_t>* word, uint32_t seen,
                        std::chrono::nanoseconds limit) {
   timespec time{};
