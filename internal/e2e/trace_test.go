@@ -78,13 +78,13 @@ func TestTraceHasAttentions(t *testing.T) {
 	tr, _ := traced(t, program, 2, 0, "1")
 	found := map[string]bool{}
 	for _, s := range tr.slices {
-		if s.kind == "kernel" && strings.HasPrefix(s.statement, "attention of ") {
+		if s.kind == "kernel" && strings.HasPrefix(s.statement, "attention into ") {
 			found[s.statement] = true
 		}
 	}
 	for _, op := range []string{"O", "dQ"} {
-		if !found["attention of "+op] {
-			t.Errorf("no slice is the attention of %s: %v", op, slices.Sorted(maps.Keys(found)))
+		if !found["attention into "+op] {
+			t.Errorf("no slice is the attention into %s: %v", op, slices.Sorted(maps.Keys(found)))
 		}
 	}
 }
