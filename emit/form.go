@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -18,12 +19,13 @@ type form struct {
 
 // interfaceTensors adds the inputs and outputs of the program to the view.
 func (f *form) interfaceTensors() {
+	roots := f.inverseRoots()
 	for i := range f.calls.Tensors {
 		t, argument := &f.calls.Tensors[i], f.calls.Arguments[i]
 		view := tensorView{
 			Tensor: t, Var: argument.Name, Local: f.local(t), Type: *t.Type.Row(), Axes: f.globalAxes(t), Shape: domain.FormatAxes(t.Axes),
 			Saved: f.saves(t.Name), Output: argument.Output, Where: calls.At(t.Pos, ""),
-			Deviation: f.deviation(t),
+			Deviation: cmp.Or(roots[t.Deviation], decimal(t.Deviation)),
 		}
 		if t.On != "" {
 			f.view.UsesRank = true
@@ -37,14 +39,14 @@ func (f *form) interfaceTensors() {
 	}
 }
 
-// deviation prints the deviation of a tensor's values, as one over the root of the terms in the sums of a GEMM if it is that.
-func (f *form) deviation(t *calls.Tensor) string {
-	for _, d := range f.calls.Shapes {
-		if n, _ := f.calls.Values().Eval(d.K); t.Deviation == 1/math.Sqrt(float64(n)) {
-			return "hirgen::inverse_root(" + spell(d.K) + ")"
-		}
+// inverseRoots maps one over the root of the terms in each GEMM's sums, a usual deviation of weights, to the printed expression.
+func (f *form) inverseRoots() map[float64]string {
+	roots, values := map[float64]string{}, f.calls.Values()
+	for _, d := range slices.Backward(f.calls.Shapes) {
+		n, _ := values.Eval(d.K)
+		roots[1/math.Sqrt(float64(n))] = "hirgen::inverse_root(" + spell(d.K) + ")"
 	}
-	return decimal(t.Deviation)
+	return roots
 }
 
 // globalAxes returns the initialisers of hirgen::Axis for the axes of a whole tensor, over all ranks.

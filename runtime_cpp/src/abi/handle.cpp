@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/current_error.hpp"
+#include "bootstrap/rendezvous.hpp"
 #include "hirgen/error.hpp"
 #include "watchdog/watchdog.hpp"
 
