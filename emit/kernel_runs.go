@@ -74,10 +74,10 @@ func (k kernelView) Given() string {
 // runOf finds the axis of rows along which the largest number of expensive steps keep their values in all launches of a kernel.
 // Of equal axes it takes the innermost one. It returns nil if no expensive step keeps its value, if the kernel has no launches or
 // takes no views, or if a result has one element for each row. It also returns nil if the kernel reduces rows or columns. A
-// reduction needs all threads of a row, so such a kernel processes its rows one by one.
+// reduction needs all threads of a row, so such a kernel processes its rows one by one. Nor do parts of rows form runs.
 func runOf(k *calls.Kernel, launches []*calls.Launch) *runOfRows {
 	steps := k.Steps()
-	if _, columns := steps.FoldsColumns(); columns {
+	if _, columns := steps.FoldsColumns(); columns || k.InParts() {
 		return nil
 	}
 	if !k.Views || len(launches) == 0 || slices.Contains(k.Uses[:k.Results], calls.ForRow) || slices.ContainsFunc(steps, domain.Step.Folds) {

@@ -71,3 +71,17 @@ ops:
 		})
 	}
 }
+
+// TestLongRowsAreLaunchedInParts checks that a kernel without reductions whose rows are long, with an operand of one
+// element, is computed by several blocks a row, and one with a reduction by one.
+func TestLongRowsAreLaunchedInParts(t *testing.T) {
+	const head = "hirgen: 1\nname: across\nparams: {N: 40000}\nmesh: {x: 1}\ntensors: {X: [2, N], f: []}\nops:\n"
+	for ops, launch := range map[string]string{
+		"  - a = mul(X, f)\n  - Y = exp(a)\n":     "launch_parts<",
+		"  - a = mul(X, f)\n  - Y = softmax(a)\n": "launch_rows<",
+	} {
+		if text := strings.Join(kernelsOf(t, head+ops), "\n"); strings.Count(text, "hirgen::launch_") != 1 || !strings.Contains(text, launch) {
+			t.Errorf("no %s alone in\n%s", launch, text)
+		}
+	}
+}

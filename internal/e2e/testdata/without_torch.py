@@ -28,7 +28,7 @@ def require(holds, what):
 
 def call(program, names, given):
     """Runs a program on tensors of zeros, or of the value in given, and returns its tensors by name."""
-    library = Library(program, folder, on_cpu=True)
+    library = Library(program, folder, on_cpu=(folder / "libhirgen_cpu.so").exists())
     require(library.on_cpu, "the CPU device lies beside the library")
     handle = library.create(rank, world, rank, "127.0.0.1", int(os.environ["HIRGEN_PORT"]), 30.0, None)
     arrays, pointers = {}, []
