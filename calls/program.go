@@ -230,5 +230,8 @@ func (x *RowExchange) On() Stream { return Stream{Name: Caller} }
 // Gathers reports whether a Launch uses the kernel gather of the runtime.
 func (l *Launch) Gathers() bool { return !l.Own() && l.Kernel == "gather" }
 
+// TopK is the kernel of the runtime that selects the largest elements of rows, and the only one with a second result.
+const TopK = "top_k"
+
 // Own reports whether a Launch uses a kernel of the program.
 func (l *Launch) Own() bool { return l.Fn == "" && l.Kernel != "positions" }

@@ -188,12 +188,14 @@ type (
 	}
 	// Launch launches an elementwise kernel or a reduction: Out = Fn(In...). The kernel positions has no operands, and counts
 	// from First on. The kernel gather takes rows of its first operand, along axis 0. The second has their numbers, of the
-	// type Fn. A third has the number of the first row, which the kernel subtracts. Without Fn, except for positions, it launches
-	// a Kernel of the program, which defines its types. Then In begins with the additional results, if there are any.
+	// type Fn. A third has the number of the first row, which the kernel subtracts. The kernel top_k selects the largest elements of
+	// the rows of its operand, along the last axis; the first of In is its second result: their positions, of the type Fn. Without Fn,
+	// except for positions, it launches a Kernel of the program, which defines its types. Then In begins with the additional results,
+	// if there are any.
 	Launch struct {
 		Info
-		Kernel   string // "unary", "binary", "reduce", "positions", "gather", or a Kernel
-		Fn       string `text:"quoted"` // as in specs: "gelu", "scale(0.125)"; "copy" for copies and casts; a type for gather
+		Kernel   string // "unary", "binary", "reduce", "positions", "gather", "top_k", or a Kernel
+		Fn       string `text:"quoted"` // as in specs: "gelu", "scale(0.125)"; "copy" for copies and casts; a type for gather and top_k
 		Axis     int64  // the axis that a reduction reduces
 		Out      Operand
 		In       []Operand

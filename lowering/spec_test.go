@@ -34,11 +34,14 @@ func specTexts(t *testing.T) []specText {
 	return list
 }
 
-// withConcats reads the example specs, a layer that concatenates gradients, and a spec whose collectives form a group.
+// withConcats reads the example specs, a layer that concatenates gradients, a router of experts, and a spec whose collectives form a
+// group.
 func withConcats(t *testing.T) []specText {
 	t.Helper()
 	list := specTexts(t)
-	for _, path := range []string{"testdata/layers/llama_attention_sp_backward.yaml", "internal/e2e/testdata/moves/grouped.yaml"} {
+	for _, path := range []string{
+		"testdata/layers/llama_attention_sp_backward.yaml", "testdata/layers/router.yaml", "internal/e2e/testdata/moves/grouped.yaml",
+	} {
 		source, err := os.ReadFile(filepath.Join("..", path))
 		if err != nil {
 			t.Fatal(err)

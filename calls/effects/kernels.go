@@ -17,10 +17,12 @@ func views(s *calls.Launch) []Operand {
 	list := make([]Operand, 1+len(s.In))
 	for i, o := range append([]calls.Operand{s.Out}, s.In...) {
 		list[i] = Operand{Number: int16(i), At: o.At, Write: i == Out, Type: s.InType, Extents: o.Extents, Strides: o.Strides}
-		list[i].Alike = s.Kernel != "reduce" && !s.Gathers()
+		list[i].Alike = s.Kernel != "reduce" && s.Kernel != calls.TopK && !s.Gathers()
 		switch {
 		case i == Out:
 			list[i].Type = s.OutType
+		case s.Kernel == calls.TopK && i == 1:
+			list[i].Type, list[i].Write = domain.DType(s.Fn), true
 		case s.Gathers() && i == 2:
 			list[i].Type = domain.DType(s.Fn)
 		case s.Gathers() && i == 3:

@@ -13,6 +13,9 @@ func (r *rank) launch(s *calls.Launch, v views) (func() error, error) {
 	if k := r.machine.program.Kernel(s); k != nil {
 		return fused(k, v), nil
 	}
+	if s.Kernel == calls.TopK {
+		return topK(v), nil
+	}
 	element, err := r.element(s, v[1], v[2])
 	if s.Kernel == "gather" {
 		element, err = gathered(v), nil
@@ -50,6 +53,20 @@ func (r *rank) element(s *calls.Launch, in, other view) (func(index []int64) flo
 		return func(index []int64) float64 { return unary(in.get(index...)) }, nil
 	default:
 		return nil, r.fail(s, "there is no function %q", s.Fn)
+	}
+}
+
+// topK returns the work of the kernel that selects the largest elements of rows.
+func topK(v views) func() error {
+	values, positions, in := v[effects.Out], v[1], v[2]
+	last := len(in.extents) - 1
+	return func() error {
+		each(in.extents[:last], func(index []int64) {
+			made, at := domain.Singles.TopK(in.row(index, in.extents[last]), int(values.extents[last]))
+			values.setRow(index, made)
+			positions.setRow(index, at)
+		})
+		return nil
 	}
 }
 

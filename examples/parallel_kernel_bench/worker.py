@@ -74,6 +74,7 @@ class Problem:
     def __init__(self, bench: Path, solution, device: torch.device):
         found = importlib.util.spec_from_file_location(f"reference_{solution.number}", bench / "reference" / f"{solution.name}.py")
         self.reference = importlib.util.module_from_spec(found)
+        sys.modules[found.name] = self.reference  # torch.compile imports the modules of functions
         found.loader.exec_module(self.reference)
         self.solution, self.device = solution, device
 

@@ -202,6 +202,8 @@ func (b *builder) compute(s hostir.Stmt) []calls.Stmt {
 		return b.fused(s)
 	case *hostir.Gather:
 		return b.gather(s)
+	case *hostir.TopK:
+		return b.topK(s)
 	case *hostir.Attention:
 		return b.attention(s)
 	case *hostir.Matmul:

@@ -261,14 +261,15 @@ func (f *fuser) findPositions() {
 	}
 }
 
-// uncounted removes positions and broadcasts of positions that no statement reads and that are no outputs. It adds their tensors to
-// gone.
-func (f *fuser) uncounted(body []hostir.Stmt, gone map[*hostir.Tensor]bool) []hostir.Stmt {
+// unread removes positions, broadcasts of positions and casts that no statement reads and that are no outputs: kernels count, and
+// foldNarrow reads the operands of casts. It adds their tensors to gone.
+func (f *fuser) unread(body []hostir.Stmt, gone map[*hostir.Tensor]bool) []hostir.Stmt {
 	read := map[*hostir.Tensor]bool{}
 	var kept []hostir.Stmt
 	for _, s := range slices.Backward(body) {
 		out := hostir.Result(s)
-		if _, positions := f.counts[out]; positions && !read[out] && out.Role != hostir.Output {
+		_, positions := f.counts[out]
+		if _, casts := s.(*hostir.Cast); (positions || casts) && !read[out] && out.Role != hostir.Output {
 			gone[out] = true
 			continue
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// rewrite replaces each group that computes something by a kernel, at the group's place, and removes positions that
-// nothing reads then.
+// rewrite replaces each group that computes something by a kernel, at the group's place, and removes positions and
+// casts that nothing reads then.
 func (f *fuser) rewrite() {
 	gone := map[*hostir.Tensor]bool{}
 	var body []hostir.Stmt
@@ -27,7 +27,7 @@ func (f *fuser) rewrite() {
 			}
 		}
 	}
-	f.program.Body = f.uncounted(body, gone)
+	f.program.Body = f.unread(body, gone)
 	f.program.Tensors = slices.DeleteFunc(f.program.Tensors, func(t *hostir.Tensor) bool { return gone[t] })
 }
 

@@ -29,6 +29,9 @@ func AxisMap(s Stmt) [][]int {
 		return [][]int{}
 	case *Gather:
 		return gatherAxes(s)
+	case *TopK:
+		row := aligned(s.In, s.Out[0], 1, 1)
+		return [][]int{row}
 	case *Slice:
 		return [][]int{besides(s.In, s.Out, Ranges(s)[0])}
 	case *Concat:

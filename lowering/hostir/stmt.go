@@ -161,6 +161,14 @@ type (
 		Table, IDs *Tensor
 		First      *Tensor `text:"?"`
 	}
+	// TopK selects the largest elements of each row of In, in descending order. Rows lie along the last axis. Out is their values, and
+	// then their positions in the row, in fp32; the first of equal elements comes first. In a row with NaN all values are NaN, and all
+	// positions infinite.
+	TopK struct {
+		Info
+		Out []*Tensor `text:"="`
+		In  *Tensor
+	}
 	// Positions is 0, 1, ... along the only axis of Out, over all ranks that have parts of it.
 	Positions struct {
 		Info
@@ -265,5 +273,5 @@ var statements = []Stmt{
 	(*Select)(nil), (*Set)(nil), (*Matmul)(nil), (*Linear)(nil), (*Broadcast)(nil), (*Permute)(nil), (*Reshape)(nil), (*Slice)(nil),
 	(*Concat)(nil), (*Positions)(nil), (*Unary)(nil), (*Binary)(nil), (*Cast)(nil), (*Reduce)(nil), (*Communication)(nil),
 	(*P2PCommunication)(nil), (*PeerReadSum)(nil), (*StartCoalescing)(nil), (*EndCoalescing)(nil), (*Wait)(nil),
-	(*ShareMemHandles)(nil), (*Fused)(nil), (*Attention)(nil), (*Gather)(nil),
+	(*ShareMemHandles)(nil), (*Fused)(nil), (*Attention)(nil), (*Gather)(nil), (*TopK)(nil),
 }

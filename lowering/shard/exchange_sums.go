@@ -57,8 +57,10 @@ func exchanges(p *hostir.Program, r *hostir.Reduce) bool {
 func partsOfAll(names *hostir.Namer, r *hostir.Reduce) *hostir.Tensor {
 	axes := slices.Clone(r.In.Axes)
 	axes[r.Axis].Kind, axes[r.Axis].Mesh = domain.Stream, ""
-	return &hostir.Tensor{
+	parts := &hostir.Tensor{
 		Name: names.Fresh(r.In.Name + "_parts"), DType: r.In.DType, Axes: axes, Mesh: r.In.Mesh, Role: hostir.Temp,
 		Layout: slices.Clone(r.In.Layout), Inferred: true, Pos: r.In.Pos,
 	}
+	parts.Layout = outermost(parts, r.Axis) // each part is contiguous, as it is sent
+	return parts
 }

@@ -37,6 +37,8 @@ func (m *machine) launch(o *unroll.Op, views operands) {
 		}
 	case s.Kernel == "gather":
 		made = m.gathered(views)
+	case s.Kernel == calls.TopK:
+		made = m.topK(views[1], views[2], out.extents[len(out.extents)-1], o.Stmt)
 	case s.Kernel == "reduce" && binary != nil:
 		made = reduced(binary, views[1], int(s.Axis))
 	default:
@@ -59,6 +61,18 @@ func reduced(fn func(a, b float64) float64, in view, axis int) (made []float64) 
 		made = append(made, value)
 	})
 	return made
+}
+
+// topK writes the positions of the largest k elements of each row, and returns the elements.
+func (m *machine) topK(positions, in view, k int64, stmt int32) (values []float64) {
+	columns := in.extents[len(in.extents)-1]
+	var all []float64
+	for rows := in.read(); len(rows) > 0; rows = rows[columns:] {
+		made, at := m.f.arithmetic().TopK(rows[:columns], int(k))
+		values, all = append(values, made...), append(all, at...)
+	}
+	positions.write(all, stmt)
+	return values
 }
 
 // gathered adds up the rows of a table, each times the factor for its number and an id.

@@ -43,6 +43,8 @@ func (r *rank) kernel(s hostir.Stmt, results, in []*view) (func() error, error) 
 	switch s := s.(type) {
 	case *hostir.Attention:
 		return attention(s, s.Shape(false, r.coordinate), results, in), nil
+	case *hostir.TopK:
+		return topK(s, results, in[0]), nil
 	case *hostir.Fused:
 		if s.FoldsColumns() {
 			return foldedColumns(s, results[0], in), nil

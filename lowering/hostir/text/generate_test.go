@@ -249,6 +249,9 @@ func statementMakers() []func(g *generator, depth int) hostir.Stmt {
 			return &hostir.Gather{Info: g.info(), Out: g.tensor(), Table: g.tensor(), IDs: g.tensor(), First: g.optional()}
 		},
 		func(g *generator, _ int) hostir.Stmt {
+			return &hostir.TopK{Info: g.info(), Out: []*hostir.Tensor{g.tensor(), g.tensor()}, In: g.tensor()}
+		},
+		func(g *generator, _ int) hostir.Stmt {
 			return &hostir.Linear{Info: g.info(), Out: g.tensor(), X: g.tensor(), W: g.tensor(), Bias: g.optional(), Addend: g.optional(),
 				Then: g.epilogue(), OneRow: g.IntN(2) == 0}
 		},

@@ -37,8 +37,8 @@ func (v *verifier) whole(s hostir.Stmt, t *hostir.Tensor, row []int) {
 }
 
 // made checks that each axis of the result comes from an axis of some operand. Exceptions are a Reshape, axes of one element, the
-// axis of a Slice or Concat, axes of positions or a concat in a fused kernel, and the own axes of an Attention. The check of each
-// operand compares the extents.
+// axis of a Slice or Concat, the last axis of a TopK, axes of positions or a concat in a fused kernel, and the own axes of an
+// Attention. The check of each operand compares the extents.
 func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 	if _, regroups := s.(*hostir.Reshape); regroups {
 		return
@@ -46,7 +46,7 @@ func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 	out, ranges := hostir.Result(s), hostir.Ranges(s)
 	fused, _ := s.(*hostir.Fused)
 	attention, attends := s.(*hostir.Attention)
-	for _, j := range hostir.Live(out) {
+	for axis, j := range hostir.Live(out) {
 		if out.Axes[j].Size == 1 || fused != nil && fused.Counts(j) && out.Axes[j].Kind == domain.Serial {
 			continue
 		}
@@ -59,6 +59,12 @@ func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 		if len(ranges) > 0 && ranges[0].OutAxis == j {
 			if v.lowered && hostir.SplitOver(out.Axes[j]) != "" {
 				v.breach(s, "local", "axis %d of %s, along which %s takes parts, is split over ranks", j, out.Name, hostir.Op(s))
+			}
+			continue
+		}
+		if _, selects := s.(*hostir.TopK); selects && axis == len(hostir.Live(out))-1 {
+			if v.lowered && hostir.SplitOver(out.Axes[j]) != "" {
+				v.breach(s, "local", "axis %d of %s, along which %s selects, is split over ranks", j, out.Name, hostir.Op(s))
 			}
 			continue
 		}

@@ -33,6 +33,10 @@ func (v *verifier) operation(s hostir.Stmt) {
 		if !v.gather(s) {
 			return
 		}
+	case *hostir.TopK:
+		if !v.topK(s) {
+			return
+		}
 	case *hostir.Slice, *hostir.Concat:
 		if !v.ranges(s) {
 			return
@@ -79,6 +83,22 @@ func (v *verifier) gather(s *hostir.Gather) bool {
 	return ok
 }
 
+// topK checks the results of a TopK: both have the rows of the operand, and at most as many columns. It returns false after a breach.
+func (v *verifier) topK(s *hostir.TopK) bool {
+	in := domain.Shape(s.In.Axes)
+	last, types := len(in)-1, []domain.DType{s.In.DType, domain.FP32}
+	for i, t := range s.Out {
+		shape := domain.Shape(t.Axes)
+		if len(s.Out) != 2 || last < 0 || len(shape) != last+1 || !slices.Equal(shape[:last], in[:last]) || shape[last] > in[last] ||
+			shape[last] != domain.Shape(s.Out[0].Axes)[last] || t.DType != types[i] {
+			v.breach(s, "shape", "%s %s %s does not have the largest elements of %s %s %s", t.Name, t.DType, domain.FormatAxes(t.Axes),
+				s.In.Name, s.In.DType, domain.FormatAxes(s.In.Axes))
+			return false
+		}
+	}
+	return true
+}
+
 func isPermutation(perm []int, n int) bool {
 	sorted := slices.Sorted(slices.Values(perm))
 	for i, p := range sorted {
@@ -94,7 +114,7 @@ func (v *verifier) rank(s hostir.Stmt, t *hostir.Tensor) bool {
 	in, out := len(hostir.Live(t)), len(hostir.Live(hostir.Result(s)))
 	ok := true
 	switch s := s.(type) {
-	case *hostir.Set, *hostir.PeerReadSum, *hostir.Unary, *hostir.Cast, *hostir.Permute, *hostir.Slice, *hostir.Concat:
+	case *hostir.Set, *hostir.PeerReadSum, *hostir.Unary, *hostir.Cast, *hostir.Permute, *hostir.Slice, *hostir.Concat, *hostir.TopK:
 		ok = in == out
 	case *hostir.Broadcast:
 		ok = in+1 == out && s.Axis < len(s.Out.Axes)

@@ -107,6 +107,15 @@ void launch_gather(void* out, const Strided& out_view, const void* table, const 
                    const float* first, const Strided& first_view, cudaStream_t stream,
                    const char* where);
 
+/// Enqueues the selection of the largest elements of each row of `in`, in descending order; rows
+/// lie along the last axis. `values` and `positions` have the rows of `in`, and as many columns as
+/// elements are selected. The first of equal elements comes first. In a row with NaN all values are
+/// NaN, and all positions infinite. `values` and `in` have type `type`. Throws Error(kInternal) if
+/// that is an integer type or has 8 bits.
+void launch_top_k(void* values, const Strided& values_view, float* positions,
+                  const Strided& positions_view, const void* in, DType type, const Strided& in_view,
+                  cudaStream_t stream, const char* where);
+
 /// Enqueues out[i] = first + i for i in [0, elements).
 void launch_positions(float* out, int64_t first, int64_t elements, cudaStream_t stream,
                       const char* where);
@@ -151,6 +160,13 @@ template <typename O, typename I>
 void launch_reduce(ReduceFn fn, int axis, O* out, const Strided& out_view, const I* in,
                    const Strided& in_view, cudaStream_t stream, const char* where) {
   launch_reduce(fn, axis, out, dtype_of<O>(), out_view, in, dtype_of<I>(), in_view, stream, where);
+}
+template <typename T>
+void launch_top_k(T* values, const Strided& values_view, float* positions,
+                  const Strided& positions_view, const T* in, const Strided& in_view,
+                  cudaStream_t stream, const char* where) {
+  launch_top_k(values, values_view, positions, positions_view, in, dtype_of<T>(), in_view, stream,
+               where);
 }
 template <typename T, typename Id>
 void launch_gather(T* out, const Strided& out_view, const T* table, const Strided& table_view,

@@ -1,0 +1,9 @@
+package fusion
+
+import (
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering/lowertest"
+)
+
+func TestTopKInKernels(t *testing.T) { lowertest.PassCases(t, "top-k-in-kernels", TopKInKernels) }
