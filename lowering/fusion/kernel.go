@@ -40,7 +40,7 @@ func (g *kernelGroup) computes() bool {
 func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 	out := hostir.Result(g.result())
 	k := &hostir.Fused{Info: hostir.InfoFrom(g.result(), g.result().Meta().Note), Out: []*hostir.Tensor{out}, Kernel: f.called(g)}
-	made := map[*hostir.Tensor]bool{}
+	made, values := map[*hostir.Tensor]bool{}, map[*hostir.Tensor]int{}
 	var positions []*hostir.Tensor
 	counting := f.mayCount(g)
 	for _, s := range g.members {
@@ -51,14 +51,14 @@ func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 			case made[t]:
 			case counts && counting:
 				made[t], positions = true, append(positions, t)
-			case !slices.Contains(k.In, t):
-				k.In, k.Names = append(k.In, t), append(k.Names, t.Name)
+			default:
+				read := f.narrow(t)
+				if !slices.Contains(k.In, read) {
+					k.In, k.Names = append(k.In, read), append(k.Names, read.Name)
+				}
+				values[t] = slices.Index(k.In, read)
 			}
 		}
-	}
-	values := map[*hostir.Tensor]int{}
-	for i, t := range k.In {
-		values[t] = i
 	}
 	for _, t := range positions {
 		values[t] = len(k.In) + len(k.Body)
@@ -90,6 +90,21 @@ func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 		last.Name = out.Name
 	}
 	return k
+}
+
+// narrow returns the operand of a cast from 16 bits to fp32, which a kernel reads in place of the result, or the tensor itself if no
+// such cast makes it, or only kernels have the operand.
+func (f *fuser) narrow(t *hostir.Tensor) *hostir.Tensor {
+	cast, ok := f.maker[t].(*hostir.Cast)
+	if !ok || t.DType != domain.FP32 || cast.In.DType.Size() != 2 || !cast.In.DType.Computes() || cast.In.Mesh != t.Mesh ||
+		!hostir.SameAxes(cast.In, t) || !hasRows(cast.In) {
+		return t
+	}
+	made := f.maker[cast.In]
+	if own, g := f.groups[cast], f.groups[made]; own != nil && own.computes() || g != nil && g.computes() && made != g.result() && !g.also[made] {
+		return t
+	}
+	return cast.In
 }
 
 // mayCount reports whether a kernel may count positions. No pipeline may cut its result, and an operand or the

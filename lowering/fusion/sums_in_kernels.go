@@ -133,7 +133,7 @@ func (s *partSums) hasParts(r *hostir.Reduce) bool {
 	a := r.In.Axes[r.Axis]
 	return r.Fn == "sum" && r.Out.Role == hostir.Temp && !hostir.MayMove(r) && (a.Kind == domain.Serial || a.Kind == domain.Stream) &&
 		a.LocalSize() > 1 && a.LocalSize() <= mostParts &&
-		hostir.Outside(r.In, r.Axis) < 0 && hasRows(r.In) && len(hostir.Live(r.Out)) > 0
+		hostir.Outside(r.In, r.Axis) < 0 && hasRows(partOf(r)) && len(hostir.Live(r.Out)) > 0
 }
 
 // all reports whether the given statements are the only readers of a sum and may be kernels. Reading its
@@ -166,12 +166,18 @@ func mayStore(reader hostir.Stmt, sum *hostir.Tensor) bool {
 
 // part declares a view of one part of a sum.
 func (s *partSums) part(sum *hostir.Reduce, i int64) *hostir.Tensor {
-	in := sum.In
-	view := &hostir.Tensor{
-		Name: s.names.Fresh(fmt.Sprintf("%s_%d", in.Name, i)), DType: in.DType, Mesh: in.Mesh, Role: hostir.View,
-		Axes: slices.Delete(slices.Clone(in.Axes), sum.Axis, sum.Axis+1), Layout: hostir.DropAxis(in.Layout, sum.Axis), Pos: in.Pos,
-	}
-	view.Of = &hostir.Select{Info: hostir.InfoFrom(sum, ""), Out: view, In: in, Axis: sum.Axis, Index: expr.Int(i)}
+	view := partOf(sum)
+	view.Name = s.names.Fresh(fmt.Sprintf("%s_%d", sum.In.Name, i))
+	view.Of = &hostir.Select{Info: hostir.InfoFrom(sum, ""), Out: view, In: sum.In, Axis: sum.Axis, Index: expr.Int(i)}
 	s.program.Tensors = append(s.program.Tensors, view)
 	return view
+}
+
+// partOf returns a view, without a name, of a part of a sum: it lacks the summed axis.
+func partOf(sum *hostir.Reduce) *hostir.Tensor {
+	in := sum.In
+	return &hostir.Tensor{
+		DType: in.DType, Mesh: in.Mesh, Role: hostir.View, Axes: slices.Delete(slices.Clone(in.Axes), sum.Axis, sum.Axis+1),
+		Layout: hostir.DropAxis(in.Layout, sum.Axis), Pos: in.Pos,
+	}
 }
