@@ -17,6 +17,8 @@ type element struct {
 	duration     int64  // ns on its busiest resource, roughly
 	awaits       int64  // ns from the end of its predecessors until the last transfer of a pipeline among them arrives; 0: none
 	path         int64  // ns from its start to the end of the program, at least
+	transfer     int64  // ns from its start to the start of the next transfer that depends on it, at least
+	urgency      int64  // the element with the largest one goes first
 	left         int    // predecessors that have not ended
 	end          int64  // ns, in the simulated run: when the awaited transfer arrives, then when the element ends
 	ready        bool   // the awaited transfer has arrived, or there is none

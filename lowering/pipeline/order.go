@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"container/heap"
+	"math"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -21,6 +22,10 @@ import (
 // urgent one arrives. So order also tries to wait for such data, for different parts of the long statement's
 // duration, and takes the order that ends first, if it ends clearly earlier (alike).
 //
+// The longest path ignores that transfers of one communicator wait for each other. Of two chains of computation, transfer and
+// computation, it takes both first computations before any transfer. So order also tries to take first what lets a transfer start
+// soonest.
+//
 // Cost: O((V+E) log V) for V statements and E edges, if few elements wait. Algorithm: list scheduling with
 // critical-path priorities (Graham 1969; Kohler 1975), by the time after a statement (Jackson's rule for one
 // machine with delivery times).
@@ -30,17 +35,28 @@ func (o *overlap) order(body []hostir.Stmt) []hostir.Stmt {
 		return body
 	}
 	for _, e := range slices.Backward(list) {
+		e.transfer = math.MaxInt64 / 2
 		for _, next := range e.succs {
-			e.path = max(e.path, next.awaits+next.path)
+			e.path, e.transfer = max(e.path, next.awaits+next.path), min(e.transfer, next.transfer)
 		}
-		e.path += e.duration
+		if e.onlyMoves() {
+			e.transfer = -e.duration // the transfer itself
+		}
+		e.urgency, e.path, e.transfer = e.path, e.path+e.duration, e.transfer+e.duration
 	}
 	best := listSchedule(list, 0)
-	for _, patience := range []float64{0.25, 0.5, 1} {
+	try := func(patience float64) {
 		if s := listSchedule(list, patience); float64(s.now)*alike < float64(best.now) {
 			best = s
 		}
 	}
+	for _, patience := range []float64{0.25, 0.5, 1} {
+		try(patience)
+	}
+	for _, e := range list {
+		e.urgency = -e.transfer
+	}
+	try(0)
 	if slices.IsSortedFunc(best.issued, func(a, b *element) int { return a.at - b.at }) {
 		return body
 	}
@@ -180,7 +196,7 @@ func (s *listScheduling) waits(e *element) bool {
 	limit := s.now + int64(s.patience*float64(e.duration))
 	return slices.ContainsFunc(s.running.byPath, func(r *element) bool {
 		return r.ready && r.end < limit && slices.ContainsFunc(r.succs, func(next *element) bool {
-			return next.left == 1 && next.resource == e.resource && next.awaits == 0 && next.path-next.duration > e.path-e.duration
+			return next.left == 1 && next.resource == e.resource && next.awaits == 0 && next.urgency > e.urgency
 		})
 	})
 }
@@ -207,13 +223,13 @@ func (o *overlap) named(body []hostir.Stmt, issued []*element) []hostir.Stmt {
 	return out
 }
 
-// byPath is a heap of elements; the one with the longest path after it is first.
+// byPath is a heap of elements; the most urgent one is first, of two the one with the longer path.
 type byPath []*element
 
 func (q byPath) Len() int { return len(q) }
 func (q byPath) Less(i, j int) bool {
 	a, b := q[i], q[j]
-	return cmp.Or(cmp.Compare(b.path-b.duration, a.path-a.duration), cmp.Compare(b.path, a.path), cmp.Compare(a.at, b.at)) < 0
+	return cmp.Or(cmp.Compare(b.urgency, a.urgency), cmp.Compare(b.path, a.path), cmp.Compare(a.at, b.at)) < 0
 }
 func (q byPath) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 
