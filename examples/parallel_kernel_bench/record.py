@@ -255,9 +255,17 @@ def attention(draw: Draw):
 
 @inputs(59)
 def rfft(draw: Draw):
-    batch, rows, columns = 2, 8, 12
+    batch, rows, columns = 2, 8, 24
     x = draw.own(batch, rows, columns // draw.ranks, dtype=torch.float32)
-    return {"B": batch, "H": rows, "W": columns}, (x, (rows, columns), (1, 2), "ortho")
+    return {"N": batch // 2, "H1": 2, "H2": rows // 2, "W1": 4, "W2": columns // 4}, (x, (rows, columns), (1, 2), "ortho")
+
+
+@inputs(60)
+def irfft(draw: Draw):
+    batch, channels, rows, columns = 2, 1, 12, 24
+    whole = torch.fft.rfft2(draw.whole(batch, channels, rows, columns, dtype=torch.float32), norm="ortho")
+    x = whole.chunk(draw.ranks, dim=2)[draw.rank].clone()
+    return {"N": batch * channels // 2, "H1": 4, "H2": rows // 4, "W1": 6, "W2": columns // 6}, (x, (rows, columns), (-2, -1), "ortho")
 
 
 @inputs(73)

@@ -8,7 +8,7 @@ import (
 )
 
 // elementsOfSmall is the most elements that a tensor of a small spec should have.
-const elementsOfSmall = 1 << 14
+const elementsOfSmall = 1 << 15
 
 // Smallest loads a spec with parameters halved, one after the other, as long as it loads. It halves parameters that are plain numbers
 // and, if a tensor is still large, also those that are expressions. D stays.

@@ -12,7 +12,12 @@ def rfft2(program, x, *_):
     return torch.view_as_complex(program(x))
 
 
-@solves("60_physicsnemo_distributed_irfft")
+def _factors(ranks: int) -> dict[str, int]:
+    """D, the number of ranks, and other factors of the 1440 columns where the ranks do not divide the second factor of the spec."""
+    return {"D": ranks} | ({"W1": 36, "W2": 40} if 30 % ranks else {})
+
+
+@solves("60_physicsnemo_distributed_irfft", _factors)
 def irfft2(program, x, *_):
     """The inverse Fourier transform, from split rows to split columns."""
     y = program(torch.view_as_real(x).flatten(0, 1))
