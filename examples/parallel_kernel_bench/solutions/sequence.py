@@ -8,7 +8,8 @@ from . import solves
 @solves("17_rope_allgather")
 def rope_allgather(program, q_local, k_local, cos_local, sin_local):
     """Queries and keys of all rows, rotated, on every rank."""
-    return program(q_local, k_local, cos_local.unsqueeze(2), sin_local.unsqueeze(2))
+    rotated = program(q_local, k_local, cos_local.unsqueeze(2), sin_local.unsqueeze(2))
+    return tuple(rows.flatten(1, 2) for rows in rotated)
 
 
 @solves("36_ulysses_gather_seq_scatter_heads")
