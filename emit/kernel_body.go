@@ -105,6 +105,7 @@ func (b *bodyPrinter) step(i int, s domain.Step) error {
 	if err != nil {
 		return err
 	}
+	value += b.epsilon(i)
 	at := len(b.readers) - len(b.steps) + i
 	result, readers := slices.Index(b.k.Operands[:b.k.Results], s.Name), b.readers[at]
 	uses := readers
@@ -136,6 +137,18 @@ func (b *bodyPrinter) step(i int, s domain.Step) error {
 	}
 	b.values = append(b.values, name)
 	return nil
+}
+
+// epsilon returns the comment on the constant that a norm adds before a reciprocal root, and an empty text for other steps.
+func (b *bodyPrinter) epsilon(i int) string {
+	name, constant := domain.SplitFn(b.steps[i].Fn)
+	if name != "shift" || i+1 == len(b.steps) || b.steps[i+1].Fn != "rsqrt" {
+		return ""
+	}
+	if constant == "1e-05" {
+		return " /* eps, the default */"
+	}
+	return " /* eps */"
 }
 
 // isFolded reports whether a step computes the operand of a reduction over rows.
