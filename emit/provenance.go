@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -39,7 +41,7 @@ var notations = map[domain.Kind]string{
 	domain.Reduction: "%s: reduced from %s to one.", domain.Broadcast: "%s: %s for any number.",
 }
 
-// legend explains the notations of axes that occur in the shapes of tensors.
+// legend explains the notations of axes that occur in the shapes of tensors, and loops over ranks, which have the extent of an axis.
 func (f *form) legend() string {
 	var list []string
 	for _, t := range f.view.Tensors {
@@ -50,7 +52,27 @@ func (f *form) legend() string {
 		}
 	}
 	slices.Sort(list)
-	return strings.Join(slices.Compact(list), " ")
+	list = slices.Compact(list)
+	for _, extent := range f.calls.Meshes[0].Extents {
+		if f.loopsOver(extent.String()) {
+			list = append(list, fmt.Sprintf("Loops over %s: one step per rank.", extent))
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// loopsOver reports whether the iterations of a loop to an extent, or with one more, are ranks: the loop names the ranks that it is about.
+func (f *form) loopsOver(extent string) bool {
+	for loop := range calls.Each[*calls.For](f.calls.Body) {
+		count, _, _ := strings.Cut(loop.Count.String(), " + ")
+		if count == extent && calls.Any(loop.Body, func(s calls.Stmt) bool {
+			let, ok := s.(*calls.Let)
+			return ok && expr.Mentions(let.Value, "rank") && expr.Mentions(let.Value, loop.Var)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // description returns at most three operations and the number of the others in one line, for CMake.
