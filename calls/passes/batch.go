@@ -19,7 +19,7 @@ import (
 // The copy stream waits for another stream once, before the batch. The end of the copies, or of the waits, is recorded once,
 // after the batch.
 func batchMemoryOperations(p *calls.Program) {
-	b := &batcher{program: p, names: taken(p), copied: map[string]join{}}
+	b := &batcher{program: p, names: taken(p), copied: map[string]join{}, labels: map[*calls.MemOpBatch][]string{}}
 	p.Body = b.list(p.Body)
 	for s := range calls.All(p.Body) {
 		if w, ok := s.(*calls.StreamWait); ok {
@@ -31,6 +31,7 @@ func batchMemoryOperations(p *calls.Program) {
 			*joins = ""
 		}
 	}
+	nameBatches(p, b.labels)
 }
 
 // batcher makes batches.
@@ -38,7 +39,8 @@ type batcher struct {
 	program *calls.Program
 	names   *names.Table
 	loops   []*calls.For
-	copied  map[string]join // by set of events of copies: the event that replaces them
+	labels  map[*calls.MemOpBatch][]string // the labels of its operations
+	copied  map[string]join                // by set of events of copies: the event that replaces them
 }
 
 // join is an event that replaces an event with more loops in its index; inner is the number of these loops.
@@ -205,6 +207,9 @@ func (g *gathering) join(info *calls.Info, on *calls.Stream, joins, batch *strin
 		g.batch.Pos, g.batch.Label, g.batch.Why, g.batch.On = info.Pos, info.Label, info.Why, *on
 	}
 	g.batch.Kernel = g.batch.Kernel || *joins == calls.ByKernel
+	if list := g.b.labels[g.batch]; !slices.Contains(list, info.Label) {
+		g.b.labels[g.batch] = append(list, info.Label)
+	}
 	info.Label, *on, *joins, *batch = "", calls.Stream{}, "", g.batch.Name
 }
 

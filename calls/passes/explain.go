@@ -31,7 +31,7 @@ func explain(p *calls.Program) {
 		}
 		return len(gemms) == 0
 	})
-	headSections(p.Body)
+	headSections(p.Body, calls.ByName(p.Labels))
 }
 
 // sayOnce clears each note that an earlier statement of the list has, too.

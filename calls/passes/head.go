@@ -9,9 +9,10 @@ import (
 
 // headSections adds the name of a communication to the note of the first statement of each of its sections: "reduce-scatter of P over
 // x, into C". A section is a run of statements of a list that only communicate; in a branch, its first statement has the note. A
-// section that moves no data has the note "wait for all parts of the reduce-scatter of ...". Waits for events alone make no section:
+// section that moves no data has the note "wait for all parts of the reduce-scatter of ...", or "wait until peers have read their parts of
+// ...". Waits for events alone make no section:
 // their labels say what they wait for. Records and waits before a loop or a batch are not part of its section.
-func headSections(list []calls.Stmt) {
+func headSections(list []calls.Stmt, labels map[string]*calls.Label) {
 	said := ""
 	for i, s := range list {
 		parts, alone := communicates(s)
@@ -19,12 +20,12 @@ func headSections(list []calls.Stmt) {
 		case !alone:
 			said = ""
 			for _, inner := range calls.Bodies(s) {
-				headSections(*inner)
+				headSections(*inner, labels)
 			}
 		case text != "" && text != said:
 			said = text
 			if branch, ok := s.(*calls.If); ok && len(branch.Else) == 0 {
-				headSections(branch.Body)
+				headSections(branch.Body, labels)
 				continue
 			}
 			at := first(list, i)
@@ -38,6 +39,9 @@ func headSections(list []calls.Stmt) {
 				if _, one := s.(*calls.FlagWait); one {
 					words = "wait for one part of the "
 				}
+				if reads(s, labels) {
+					words = "wait until peers have read their parts of the "
+				}
 				text = words + text
 			}
 			if info.Note != "" {
@@ -46,6 +50,22 @@ func headSections(list []calls.Stmt) {
 			info.Note = text
 		}
 	}
+}
+
+// reads reports whether a statement only waits until peers have read shared memory, as its labels say.
+func reads(s calls.Stmt, labels map[string]*calls.Label) bool {
+	found := false
+	for inner := range calls.All([]calls.Stmt{s}) {
+		switch inner.(type) {
+		case *calls.FlagWait, *calls.MemOpBatch:
+			if d := labels[inner.Meta().Label]; d != nil {
+				if found = strings.Contains(d.Text, "wait until peers have read "); !found {
+					return false
+				}
+			}
+		}
+	}
+	return found
 }
 
 // section returns the statements at the start of a list that do nothing but communicate for the given communications.
