@@ -38,7 +38,7 @@ type transferPair struct {
 func (p transferPair) transfers(backend hostir.Backend, locality hostir.Locality) (send, recv *hostir.P2PCommunication) {
 	names, of := p.c.lowering.names, p.c.lowering.named(p.stmt)
 	return &hostir.P2PCommunication{
-			Info: *p.stmt.Meta(), Handle: names.Fresh("send"), Send: true, Buffer: p.from, Peer: p.to, Backend: backend, Locality: locality, Of: of,
+			Info: hostir.InfoFrom(p.stmt, ""), Handle: names.Fresh("send"), Send: true, Buffer: p.from, Peer: p.to, Backend: backend, Locality: locality, Of: of,
 		}, &hostir.P2PCommunication{
 			Info: hostir.InfoFrom(p.stmt, ""), Handle: names.Fresh("receive"), Buffer: p.into, Peer: p.of, Backend: backend,
 			Locality: locality, Of: of,
@@ -50,10 +50,11 @@ func (p transferPair) transfers(backend hostir.Backend, locality hostir.Locality
 func (p transferPair) grouped(backend hostir.Backend, locality hostir.Locality) (start, waits []hostir.Stmt) {
 	send, recv := p.transfers(backend, locality)
 	end := &hostir.EndCoalescing{Info: hostir.InfoFrom(p.stmt, ""), Handle: p.c.lowering.names.Fresh("exchange")}
-	if locality != hostir.AnyNode {
-		send.Note = "" // the intra-node send has the note
+	begin := &hostir.StartCoalescing{Info: hostir.InfoFrom(p.stmt, "")}
+	if locality == hostir.AnyNode { // otherwise the intra-node transfer has the note
+		begin.Note = p.stmt.Meta().Note
 	}
-	return []hostir.Stmt{&hostir.StartCoalescing{Info: hostir.InfoFrom(p.stmt, "")}, recv, send, end}, p.wait(end.Handle)
+	return []hostir.Stmt{begin, recv, send, end}, p.wait(end.Handle)
 }
 
 // shared returns the pair through shared memory: the statements that share the memory and set the ready flag, the copy, and the
@@ -68,6 +69,7 @@ func (p transferPair) shared(backend hostir.Backend, locality hostir.Locality) (
 	if !send.Owns() {
 		owner, copier = copier, owner
 	}
+	copier.Meta().Note = p.stmt.Meta().Note
 	return []hostir.Stmt{share, owner}, []hostir.Stmt{copier}, p.wait(send.Handle, recv.Handle)
 }
 
