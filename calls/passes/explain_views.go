@@ -1,7 +1,6 @@
 package passes
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -10,32 +9,48 @@ import (
 	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
-// explainViews adds notes that explain the numbers of strided operands. The first launch of a runtime kernel with views explains the
-// form of all. The note of a program's kernel names the axes of its rows.
+// explainViews adds notes that explain the numbers of strided operands, each once. The first launch of a runtime kernel with views, and of
+// a program's kernel with strides, explains the form of all. The note of a program's kernel names the axes of its rows.
 //
-//	Launch(kernel rope, ...)  # operands are {pointer, {strides}}, with strides along [L, kShardH] and then along a row
+//	Launch(kernel rope, ...)   # operands are {pointer, {strides}}, with strides along [L, kShardH] and then along a row
+//	Launch(kernel rope2, ...)  # strides along [L] and then along a row
 func explainViews(p *calls.Program) {
-	first := true
+	said := map[string]bool{}
 	for l := range calls.Each[*calls.Launch](p.Body) {
 		k := p.Kernel(l)
-		text := "views are {axes, {extents}, {strides}}, which may leave out axes of extent 1"
-		switch {
-		case l.Batch != "" || l.Elements != nil || l.Kernel == "positions" || k == nil && !first:
+		if l.Batch != "" || l.Elements != nil || l.Kernel == "positions" {
 			continue
-		case k != nil:
-			text = "operands are {pointer, {stride along a row}}, and there is {1} row"
-			if len(l.Out.Extents) > 0 {
-				axes := lists.Join(l.Out.Extents, expr.Expr.String)
-				text = fmt.Sprintf("operands are {pointer, {strides}}, with strides along [%s] and then along a row; {%[1]s} counts the rows", axes)
-			}
-			if slices.Contains(k.Types, calls.InPositions) {
-				text += "; an operand without a pointer counts along the axis of stride 1"
-			}
-		default:
-			first = false
 		}
-		if !strings.Contains(l.Note, text) {
+		parts := []string{"views are {axes, {extents}, {strides}}, which may leave out axes of extent 1"}
+		if k != nil {
+			parts = explainOperands(k, lists.Join(l.Out.Extents, expr.Expr.String), said)
+		}
+		parts = slices.DeleteFunc(parts, func(part string) bool { return said[part] })
+		for _, part := range parts {
+			said[part] = true
+		}
+		if text := strings.Join(parts, "; "); !strings.Contains(l.Note, text) {
 			l.Note = strings.TrimPrefix(l.Note+"; "+text, "; ")
 		}
 	}
+}
+
+// form begins the explanation of strided operands of a program's kernel.
+const form = "operands are {pointer, {strides}}"
+
+// explainOperands explains the operands of a kernel over rows along axes. said has the form if an earlier kernel explains it.
+func explainOperands(k *calls.Kernel, axes string, said map[string]bool) []string {
+	along := "strides along [" + axes + "] and then along a row"
+	parts := []string{along}
+	switch {
+	case axes == "":
+		parts[0] = "operands are {pointer, {stride along a row}}, and there is {1} row"
+	case !said[form] && !said[along]:
+		said[form], said[along] = true, true
+		parts[0] = form + ", with " + along + "; {" + axes + "} counts the rows"
+	}
+	if slices.Contains(k.Types, calls.InPositions) {
+		parts = append(parts, "an operand without a pointer counts along the axis of stride 1")
+	}
+	return parts
 }
