@@ -41,7 +41,7 @@ type builder struct {
 	handles   map[string]*transfer
 	waits     map[string]wording                  // wordings of waits, by handle
 	limited   map[string]*hostir.P2PCommunication // see function limited
-	kernels   map[string]string                   // names of kernels, by their computation
+	kernels   map[string]*calls.Kernel            // by their computation
 	labels    map[string]string                   // names of constants, by text
 
 	loops      []loop
@@ -83,7 +83,7 @@ func newBuilder(p *hostir.Program, reserved []string) *builder {
 		meshes: map[*domain.Mesh]string{}, teams: map[teamKey]string{},
 		guards: map[string]string{}, handles: map[string]*transfer{}, waits: map[string]wording{}, spec: hostir.SpecOf(p),
 		coordinates: map[string]string{}, placed: map[string]expr.Expr{}, peersAt: map[string]peer{},
-		kernels: map[string]string{}, labels: map[string]string{}, current: calls.Stream{Name: calls.Caller},
+		kernels: map[string]*calls.Kernel{}, labels: map[string]string{}, current: calls.Stream{Name: calls.Caller},
 	}
 	b.names.Reserve(reserved...)
 	return b

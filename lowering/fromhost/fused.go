@@ -195,8 +195,11 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, res
 		unnamed[i].Name = strconv.Itoa(len(read) + i)
 	}
 	key := fmt.Sprint(k, results, unnamed.Text(places))
-	if name, ok := b.kernels[key]; ok {
-		return name
+	if known := b.kernels[key]; known != nil {
+		if also := fmt.Sprintf("%d:%d", s.Pos.Line, s.Pos.Col); !strings.Contains(known.Where, also) {
+			known.Where += "; also at " + also
+		}
+		return known.Name
 	}
 	k.Name = b.names.Local(s.Kernel)
 	inner := names.NewTable()
@@ -233,7 +236,7 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, res
 	}
 	k.Body = body.Text(operands)
 	k.Where = calls.At(s.Pos, s.Kernel+": "+strings.Join(slices.Compact(of), "; "))
-	b.kernels[key], b.out.Kernels = k.Name, append(b.out.Kernels, k)
+	b.kernels[key], b.out.Kernels = k, append(b.out.Kernels, k)
 	return k.Name
 }
 
