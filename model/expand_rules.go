@@ -21,7 +21,7 @@ func (e *expansion) fold(suffix, fn, arg string) string {
 // mean computes the sum along the axis e.axis divided by the number of elements. The axis keeps one element.
 func (e *expansion) mean(suffix, arg string) string {
 	count := e.axesOf(0)[e.axis].Size
-	return e.step(suffix+"_mean", "scale", []string{e.fold(suffix, "sum", arg)}, "by", formatFloat(1/float64(count)))
+	return e.step(suffix+"_mean", "scale", []string{e.fold(suffix+"_sum", "sum", arg)}, "by", formatFloat(1/float64(count)))
 }
 
 func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 32) }
