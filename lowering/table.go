@@ -76,6 +76,7 @@ var Passes = []Pass{
 	{"fuse-elementwise", "elementwise operations and reductions along rows are merged into fewer kernels (kernels: fused)", false,
 		fusion.FuseElementwise},
 	{"fold-columns", "a reduction along columns computes its operand itself, if that is cheap (kernels: fused)", false, fusion.FoldColumns},
+	{"share-tables", "tables that depend on positions alone, such as the angles of ropes, are computed once", false, fusion.ShareTables},
 	{"whole-views", "a view that no pipeline reads has no Stream axis", false, shard.WholeViews},
 	{"lower-streams", "operations on a Stream axis become a loop over its slices, and every buffer is allocated", true, streams.LowerStreams},
 	{"interchange-sub-chunks", "adjacent pipelines share one outer loop over their sub-chunks (interchange: true)", false,
@@ -155,6 +156,9 @@ var Order = []Constraint{
 	{"make-reshardings-contiguous", "fuse-elementwise",
 		"fuse-elementwise must know the communicated tensors, which need buffers, and the final layouts"},
 	{"choose-transport", "fuse-elementwise", "choose-transport adds the fallback variant, and each variant is fused separately"},
+	{"fuse-elementwise", "share-tables", "fuse-elementwise computes most tables in the kernels that read them, which needs one reader for each"},
+	{"share-tables", "whole-views", "whole-views depends on the readers of each view, and share-tables changes them"},
+	{"share-tables", "lower-streams", "share-tables requires whole tensors"},
 	{"fold-columns", "whole-views", "whole-views depends on the readers of each view, and fold-columns changes them"},
 	{"whole-views", "lower-streams", "lower-streams slices every tensor with a Stream axis, including views"},
 	{"fuse-elementwise", "lower-streams", "fuse-elementwise requires whole tensors, and lower-streams slices a fused statement like " +

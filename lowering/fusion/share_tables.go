@@ -1,0 +1,83 @@
+package fusion
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// ShareTables computes equal tables once. A table depends on positions alone, such as the sines of a rope whose kernel cannot compute
+// them itself. Readers of the later tables read the first one:
+//
+//	p = Positions(); a = Unary(sin, p); Y = Binary(mul, X, a); q = Positions(); b = Unary(sin, q); Z = Binary(mul, X, b)
+//
+// becomes
+//
+//	p = Positions(); a = Unary(sin, p); Y = Binary(mul, X, a); Z = Binary(mul, X, a)
+//
+// Requires: whole tensors; kernels are made.
+func ShareTables(p *hostir.Program) error {
+	var tables []hostir.Stmt
+	made, first := map[*hostir.Tensor]bool{}, map[*hostir.Tensor]*hostir.Tensor{}
+	p.Body = slices.DeleteFunc(p.Body, func(s hostir.Stmt) bool {
+		for inner := range hostir.All([]hostir.Stmt{s}) {
+			hostir.SubstituteUses(inner, func(t *hostir.Tensor) *hostir.Tensor {
+				if first[t] != nil {
+					return first[t]
+				}
+				return t
+			})
+		}
+		if !makesTable(s, made) {
+			return false
+		}
+		if at := slices.IndexFunc(tables, func(t hostir.Stmt) bool { return sameTable(t, s) }); at >= 0 {
+			for i, t := range hostir.Defs(s) {
+				first[t] = hostir.Defs(tables[at])[i]
+			}
+			return true
+		}
+		tables = append(tables, s)
+		for _, t := range hostir.Defs(s) {
+			made[t] = true
+		}
+		return false
+	})
+	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return first[t] != nil })
+	return nil
+}
+
+// makesTable reports whether a statement makes temporary tensors from positions and tables alone.
+func makesTable(s hostir.Stmt, made map[*hostir.Tensor]bool) bool {
+	return unnamed(s) != nil && !slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool { return !made[t] }) &&
+		!slices.ContainsFunc(hostir.Defs(s), func(t *hostir.Tensor) bool { return t.Role != hostir.Temp && t.Role != hostir.View })
+}
+
+// sameTable reports whether two statements compute the same into tensors that differ in name only.
+func sameTable(a, b hostir.Stmt) bool {
+	return reflect.DeepEqual(unnamed(a), unnamed(b)) && slices.EqualFunc(hostir.Defs(a), hostir.Defs(b), func(x, y *hostir.Tensor) bool {
+		return x.DType == y.DType && x.Mesh == y.Mesh && slices.Equal(x.Axes, y.Axes) && slices.Equal(hostir.Layout(x), hostir.Layout(y))
+	})
+}
+
+// unnamed returns a copy of a statement without its results and names, or nil for a type of statement that makes no table.
+func unnamed(s hostir.Stmt) hostir.Stmt {
+	switch s := s.(type) {
+	case *hostir.Positions:
+		return &hostir.Positions{}
+	case *hostir.Broadcast:
+		return &hostir.Broadcast{In: s.In, Axis: s.Axis}
+	case *hostir.Unary:
+		return &hostir.Unary{Fn: s.Fn, In: s.In}
+	case *hostir.Binary:
+		return &hostir.Binary{Fn: s.Fn, A: s.A, B: s.B}
+	case *hostir.Fused:
+		body := slices.Clone(s.Body)
+		for i := range body {
+			body[i].Name = ""
+		}
+		return &hostir.Fused{In: s.In, Body: body}
+	}
+	return nil
+}
