@@ -21,6 +21,7 @@ var Passes = []Pass{
 	{"move-sync", "a record or a join that a loop would repeat stands outside of it", moveSync},
 	{"share-records", "waits take an event that was recorded before where a later one says the same", shareRecords},
 	{"drop-waits", "a wait that others imply goes, and records that nobody waits for", dropWaits},
+	{"record-once", "a CUDA graph records an event once if only the last record in a loop is waited for", recordOnce},
 	{"join-capture", "a CUDA graph joins the copy stream, too", joinCapture},
 	{"fork-capture", "a CUDA graph forks the streams that do not wait before they do something", forkCapture},
 	{"copy-unaligned", "a bias that lies where cuBLASLt may not read it is copied into aligned scratch memory", copyUnaligned},

@@ -44,6 +44,9 @@ func dropWaits(p *calls.Program) {
 	})
 }
 
+// impliesOthers is the note on a wait for the last of several events.
+const impliesOthers = "one stream recorded these events in order: the last one implies the others"
+
 // lastAlone returns the last iteration of a loop of waits, if no other iteration is needed; otherwise the loop. A loop without
 // statements returns nil.
 func lastAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
@@ -60,7 +63,7 @@ func lastAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
 		return expr.Fold(expr.Substitute(e, map[string]expr.Expr{s.Var: last}))
 	}})
 	if info := s.Body[0].Meta(); info.Note == "" {
-		info.Note = "one stream recorded these events in order: the last one implies the others"
+		info.Note = impliesOthers
 		if !o.Program.Graph {
 			info.Note += ", which the watchdog uses"
 		}

@@ -1,0 +1,68 @@
+package passes
+
+import (
+	"strings"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
+)
+
+// recordOnce moves the record of an event behind the loop around it, if only the event of the last iteration is waited for and the program
+// is a CUDA graph. Without a graph, the watchdog needs the events of all iterations.
+//
+//	For(var s, count D):                                ->  For(var s, count D):
+//	  Transfer(..., on copy)                                  Transfer(..., on copy)
+//	  EventRecord(event sent_, index s, last, on copy)      EventRecord(event sent_, index 0, on copy)
+//	StreamWait(event sent_, index D - 1, on caller)         StreamWait(event sent_, index 0, on caller)
+func recordOnce(p *calls.Program) {
+	if !p.Graph {
+		return
+	}
+	events, moved := calls.ByName(p.Events), map[string]bool{}
+	p.Body = calls.EditLists(p.Body, func(list []calls.Stmt) []calls.Stmt {
+		var out []calls.Stmt
+		for _, s := range list {
+			out = append(out, s)
+			loop, ok := s.(*calls.For)
+			if !ok {
+				continue
+			}
+			var record *calls.EventRecord
+			if loop.Body, record = withoutLast(loop.Body, loop.Var); record != nil {
+				moved[record.Event.Set] = true
+				record.Last, record.Event.Index = false, expr.Int(0)
+				events[record.Event.Set].Count = expr.Int(1)
+				out = append(out, record)
+			}
+		}
+		return out
+	})
+	for w := range calls.Each[*calls.StreamWait](p.Body) {
+		if moved[w.Event.Set] {
+			w.Event.Index = expr.Int(0)
+			w.Note = strings.TrimPrefix(w.Note, impliesOthers)
+		}
+	}
+}
+
+// withoutLast removes a record at the end of the body of a loop, of which only the last iteration is waited for. It may be at the end of a
+// branch that depends on the loop variable alone.
+func withoutLast(body []calls.Stmt, loop string) ([]calls.Stmt, *calls.EventRecord) {
+	at := len(body) - 1
+	if at < 0 {
+		return body, nil
+	}
+	switch s := body[at].(type) {
+	case *calls.EventRecord:
+		if s.Last && plain(s.On).Name != calls.Compute {
+			return body[:at], s
+		}
+	case *calls.If:
+		if s.Guard == "" && s.PeerAccess == nil && len(s.Else) == 0 && expr.Mentions(s.Cond, loop) && !expr.Mentions(s.Cond, "rank") {
+			var record *calls.EventRecord
+			s.Body, record = withoutLast(s.Body, loop)
+			return body, record
+		}
+	}
+	return body, nil
+}
