@@ -8,7 +8,7 @@
 //   bias [N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice in each
 // iteration over s.
@@ -47,12 +47,12 @@ constexpr const char* kLinearC = "spec.yaml:14:5 linear into C";
 constexpr const char* kJoined = "spec.yaml:14:5 wait for the compute streams";
 constexpr const char* kWaitReadA = "spec.yaml:14:5 wait until peers have read A";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -105,14 +105,14 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // Allgather of A over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-
-    // Gathered, since linear into C reads the parts of all ranks.
     HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.ready_at(to, s), A_ipc.sequence(), 0), kReadyA);
   }
 
   // All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
+
+    // Gathered, since linear into C reads the parts of all ranks.
     HG_CHECK(driver_.cuStreamWaitValue32(copy, A_ipc.ready(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadyA);
     HG_CHECK(cudaMemcpyAsync(A_all_ + from * kShardM * K, A_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
@@ -148,7 +148,7 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // Wait for all parts of the allgather of A over x.
+  // Wait until peers have read their parts of the allgather of A over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, A_ipc.done(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadA);
@@ -180,7 +180,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_linear_p2p", .spec = "spec.yaml",
-               .digest = "c2f0b6d019a302be4dd408494b0d9716124b719cdc88689bbfa32aab6d85ab6e", .mesh_size = D,
+               .digest = "cc0e58245e7478301228137114c837980f95a9378b401a4678133d44bc44b30c", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -38,7 +38,7 @@ constexpr const char* kMatmulC = "spec.yaml:12:5 matmul into C";
 constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -76,7 +76,7 @@ void AgMatmul::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
   bf16* C = static_cast<bf16*>(tensors[2]);              // [S, D, kSliceShardM, N]
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers.
   HG_CHECK(cudaEventRecord(before_allgather_A_[0], caller), kAllgatherA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_A_[0], 0), kAllgatherA);
 
@@ -125,7 +125,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul", .spec = "spec.yaml",
-               .digest = "e39ec5dd4c24fe2a977fc7631fd28ee05363535001a5578f771069c122fc7332", .mesh_size = D,
+               .digest = "95ab5c05ac02bc00800c04925f3735fa2c90875adec0888ba381203c9e261592", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"allgather x"}, .bytes = M * K * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

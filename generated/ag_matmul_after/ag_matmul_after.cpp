@@ -39,7 +39,7 @@ constexpr const char* kAllgatherC = "spec.yaml:12:5 allgather of C";
 constexpr const char* kWaitAllgatherC = "spec.yaml:12:5 wait for the allgather of C";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -101,7 +101,8 @@ void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaEventRecord(after_allgather_C_[s], x_.stream), kAllgatherC);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
+  // transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_allgather_C_[S - 1], 0), kWaitAllgatherC);
   context_.call_issued(caller);
 }
@@ -128,7 +129,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_after", .spec = "spec.yaml",
-               .digest = "da205c333843ee2a7a7485790aa7764302d0a100bdedc3f84d15a6bd88c436ce", .mesh_size = D,
+               .digest = "d9a6be682b59efaf8e80a66de31e2af021532fc660e4418d6ecf5d43b6a79bef", .mesh_size = D,
                .gemms = {{S * kSliceShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = M * N * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -7,7 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice in each
 // iteration over s.
@@ -46,12 +46,12 @@ constexpr const char* kMatmulC = "spec.yaml:12:5 matmul into C";
 constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
 constexpr const char* kWaitReadA = "spec.yaml:12:5 wait until peers have read A";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -104,8 +104,6 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-
-    // Gathered, since matmul into C reads the parts of all ranks.
     ready_flags.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
   }
   ready_flags.submit(copy, kReadyA);
@@ -113,6 +111,8 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
   // All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
+
+    // Gathered, since matmul into C reads the parts of all ranks.
     HG_CHECK(driver_.cuStreamWaitValue32(copy, A_ipc.ready(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadyA);
     HG_CHECK(cudaMemcpyAsync(A_all_ + from * kShardM * K, A_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
@@ -147,7 +147,7 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // Wait for all parts of the allgather of A over x.
+  // Wait until peers have read their parts of the allgather of A over x.
   hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(A_ipc.done(s), A_ipc.sequence_number());
@@ -179,7 +179,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_anywhere", .spec = "spec.yaml",
-               .digest = "e1ac59de001cfdec08ef678a7fd6eefcc56863f0f9508de2519ca49871e085f7", .mesh_size = D,
+               .digest = "5fe91ac7d2ea2f3975ca6e40e90041094b1d03e6e237c8424deacff65778c53f", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -7,7 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get intra-node, one slice in
 // each iteration over s.
@@ -51,12 +51,12 @@ constexpr const char* kWaitExchangeA = "spec.yaml:12:5 wait for the exchange of 
 constexpr const char* kMatmulC = "spec.yaml:12:5 matmul into C";
 constexpr const char* kWaitReadA = "spec.yaml:12:5 wait until peers have read A";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -104,8 +104,6 @@ void AgMatmulAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-
-    // Gathered, since matmul into C reads the parts of all ranks.
     if (peers_.is_ipc_peer(to)) {
       ready_flags.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
     }
@@ -115,6 +113,8 @@ void AgMatmulAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
   // All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
+
+    // Gathered, since matmul into C reads the parts of all ranks.
     if (peers_.is_ipc_peer(from)) {
       HG_CHECK(driver_.cuStreamWaitValue32(copy, A_ipc.ready(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                kWaitReadyA);
@@ -162,7 +162,7 @@ void AgMatmulAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
     gemm(context_, C_plan_, A_s, B, C + from * kShardM * N, workspace_, caller, kMatmulC);
   }
 
-  // Wait for all parts of the allgather of A over x.
+  // Wait until peers have read their parts of the allgather of A over x.
   hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;

@@ -38,7 +38,7 @@ constexpr const char* kMatmulC = "spec.yaml:13:5 matmul into C";
 constexpr const char* kJoined = "spec.yaml:13:5 wait for the compute streams";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -76,7 +76,7 @@ void AgMatmulBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers.
   HG_CHECK(cudaEventRecord(before_broadcast_A_[0], caller), kBroadcastA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_broadcast_A_[0], 0), kBroadcastA);
 
@@ -125,7 +125,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_bcast", .spec = "spec.yaml",
-               .digest = "b7b07ca9dfb53f4a472b6c1d7b338910b6cdf0c1d1cd7dfafa6ab54343c0bc4f", .mesh_size = D,
+               .digest = "b5b729705c8be2384c889f7eef444ae93712d0f16848546f8295bea3fa83b4df", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"broadcast x"}, .bytes = M * K * sizeof(bf16),
                .largest = "broadcast", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

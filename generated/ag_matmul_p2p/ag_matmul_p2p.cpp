@@ -7,7 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: allgather of A over x: transfers into A_all from rank to rank by NCCL, one slice in each iteration
 // over s.
@@ -42,7 +42,7 @@ constexpr const char* kMatmulC = "spec.yaml:13:5 matmul into C";
 constexpr const char* kJoined = "spec.yaml:13:5 wait for the compute streams";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -93,8 +93,6 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(ncclRecv(A_all_ + from * kShardM * K, kShardM * K, ncclBfloat16, static_cast<int>(from), x_.comm,
                       x_.stream),
              kReceiveA);
-
-    // Gathered, since matmul into C reads the parts of all ranks.
     HG_CHECK(ncclSend(A, kShardM * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSendA);
     HG_CHECK(ncclGroupEnd(), kExchangeA);
     HG_CHECK(cudaEventRecord(after_exchange_A_[s], x_.stream), kExchangeA);
@@ -149,7 +147,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_p2p", .spec = "spec.yaml",
-               .digest = "b81e47da19963da4c5d8a3f9bb309cfffd84f5fc2b968542c1e13bd273d6109e", .mesh_size = D,
+               .digest = "4e5c6cc17821d2fff1ba8899f7709d852e90237e355242552aea64e22c8b5159", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

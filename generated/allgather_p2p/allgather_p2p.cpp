@@ -6,7 +6,7 @@
 //   A [DIDx(D), M/D, K] bf16
 //   C [Stream(D), M/D, K] bf16
 //
-// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: allgather of A over x: transfers into C from rank to rank by IPC-put, one slice in each iteration
 // over s.
@@ -42,7 +42,7 @@ constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
 constexpr const char* kWaitReceiveC = "spec.yaml:12:5 wait until C is received";
 constexpr const char* kWaitSendA = "spec.yaml:12:5 wait until A is sent";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kCShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 

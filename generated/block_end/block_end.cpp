@@ -19,7 +19,7 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [M, K] bf16
 //
-// DIDx(D): one of D parts per rank.
+// DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of Wop over x, into attention: transfers into Wop_parts from rank to rank by
 // IPC-get, one slice in each iteration over s.
@@ -99,7 +99,7 @@ constexpr const char* kWaitReadW2p = "spec.yaml:25:5 wait until peers have read 
 constexpr const char* kWaitReadY = "spec.yaml:26:5 wait until peers have read Y";
 constexpr const char* kWaitReceiveY = "spec.yaml:26:5 wait until Y is received";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kWopShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Wop", .where = kShareWop};
 constexpr hirgen::SharedShape kUShared =
@@ -110,7 +110,7 @@ constexpr hirgen::SharedShape kYShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -229,7 +229,8 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
+  // transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_receive_Wop_[D - 1], 0), kWaitReceiveWop);
 
   // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
@@ -244,14 +245,14 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // Allgather of U over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-
-    // Gathered, since linear into Z reads the parts of all ranks.
     HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.ready_at(to, s), U_ipc.sequence(), 0), kReadyU);
   }
 
   // All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
+
+    // Gathered, since linear into Z reads the parts of all ranks.
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U_ipc.ready(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadyU);
     HG_CHECK(cudaMemcpyAsync(U_all_ + from * kShardM * K, U_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
@@ -302,7 +303,8 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
+  // transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_receive_W2p_[D - 1], 0), kWaitReceiveW2p);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, mlp_, {2, {1, kShardM * K}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumMlp);
@@ -315,13 +317,13 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // Allgather of Y over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-
-    // Gathered, since each rank computed some of the rows.
     HG_CHECK(driver_.cuStreamWriteValue32(copy, Y_ipc.ready_at(to, s), Y_ipc.sequence(), 0), kReadyY);
   }
 
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
+
+    // Gathered, since each rank computed some of the rows.
     HG_CHECK(driver_.cuStreamWaitValue32(copy, Y_ipc.ready(s), Y_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadyY);
     HG_CHECK(cudaMemcpyAsync(Y + from * kShardM * K, Y_ipc.of<bf16>(from) + from * kShardM * K,
@@ -331,7 +333,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(after_receive_Y_[s], copy), kReceiveY);  // only the last one is waited for
   }
 
-  // Wait for all parts of the reduce-scatter of Wop over x, into attention.
+  // Wait until peers have read their parts of the reduce-scatter of Wop over x, into attention.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(
         driver_.cuStreamWaitValue32(caller, Wop_ipc.done(s), Wop_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -339,14 +341,14 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(wait_read_Wop_[s], caller), kWaitReadWop);  // for the watchdog only
   }
 
-  // Wait for all parts of the allgather of U over x.
+  // Wait until peers have read their parts of the allgather of U over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, U_ipc.done(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadU);
     HG_CHECK(cudaEventRecord(wait_read_U_[s], caller), kWaitReadU);  // for the watchdog only
   }
 
-  // Wait for all parts of the reduce-scatter of W2p over x, into mlp.
+  // Wait until peers have read their parts of the reduce-scatter of W2p over x, into mlp.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(
         driver_.cuStreamWaitValue32(caller, W2p_ipc.done(s), W2p_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -354,7 +356,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(wait_read_W2p_[s], caller), kWaitReadW2p);  // for the watchdog only
   }
 
-  // Wait for all parts of the allgather of Y over x.
+  // Wait until peers have read their parts of the allgather of Y over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, Y_ipc.done(s), Y_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadY);
@@ -394,7 +396,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "block_end", .spec = "spec.yaml",
-               .digest = "fe77052802a45da0a7376a8a5228b62d75cb99d83f464e4ccc119859075a2bda", .mesh_size = D,
+               .digest = "e18d90d0e7d4f36dcb59226b8b0046a7e10eea7a4f098cf6ca26357d2cb8b936", .mesh_size = D,
                .gemms = {{M, K, kShardK, 1}, {M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",

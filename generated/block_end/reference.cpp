@@ -15,12 +15,12 @@ void reference(hirgen::Reference& model) {
   model.cast("U_X1_fp32", "X1", hirgen::DType::kFp32);
   // spec.yaml:21:5 U_square = mul(U_X1_fp32, U_X1_fp32)
   model.binary("U_square", "mul", "U_X1_fp32", "U_X1_fp32", hirgen::DType::kFp32);
-  // spec.yaml:21:5 U_square2 = sum(U_square)
-  model.reduce("U_square2", "sum", "U_square", 1, hirgen::DType::kFp32);
-  // spec.yaml:21:5 U_square_b = broadcast(U_square2)
-  model.broadcast("U_square_b", "U_square2", 1);
-  // spec.yaml:21:5 U_square_mean = scale(0.00012207031)(U_square_b)
-  model.unary("U_square_mean", "scale(0.00012207031)", "U_square_b", hirgen::DType::kFp32);
+  // spec.yaml:21:5 U_square_sum = sum(U_square)
+  model.reduce("U_square_sum", "sum", "U_square", 1, hirgen::DType::kFp32);
+  // spec.yaml:21:5 U_square_sum_b = broadcast(U_square_sum)
+  model.broadcast("U_square_sum_b", "U_square_sum", 1);
+  // spec.yaml:21:5 U_square_mean = scale(0.00012207031)(U_square_sum_b)
+  model.unary("U_square_mean", "scale(0.00012207031)", "U_square_sum_b", hirgen::DType::kFp32);
   // spec.yaml:21:5 U_shifted = shift(1e-05)(U_square_mean)
   model.unary("U_shifted", "shift(1e-05)", "U_square_mean", hirgen::DType::kFp32);
   // spec.yaml:21:5 U_rstd = rsqrt(U_shifted)

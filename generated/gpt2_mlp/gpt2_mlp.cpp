@@ -16,7 +16,7 @@
 //   b2 [K] bf16
 //   Y [DIDx(D), M/D, K] bf16
 //
-// DIDx(D): one of D parts per rank.
+// DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: allgather of G over x: transfers into U from rank to rank by IPC-put, one slice in each iteration
 // over s.
@@ -52,7 +52,7 @@ constexpr hirgen::MatmulShape kPSShape =
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:20:5 wait for the caller's stream";
-constexpr const char* kReadyU = "spec.yaml:20:5 let peers write U";
+constexpr const char* kReadyU = "spec.yaml:20:5 let peers write U, P_parts";
 constexpr const char* kShareU = "spec.yaml:20:5 sharing U with the other ranks";
 constexpr const char* kSharePParts = "spec.yaml:24:5 sharing P_parts with the other ranks";
 constexpr const char* kSendG = "spec.yaml:20:5 send G";
@@ -70,14 +70,14 @@ constexpr const char* kSumV = "spec.yaml:24:5 sum into V";
 constexpr const char* kAddY = "spec.yaml:25:5 add into Y";
 constexpr const char* kWaitSendP = "spec.yaml:24:5 wait until P is sent";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kUShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "U", .where = kShareU};
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -257,7 +257,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "gpt2_mlp", .spec = "spec.yaml",
-               .digest = "cfafc208c8b6ce5d59999a92a6cb01a8990e454d5fd59cef7c97cf0b5152c361", .mesh_size = D,
+               .digest = "0ad30fbd850f6980bd90581bea00f275e36626fd1424cc10496fdad90af42899", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-put",

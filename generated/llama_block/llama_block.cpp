@@ -37,7 +37,7 @@
 //   W2 [DIDx(D), E, F/D] bf16
 //   Y [B*L, E] bf16
 //
-// DIDx(D): one of D parts per rank.
+// DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of Wop over x, into attention: transfers into Wop_parts from rank to rank by
 // IPC-put, one slice in each iteration over s.
@@ -92,7 +92,7 @@ constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_he
                                                  .causal = true,
                                                  .scale = 0.088388346F /* 1 / sqrt(head_size) */,
                                                  .dtype = hirgen::DType::kBf16};
-// batches, heads, rows
+// strides along batches, heads, rows
 constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, C, kShardH * C}, .k = {0, C, kShardG * C},
                                                .v = {0, C, kShardH2G * C}, .o = {0, C, kShardH * C}};
 
@@ -112,7 +112,7 @@ constexpr const char* kWaitReceiveWopParts = "spec.yaml:39:5 wait until Wop_part
 constexpr const char* kSumAttention = "spec.yaml:39:5 sum into attention";
 constexpr const char* kAddRmsNormU2 = "spec.yaml:43:5 add_rms_norm into U2";
 constexpr const char* kStartedGate = "spec.yaml:44:5 wait for the caller's stream";
-constexpr const char* kReadyU2All = "spec.yaml:44:5 let peers write U2_all";
+constexpr const char* kReadyU2All = "spec.yaml:44:5 let peers write U2_all, W2p_parts";
 constexpr const char* kShareU2All = "spec.yaml:44:5 sharing U2_all with the other ranks";
 constexpr const char* kShareW2pParts = "spec.yaml:49:5 sharing W2p_parts with the other ranks";
 constexpr const char* kSendU2 = "spec.yaml:44:5 send U2";
@@ -134,7 +134,7 @@ constexpr const char* kWaitSendW2p = "spec.yaml:49:5 wait until W2p is sent";
 constexpr const char* kWaitReceiveY = "spec.yaml:50:5 wait until Y is received";
 constexpr const char* kWaitSendY = "spec.yaml:50:5 wait until Y is sent";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kWopPartsShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Wop_parts", .where = kShareWopParts};
 constexpr hirgen::SharedShape kU2AllShared =
@@ -145,7 +145,7 @@ constexpr hirgen::SharedShape kYShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -217,15 +217,15 @@ class LlamaBlock final : public hirgen::Program {
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events started_gate_ = context_.events("started_gate", kStartedGate, 1);
   hirgen::Events before_send_W2p_ = context_.events("before_send_W2p", kSendW2p, D + 1);
-  hirgen::Events after_send_W2p_ = context_.events("after_send_W2p", kSendW2p, D + 1);
+  hirgen::Events after_send_W2p_ = context_.events("after_send_W2p", kSendW2p, 1);
   hirgen::Events joined_mlp_ = context_.events("joined_mlp", kJoinedMlp, kComputeStreams);
   hirgen::Events started_Y_ = context_.events("started_Y", kStartedY, 1);
-  hirgen::Events after_send_Y_ = context_.events("after_send_Y", kSendY, D);
+  hirgen::Events after_send_Y_ = context_.events("after_send_Y", kSendY, 1);
 };
 
-// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, and the cache keeps 16. In
-// the first call with new pointers, and while the caller captures, issue() runs on the caller's stream
-// instead.
+// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, of which the cache keeps
+// kMostLists. In the first call with new pointers, and while the caller captures, issue() runs on the
+// caller's stream instead.
 void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[8], kYShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
@@ -258,8 +258,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
        {QKV_ + kHalfC, {kShardH2G * C, C, 1}}, /*Rq_pairs=*/{{0, 0, 1}}, /*Rq_at=*/{{1, 0, 0}}, {L, kShardH},
        caller, kRopeRq);
 
-  // Operands are {pointer, {strides}}, with strides along [L] and then along a row; {L} counts the rows; an
-  // operand without a pointer counts along the axis of stride 1.
+  // Strides along [L] and then along a row.
   rope2({Rk_, {kShardG * C, 1}}, {Rk_ + kHalfC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
         {QKV_ + kShardH * C + kHalfC, {kShardH2G * C, 1}}, /*Rk_pairs=*/{{0, 1}}, /*Rk_at=*/{{1, 0}}, {L},
         caller, kRopeRk);
@@ -321,7 +320,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
                         Wop_parts_, {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumAttention);
   add_rms_norm(U2_, X1_, X + rank * kShardBL * E, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers.
   HG_CHECK(cudaEventRecord(started_gate_[0], caller), kStartedGate);
   HG_CHECK(cudaStreamWaitEvent(copy, started_gate_[0], 0), kStartedGate);
 
@@ -372,9 +371,10 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
       hirgen::launch_transfer(W2p_parts_ipc.of<bf16>(partner) + rank * kShardBL * E,
                               W2p_ + partner * kShardBL * E, kShardBL * E * sizeof(bf16),
                               W2p_parts_ipc.flags(partner, s), copy, kSendW2p);
-      HG_CHECK(cudaEventRecord(after_send_W2p_[s], copy), kSendW2p);  // only the last one is waited for
     }
   }
+
+  HG_CHECK(cudaEventRecord(after_send_W2p_[0], copy), kSendW2p);
 
   // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
@@ -413,19 +413,16 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     // Gathered, since each rank computed some of the rows.
     hirgen::launch_transfer(Y_ipc.of<bf16>(to) + rank * kShardBL * E, Y_rows, kShardBL * E * sizeof(bf16),
                             Y_ipc.flags(to, s), copy, kSendY);
-    HG_CHECK(cudaEventRecord(after_send_Y_[s], copy), kSendY);  // only the last one is waited for
   }
 
-  // One stream recorded these events in order: the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, after_send_W2p_[D - 1], 0), kWaitSendW2p);
+  HG_CHECK(cudaEventRecord(after_send_Y_[0], copy), kSendY);
+  HG_CHECK(cudaStreamWaitEvent(caller, after_send_W2p_[0], 0), kWaitSendW2p);
   hirgen::FlagKernel done_flags3(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     done_flags3.add(Y_ipc.done(s), Y_ipc.sequence_number());
   }
   done_flags3.submit(caller, kWaitReceiveY);
-
-  // One stream recorded these events in order: the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, after_send_Y_[D - 1], 0), kWaitSendY);
+  HG_CHECK(cudaStreamWaitEvent(caller, after_send_Y_[0], 0), kWaitSendY);
 }
 
 // The inputs, then the outputs, as a rank sees them.
@@ -459,7 +456,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "c11bd6c7bdf9373600d380cbcf971bf6272b3c06c0b0c34cdf5444857912645b", .mesh_size = D,
+               .digest = "46117fe054f97fd82db7fbf3a17b207289c74df16ebb34c962007b8f6a386254", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},

@@ -37,7 +37,7 @@
 //   W2 [DIDx(D), E, F/D] bf16
 //   Y [B*L, E] bf16
 //
-// DIDx(D): one of D parts per rank.
+// DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of Wop over x, into attention: transfers into Wop_parts from rank to rank by
 // IPC-put intra-node, one slice in each iteration over s.
@@ -100,7 +100,7 @@ constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_he
                                                  .causal = true,
                                                  .scale = 0.088388346F /* 1 / sqrt(head_size) */,
                                                  .dtype = hirgen::DType::kBf16};
-// batches, heads, rows
+// strides along batches, heads, rows
 constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, C, kShardH * C}, .k = {0, C, kShardG * C},
                                                .v = {0, C, kShardH2G * C}, .o = {0, C, kShardH * C}};
 
@@ -123,7 +123,7 @@ constexpr const char* kWaitExchangeWop = "spec.yaml:39:5 wait for the exchange o
 constexpr const char* kSumAttention = "spec.yaml:39:5 sum into attention";
 constexpr const char* kAddRmsNormU2 = "spec.yaml:43:5 add_rms_norm into U2";
 constexpr const char* kStartedGate = "spec.yaml:44:5 wait for the caller's stream";
-constexpr const char* kReadyU2All = "spec.yaml:44:5 let peers write U2_all";
+constexpr const char* kReadyU2All = "spec.yaml:44:5 let peers write U2_all, W2p_parts";
 constexpr const char* kShareU2All = "spec.yaml:44:5 sharing U2_all with the other ranks";
 constexpr const char* kShareW2pParts = "spec.yaml:49:5 sharing W2p_parts with the other ranks";
 constexpr const char* kSendU2 = "spec.yaml:44:5 send U2";
@@ -156,7 +156,7 @@ constexpr const char* kWaitReceiveY = "spec.yaml:50:5 wait until Y is received";
 constexpr const char* kWaitSendY = "spec.yaml:50:5 wait until Y is sent";
 constexpr const char* kWaitExchangeY = "spec.yaml:50:5 wait for the exchange of Y";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kWopPartsShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Wop_parts", .where = kShareWopParts};
 constexpr hirgen::SharedShape kU2AllShared =
@@ -167,7 +167,7 @@ constexpr hirgen::SharedShape kYShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -246,13 +246,13 @@ class LlamaBlockAcrossNodes final : public hirgen::Program {
   hirgen::Events joined_mlp_ = context_.events("joined_mlp", kJoinedMlp, kComputeStreams);
   hirgen::Events started_Y_ = context_.events("started_Y", kStartedY, 1);
   hirgen::Events after_send_Y_ = context_.events("after_send_Y", kSendY, D);
-  hirgen::Events after_exchange_Y_ = context_.events("after_exchange_Y", kExchangeY, D);
+  hirgen::Events after_exchange_Y_ = context_.events("after_exchange_Y", kExchangeY, 1);
   hirgen::Events copy_joined_ = context_.events("copy_joined", kSendY, 1);
 };
 
-// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, and the cache keeps 16. In
-// the first call with new pointers, and while the caller captures, issue() runs on the caller's stream
-// instead.
+// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, of which the cache keeps
+// kMostLists. In the first call with new pointers, and while the caller captures, issue() runs on the
+// caller's stream instead.
 void LlamaBlockAcrossNodes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[8], kYShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
@@ -285,8 +285,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
        {QKV_ + kHalfC, {kShardH2G * C, C, 1}}, /*Rq_pairs=*/{{0, 0, 1}}, /*Rq_at=*/{{1, 0, 0}}, {L, kShardH},
        caller, kRopeRq);
 
-  // Operands are {pointer, {strides}}, with strides along [L] and then along a row; {L} counts the rows; an
-  // operand without a pointer counts along the axis of stride 1.
+  // Strides along [L] and then along a row.
   rope2({Rk_, {kShardG * C, 1}}, {Rk_ + kHalfC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
         {QKV_ + kShardH * C + kHalfC, {kShardH2G * C, 1}}, /*Rk_pairs=*/{{0, 1}}, /*Rk_at=*/{{1, 0}}, {L},
         caller, kRopeRk);
@@ -559,10 +558,9 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
                kSendY);
     }
     HG_CHECK(ncclGroupEnd(), kExchangeY);
-    // only the last one is waited for
-    HG_CHECK(cudaEventRecord(after_exchange_Y_[s], x_.stream), kExchangeY);
   }
 
+  HG_CHECK(cudaEventRecord(after_exchange_Y_[0], x_.stream), kExchangeY);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
     if (peers_.is_ipc_peer(to)) {
@@ -599,8 +597,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     }
   }
 
-  // One stream recorded these events in order: the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, after_exchange_Y_[D - 1], 0), kWaitExchangeY);
+  HG_CHECK(cudaStreamWaitEvent(caller, after_exchange_Y_[0], 0), kWaitExchangeY);
 
   // A graph joins all of its streams.
   HG_CHECK(cudaEventRecord(copy_joined_[0], copy), kSendY);

@@ -37,7 +37,7 @@
 //   W2 [DIDx(D), 1, E, F/D] bf16
 //   Y [DIDx(D), B*L/D, E] bf16
 //
-// DIDx(D): one of D parts per rank.
+// DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: allgather of U1 over x: transfers into U1_all from rank to rank by IPC-get, one slice in each
 // iteration over s.
@@ -87,7 +87,7 @@ constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_he
                                                  .causal = true,
                                                  .scale = 0.088388346F /* 1 / sqrt(head_size) */,
                                                  .dtype = hirgen::DType::kBf16};
-// batches, heads, rows
+// strides along batches, heads, rows
 constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, C, kShardH * C}, .k = {0, C, kShardG * C},
                                                .v = {0, C, kShardH2G * C}, .o = {0, C, kShardH * C}};
 
@@ -139,7 +139,7 @@ constexpr const char* kWaitReadWop = "spec.yaml:39:5 wait until peers have read 
 constexpr const char* kWaitReadU2 = "spec.yaml:44:5 wait until peers have read U2";
 constexpr const char* kWaitReadW2p = "spec.yaml:49:5 wait until peers have read W2p";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kU1Shared =
     {.bytes = kShardBL * E * sizeof(bf16), .transfers = D, .name = "U1", .where = kShareU1};
 constexpr hirgen::SharedShape kWopShared =
@@ -150,7 +150,7 @@ constexpr hirgen::SharedShape kW2pShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "W2p", .where = kShareW2p};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -260,14 +260,14 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-
-    // Gathered, since linear into QKV reads the parts of all ranks.
     HG_CHECK(driver_.cuStreamWriteValue32(copy, U1_ipc.ready_at(to, s), U1_ipc.sequence(), 0), kReadyU1);
   }
 
   // All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
+
+    // Gathered, since linear into QKV reads the parts of all ranks.
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U1_ipc.ready(s), U1_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadyU1);
     HG_CHECK(cudaMemcpyAsync(U1_all_ + from * kShardBL * E, U1_ipc.of<bf16>(from),
@@ -308,8 +308,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
        {QKV_ + kHalfC, {kShardH2G * C, C, 1}}, /*Rq_pairs=*/{{0, 0, 1}}, /*Rq_at=*/{{1, 0, 0}}, {L, kShardH},
        caller, kRopeRq);
 
-  // Operands are {pointer, {strides}}, with strides along [L] and then along a row; {L} counts the rows; an
-  // operand without a pointer counts along the axis of stride 1.
+  // Strides along [L] and then along a row.
   rope2({Rk_, {kShardG * C, 1}}, {Rk_ + kHalfC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
         {QKV_ + kShardH * C + kHalfC, {kShardH2G * C, 1}}, /*Rk_pairs=*/{{0, 1}}, /*Rk_at=*/{{1, 0}}, {L},
         caller, kRopeRk);
@@ -352,7 +351,8 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
+  // transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_receive_Wop_[D - 1], 0), kWaitReceiveWop);
 
   // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
@@ -368,14 +368,14 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-
-    // Gathered, since linear into gate reads the parts of all ranks.
     HG_CHECK(driver_.cuStreamWriteValue32(copy, U2_ipc.ready_at(to, s), U2_ipc.sequence(), 0), kReadyU2);
   }
 
   // All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
+
+    // Gathered, since linear into gate reads the parts of all ranks.
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U2_ipc.ready(s), U2_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadyU2);
     HG_CHECK(cudaMemcpyAsync(U2_all_ + from * kShardBL * E, U2_ipc.of<bf16>(from),
@@ -429,20 +429,21 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
+  // transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_receive_W2p_[D - 1], 0), kWaitReceiveW2p);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, mlp_, {2, {1, kShardBL * E}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumMlp);
   add(Y, X1_, mlp_, kShardBL * E, caller, kAddY);
 
-  // Wait for all parts of the allgather of U1 over x.
+  // Wait until peers have read their parts of the allgather of U1 over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, U1_ipc.done(s), U1_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadU1);
     HG_CHECK(cudaEventRecord(wait_read_U1_[s], caller), kWaitReadU1);  // for the watchdog only
   }
 
-  // Wait for all parts of the reduce-scatter of Wop over x, into attention.
+  // Wait until peers have read their parts of the reduce-scatter of Wop over x, into attention.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(
         driver_.cuStreamWaitValue32(caller, Wop_ipc.done(s), Wop_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -450,14 +451,14 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(wait_read_Wop_[s], caller), kWaitReadWop);  // for the watchdog only
   }
 
-  // Wait for all parts of the allgather of U2 over x.
+  // Wait until peers have read their parts of the allgather of U2 over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, U2_ipc.done(s), U2_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadU2);
     HG_CHECK(cudaEventRecord(wait_read_U2_[s], caller), kWaitReadU2);  // for the watchdog only
   }
 
-  // Wait for all parts of the reduce-scatter of W2p over x, into mlp.
+  // Wait until peers have read their parts of the reduce-scatter of W2p over x, into mlp.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(
         driver_.cuStreamWaitValue32(caller, W2p_ipc.done(s), W2p_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -500,7 +501,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "80a7c23890044561631437956631c6ac080d775748ff2de58619773689b532c8", .mesh_size = D,
+               .digest = "befbb6a169bac0222385a89cf32d71a1b146dfa1af23a15a67120d9b4a794124", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},

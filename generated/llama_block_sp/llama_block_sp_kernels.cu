@@ -21,9 +21,9 @@ struct RmsNorm {
   HG_HOST_DEVICE void operator()(Row& row) const {
     const auto X_row = row.load(X);
     const auto U1_square = X_row * X_row;
-    const auto U1_square2 = fn::sum(row, U1_square);
-    const auto U1_square_mean = U1_square2 * (1.0F / kColumns);
-    const auto U1_shifted = U1_square_mean + 1e-05F;
+    const auto U1_square_sum = fn::sum(row, U1_square);
+    const auto U1_square_mean = U1_square_sum * (1.0F / kColumns);
+    const auto U1_shifted = U1_square_mean + 1e-05F /* eps, the default */;
     const auto U1_rstd = fn::rsqrt(U1_shifted);
     const auto U1_y = X_row * U1_rstd;
     row.store(U1, U1_y * row.along(gamma1));
@@ -107,9 +107,9 @@ struct AddRmsNorm {
     const auto X1_row = row.load(X) + row.load(attention);
     row.store(X1, X1_row);
     const auto U2_square = X1_row * X1_row;
-    const auto U2_square2 = fn::sum(row, U2_square);
-    const auto U2_square_mean = U2_square2 * (1.0F / kColumns);
-    const auto U2_shifted = U2_square_mean + 1e-05F;
+    const auto U2_square_sum = fn::sum(row, U2_square);
+    const auto U2_square_mean = U2_square_sum * (1.0F / kColumns);
+    const auto U2_shifted = U2_square_mean + 1e-05F /* eps, the default */;
     const auto U2_rstd = fn::rsqrt(U2_shifted);
     const auto U2_y = X1_row * U2_rstd;
     row.store(U2, U2_y * row.along(gamma2));

@@ -9,12 +9,12 @@ void reference(hirgen::Reference& model) {
   model.cast("U1_X_fp32", "X", hirgen::DType::kFp32);
   // spec.yaml:22:5 U1_square = mul(U1_X_fp32, U1_X_fp32)
   model.binary("U1_square", "mul", "U1_X_fp32", "U1_X_fp32", hirgen::DType::kFp32);
-  // spec.yaml:22:5 U1_square2 = sum(U1_square)
-  model.reduce("U1_square2", "sum", "U1_square", 2, hirgen::DType::kFp32);
-  // spec.yaml:22:5 U1_square_b = broadcast(U1_square2)
-  model.broadcast("U1_square_b", "U1_square2", 2);
-  // spec.yaml:22:5 U1_square_mean = scale(0.00024414063)(U1_square_b)
-  model.unary("U1_square_mean", "scale(0.00024414063)", "U1_square_b", hirgen::DType::kFp32);
+  // spec.yaml:22:5 U1_square_sum = sum(U1_square)
+  model.reduce("U1_square_sum", "sum", "U1_square", 2, hirgen::DType::kFp32);
+  // spec.yaml:22:5 U1_square_sum_b = broadcast(U1_square_sum)
+  model.broadcast("U1_square_sum_b", "U1_square_sum", 2);
+  // spec.yaml:22:5 U1_square_mean = scale(0.00024414063)(U1_square_sum_b)
+  model.unary("U1_square_mean", "scale(0.00024414063)", "U1_square_sum_b", hirgen::DType::kFp32);
   // spec.yaml:22:5 U1_shifted = shift(1e-05)(U1_square_mean)
   model.unary("U1_shifted", "shift(1e-05)", "U1_square_mean", hirgen::DType::kFp32);
   // spec.yaml:22:5 U1_rstd = rsqrt(U1_shifted)
@@ -160,12 +160,12 @@ void reference(hirgen::Reference& model) {
   model.cast("U2_X1_fp32", "X1", hirgen::DType::kFp32);
   // spec.yaml:43:5 U2_square = mul(U2_X1_fp32, U2_X1_fp32)
   model.binary("U2_square", "mul", "U2_X1_fp32", "U2_X1_fp32", hirgen::DType::kFp32);
-  // spec.yaml:43:5 U2_square2 = sum(U2_square)
-  model.reduce("U2_square2", "sum", "U2_square", 2, hirgen::DType::kFp32);
-  // spec.yaml:43:5 U2_square_b = broadcast(U2_square2)
-  model.broadcast("U2_square_b", "U2_square2", 2);
-  // spec.yaml:43:5 U2_square_mean = scale(0.00024414063)(U2_square_b)
-  model.unary("U2_square_mean", "scale(0.00024414063)", "U2_square_b", hirgen::DType::kFp32);
+  // spec.yaml:43:5 U2_square_sum = sum(U2_square)
+  model.reduce("U2_square_sum", "sum", "U2_square", 2, hirgen::DType::kFp32);
+  // spec.yaml:43:5 U2_square_sum_b = broadcast(U2_square_sum)
+  model.broadcast("U2_square_sum_b", "U2_square_sum", 2);
+  // spec.yaml:43:5 U2_square_mean = scale(0.00024414063)(U2_square_sum_b)
+  model.unary("U2_square_mean", "scale(0.00024414063)", "U2_square_sum_b", hirgen::DType::kFp32);
   // spec.yaml:43:5 U2_shifted = shift(1e-05)(U2_square_mean)
   model.unary("U2_shifted", "shift(1e-05)", "U2_square_mean", hirgen::DType::kFp32);
   // spec.yaml:43:5 U2_rstd = rsqrt(U2_shifted)

@@ -17,7 +17,7 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [M, K] bf16
 //
-// DIDx(D): one of D parts per rank.
+// DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into mlp: transfers into P_parts from rank to rank by IPC-get, one
 // slice in each iteration over s.
@@ -70,17 +70,17 @@ constexpr const char* kStarted = "spec.yaml:23:5 wait for the caller's stream";
 constexpr const char* kReadyY = "spec.yaml:23:5 let peers read Y";
 constexpr const char* kShareY = "spec.yaml:14:3 sharing Y with the other ranks";
 constexpr const char* kReceiveY = "spec.yaml:23:5 receive Y";
-constexpr const char* kWaitReadP = "spec.yaml:22:5 wait until peers have read P";
+constexpr const char* kWaitReadP = "spec.yaml:22:5 wait until peers have read P, Y";
 constexpr const char* kWaitReceiveY = "spec.yaml:23:5 wait until Y is received";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kYShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -122,14 +122,14 @@ class LlamaMlp final : public hirgen::Program {
       context_.workspace(hirgen::workspace_for(gate_plan_, up_plan_, P_s_plan_), "spec.yaml:17:5 workspace");
   // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events before_receive_P_ = context_.events("before_receive_P", kReceiveP, D);
-  hirgen::Events after_receive_P_ = context_.events("after_receive_P", kReceiveP, D);
+  hirgen::Events after_receive_P_ = context_.events("after_receive_P", kReceiveP, 1);
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_receive_Y_ = context_.events("after_receive_Y", kReceiveY, 1);
 };
 
-// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, and the cache keeps 16. In
-// the first call with new pointers, and while the caller captures, issue() runs on the caller's stream
-// instead.
+// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, of which the cache keeps
+// kMostLists. In the first call with new pointers, and while the caller captures, issue() runs on the
+// caller's stream instead.
 void LlamaMlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[5], kYShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
@@ -168,12 +168,11 @@ void LlamaMlp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaStreamWaitEvent(copy, before_receive_P_[s], 0), kReceiveP);
       hirgen::launch_transfer(P_parts_ + from * kShardM * K, P_ipc.of<bf16>(from) + rank * kShardM * K,
                               kShardM * K * sizeof(bf16), P_ipc.flags(from, s), copy, kReceiveP);
-      HG_CHECK(cudaEventRecord(after_receive_P_[s], copy), kReceiveP);  // only the last one is waited for
     }
   }
 
-  // One stream recorded these events in order: the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, after_receive_P_[D - 1], 0), kWaitReceiveP);
+  HG_CHECK(cudaEventRecord(after_receive_P_[0], copy), kReceiveP);
+  HG_CHECK(cudaStreamWaitEvent(caller, after_receive_P_[0], 0), kWaitReceiveP);
 
   // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, mlp_, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
@@ -188,21 +187,22 @@ void LlamaMlp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-
-    // Gathered, since each rank computed some of the rows.
     ready_flags.add(Y_ipc.ready_at(to, s), Y_ipc.sequence_number());
   }
   ready_flags.submit(copy, kReadyY);
   hirgen::TransferKernel copies;
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
+
+    // Gathered, since each rank computed some of the rows.
     copies.add(Y + from * kShardM * K, Y_ipc.of<bf16>(from) + from * kShardM * K, kShardM * K * sizeof(bf16),
                Y_ipc.flags(from, s));
   }
   copies.submit(copy, kReceiveY);
   HG_CHECK(cudaEventRecord(after_receive_Y_[0], copy), kReceiveY);
 
-  // Wait for all parts of the reduce-scatter of P over x, into mlp; allgather of Y over x.
+  // Wait until peers have read their parts of the reduce-scatter of P over x, into mlp; allgather of Y over
+  // x.
   hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(P_ipc.done(s), P_ipc.sequence_number());
@@ -241,7 +241,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_mlp", .spec = "spec.yaml",
-               .digest = "787d0f3ede313d1a4b069d5670926ea58d5799fbd3bd6609a7df515c9249bce4", .mesh_size = D,
+               .digest = "cc99478993f03c6ef6780cd5f6d37291be919d9a3bf5d30768c90a2bc1768066", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-get", .graph = true,

@@ -17,7 +17,7 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [M, K] bf16
 //
-// DIDx(D): one of D parts per rank.
+// DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into mlp: transfers into P_parts from rank to rank by NCCL inter-node,
 // one slice in each iteration over s.
@@ -79,18 +79,18 @@ constexpr const char* kShareY = "spec.yaml:14:3 sharing Y with the other ranks";
 constexpr const char* kReceiveY = "spec.yaml:23:5 receive Y";
 constexpr const char* kExchangeY = "spec.yaml:23:5 exchange of Y";
 constexpr const char* kSendY = "spec.yaml:23:5 send Y";
-constexpr const char* kWaitReadP = "spec.yaml:22:5 wait until peers have read P";
+constexpr const char* kWaitReadP = "spec.yaml:22:5 wait until peers have read P, Y";
 constexpr const char* kWaitReceiveY = "spec.yaml:23:5 wait until Y is received";
 constexpr const char* kWaitExchangeY = "spec.yaml:23:5 wait for the exchange of Y";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kYShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -134,13 +134,13 @@ class LlamaMlpAcrossNodes final : public hirgen::Program {
   hirgen::Events after_receive_P_ = context_.events("after_receive_P", kReceiveP, D);
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_receive_Y_ = context_.events("after_receive_Y", kReceiveY, 1);
-  hirgen::Events after_exchange_Y_ = context_.events("after_exchange_Y", kExchangeY, D);
+  hirgen::Events after_exchange_Y_ = context_.events("after_exchange_Y", kExchangeY, 1);
   hirgen::Events copy_joined_ = context_.events("copy_joined", kReceiveY, 1);
 };
 
-// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, and the cache keeps 16. In
-// the first call with new pointers, and while the caller captures, issue() runs on the caller's stream
-// instead.
+// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, of which the cache keeps
+// kMostLists. In the first call with new pointers, and while the caller captures, issue() runs on the
+// caller's stream instead.
 void LlamaMlpAcrossNodes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[5], kYShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
@@ -231,8 +231,6 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-
-    // Gathered, since each rank computed some of the rows.
     if (peers_.is_ipc_peer(to)) {
       ready_flags.add(Y_ipc.ready_at(to, s), Y_ipc.sequence_number());
     }
@@ -241,6 +239,8 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
   hirgen::TransferKernel copies;
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
+
+    // Gathered, since each rank computed some of the rows.
     if (peers_.is_ipc_peer(from)) {
       copies.add(Y + from * kShardM * K, Y_ipc.of<bf16>(from) + from * kShardM * K,
                  kShardM * K * sizeof(bf16), Y_ipc.flags(from, s));
@@ -263,11 +263,12 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
       HG_CHECK(ncclSend(Y_rows, kShardM * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSendY);
     }
     HG_CHECK(ncclGroupEnd(), kExchangeY);
-    // only the last one is waited for
-    HG_CHECK(cudaEventRecord(after_exchange_Y_[s], x_.stream), kExchangeY);
   }
 
-  // Wait for all parts of the reduce-scatter of P over x, into mlp; allgather of Y over x.
+  HG_CHECK(cudaEventRecord(after_exchange_Y_[0], x_.stream), kExchangeY);
+
+  // Wait until peers have read their parts of the reduce-scatter of P over x, into mlp; allgather of Y over
+  // x.
   hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
@@ -290,8 +291,7 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
     }
   }
 
-  // One stream recorded these events in order: the last one implies the others.
-  HG_CHECK(cudaStreamWaitEvent(caller, after_exchange_Y_[D - 1], 0), kWaitExchangeY);
+  HG_CHECK(cudaStreamWaitEvent(caller, after_exchange_Y_[0], 0), kWaitExchangeY);
 
   // A graph joins all of its streams.
   HG_CHECK(cudaEventRecord(copy_joined_[0], copy), kReceiveY);

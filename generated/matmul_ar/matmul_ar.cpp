@@ -39,7 +39,7 @@ constexpr const char* kAllreduceP = "spec.yaml:14:5 allreduce of P";
 constexpr const char* kWaitAllreduceP = "spec.yaml:14:5 wait for the allreduce of P";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -99,7 +99,8 @@ void MatmulAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(after_allreduce_P_[s], x_.stream), kAllreduceP);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
+  // transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_allreduce_P_[S - 1], 0), kWaitAllreduceP);
   context_.call_issued(caller);
 }
@@ -126,7 +127,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar", .spec = "spec.yaml",
-               .digest = "647d8c6e56a80a5092d7ab42d1df8d6896346cd243534cf868d5577d6df12647", .mesh_size = D,
+               .digest = "f9c71c52635fbdfbbe1c9b5cf99e6ec57d8709859543db91f85c08ed598883b8", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"allreduce x"},
                .bytes = M * N * sizeof(bf16), .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -10,7 +10,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into R: transfers into P_parts from rank to rank by IPC-get, one slice
 // in each iteration over s.
@@ -60,14 +60,14 @@ constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P"
 constexpr const char* kWaitReadC = "spec.yaml:18:5 wait until peers have read C";
 constexpr const char* kWaitReceiveR = "spec.yaml:18:5 wait until R is received";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kCShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -189,14 +189,14 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(after_receive_R_[s], copy), kReceiveR);  // only the last one is waited for
   }
 
-  // Wait for all parts of the reduce-scatter of P over x, into R.
+  // Wait until peers have read their parts of the reduce-scatter of P over x, into R.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, P_ipc.done(s), P_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadP);
     HG_CHECK(cudaEventRecord(wait_read_P_[s], caller), kWaitReadP);  // for the watchdog only
   }
 
-  // Wait for all parts of the allgather of R over x.
+  // Wait until peers have read their parts of the allgather of R over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, C_ipc.done(s), C_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadC);
@@ -230,7 +230,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_p2p", .spec = "spec.yaml",
-               .digest = "b917640f1d28a302ec9f98bf9fe8ef3796c0132948fad9be26c1b7fb510bec43", .mesh_size = D,
+               .digest = "b3cfa7fad4dd9088b83d18953f54ee53fde7acc024047d418f4c7cf8c72b8bbd", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -10,7 +10,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: allgather of R over x: transfers into C from rank to rank by IPC-put, one slice in each iteration
 // over s.
@@ -48,16 +48,16 @@ constexpr const char* kStartedR = "spec.yaml:17:5 wait for the caller's stream";
 constexpr const char* kReadyP = "spec.yaml:17:5 let peers read P";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
 constexpr const char* kSumR = "spec.yaml:17:5 sum into R";
-constexpr const char* kWaitReceiveC = "spec.yaml:18:5 wait until C is received";
+constexpr const char* kWaitReceiveC = "spec.yaml:18:5 wait until C is received, wait until peers have read P";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kCShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -139,7 +139,7 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   R_sum.submit(C + rank * kShardM * N, kShardM * N, caller, kSumR);
   HG_CHECK(cudaEventRecord(sum_R_[0], caller), kSumR);  // for the watchdog only
 
-  // Wait for all parts of the allgather of R over x; reduce-scatter of P over x, into R.
+  // Wait until peers have read their parts of the allgather of R over x; reduce-scatter of P over x, into R.
   hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(C_ipc.done(s), C_ipc.sequence_number());
@@ -175,7 +175,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_peer_read", .spec = "spec.yaml",
-               .digest = "f80318564484ff3e2f669aee6ea0b31a745e0dfd8ad4109123737cd60c0c9c29", .mesh_size = D,
+               .digest = "9386cbda2f54aaf8327a48b009159b0cf2f263a3f4f6d6e3047342316dd61c79", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv",
                .transport = "ipc-get, ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

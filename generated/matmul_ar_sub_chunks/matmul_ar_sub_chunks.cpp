@@ -10,7 +10,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into R: transfers into P_parts from rank to rank by IPC-put, one slice
 // in each iteration over c, s.
@@ -42,7 +42,7 @@ constexpr hirgen::MatmulShape kPSCShape = {.m = kHalfM, .n = N, .k = kShardK, .d
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:16:5 wait for the caller's stream";
-constexpr const char* kReadyPParts = "spec.yaml:17:5 let peers write P_parts";
+constexpr const char* kReadyPParts = "spec.yaml:17:5 let peers write P_parts, C";
 constexpr const char* kSharePParts = "spec.yaml:17:5 sharing P_parts with the other ranks";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
 constexpr const char* kMatmulP = "spec.yaml:16:5 matmul into P";
@@ -58,14 +58,14 @@ constexpr const char* kDoneC = "spec.yaml:18:5 set the done flag of C at the pee
 constexpr const char* kWaitReceiveC = "spec.yaml:18:5 wait until C is received";
 constexpr const char* kWaitSendR = "spec.yaml:18:5 wait until R is sent";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D * 2, .name = "P_parts", .where = kSharePParts};
 constexpr hirgen::SharedShape kCShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D * 2, .name = "C", .where = kShareC};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -208,7 +208,8 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
   done_flags2.submit(caller, kWaitReceiveC);
   HG_CHECK(cudaEventRecord(wait_receive_C_[0], caller), kWaitReceiveC);  // for the watchdog only
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
+  // transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_send_R_[D + (D - 1)], 0), kWaitSendR);
   context_.call_issued(caller);
 }
@@ -235,7 +236,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_sub_chunks", .spec = "spec.yaml",
-               .digest = "3b72c403124d22d5d92595bf6343509fe53afe3c8f0b101986eb7f597fa1e18c", .mesh_size = D,
+               .digest = "5c3a97df42d44d7ce8ffec7a562540404442587822498574b3f5656a3cddd6a8", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kHalfM * N * sizeof(bf16) * 2, .largest = "sendrecv",
                .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -40,7 +40,7 @@ constexpr const char* kReduceScatterQ = "spec.yaml:15:5 reduce-scatter of Q";
 constexpr const char* kWaitReduceScatterQ = "spec.yaml:15:5 wait for the reduce-scatter of Q";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -100,7 +100,8 @@ void MatmulRs::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(after_reduce_scatter_Q_[s], x_.stream), kReduceScatterQ);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
+  // transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_reduce_scatter_Q_[S - 1], 0), kWaitReduceScatterQ);
   context_.call_issued(caller);
 }
@@ -127,7 +128,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs", .spec = "spec.yaml",
-               .digest = "3083408f3afb50bd022713f4abe0b53c8dfe9d06e3188a75caa5591275db44bc", .mesh_size = D,
+               .digest = "b9d637c4135fea50f456b08d06f0129eeb859f6bf11e9906a7d5fb95d3112ad0", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"reducescatter x"},
                .bytes = M * N * sizeof(bf16), .largest = "reducescatter", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -40,7 +40,7 @@ constexpr const char* kReduceScatterP = "spec.yaml:16:5 reduce-scatter of P";
 constexpr const char* kWaitReduceScatterP = "spec.yaml:16:5 wait for the reduce-scatter of P";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -101,7 +101,8 @@ void MatmulRsBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaEventRecord(after_reduce_scatter_P_[s], x_.stream), kReduceScatterP);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
+  // transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_reduce_scatter_P_[S - 1], 0), kWaitReduceScatterP);
   context_.call_issued(caller);
 }
@@ -129,7 +130,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_bcast", .spec = "spec.yaml",
-               .digest = "f5d8e006477c2b7b091d11a57c3371cd238a5f2336f573a22ed2859f3ccea0a1", .mesh_size = D,
+               .digest = "fc3530c86ca923c85f88c461a6349e6edabb1f02add9b160f4665520f255ca56", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"reducescatter x"},
                .bytes = M * N * sizeof(bf16), .largest = "reducescatter", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

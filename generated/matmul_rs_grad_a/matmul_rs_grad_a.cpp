@@ -41,7 +41,7 @@ constexpr const char* kMatmulDA = "spec.yaml:14:5 matmul into dA";
 constexpr const char* kJoined = "spec.yaml:14:5 wait for the compute streams";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -79,7 +79,7 @@ void MatmulRsGradA::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const bf16* B = static_cast<const bf16*>(tensors[1]);   // [1, kShardK, N]
   bf16* dA = static_cast<bf16*>(tensors[2]);              // [S, 1, kSliceM, kShardK]
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers.
   HG_CHECK(cudaEventRecord(before_allgather_dC_[0], caller), kAllgatherDC);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_dC_[0], 0), kAllgatherDC);
 
@@ -128,7 +128,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_a", .spec = "spec.yaml",
-               .digest = "208c8a271975fe9c20af867dbb0e0be928f40e469b87ad0d93ddd8a5e70252e7", .mesh_size = D,
+               .digest = "f0659c2035b15b8638abb9d2ed9321b9f88028859619298f7b1a335cc2c311eb", .mesh_size = D,
                .gemms = {{M, kShardK, N, 1}}, .communications = {"allgather x"},
                .bytes = M * N * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -44,7 +44,7 @@ constexpr const char* kJoined = "spec.yaml:16:5 wait for the compute streams";
 constexpr const char* kSumDB = "spec.yaml:17:5 sum into dB";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -83,7 +83,7 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const bf16* A = static_cast<const bf16*>(tensors[1]);   // [S, 1, kSliceM, kShardK]
   bf16* dB = static_cast<bf16*>(tensors[2]);              // [1, kShardK, N]
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers.
   HG_CHECK(cudaEventRecord(before_allgather_dC_[0], caller), kAllgatherDC);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_dC_[0], 0), kAllgatherDC);
 
@@ -136,7 +136,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_b", .spec = "spec.yaml",
-               .digest = "1184975b1520ba4ba7d3381722c3049b15f2018b9077c7c5bf7934a2b0d01edf", .mesh_size = D,
+               .digest = "c7224356e1d8d88478d071dea9e14d33c7bea08e976cea098b7b160c69e544f9", .mesh_size = D,
                .gemms = {{S * kShardK, N, kSliceM, 1}}, .communications = {"allgather x"},
                .bytes = M * N * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

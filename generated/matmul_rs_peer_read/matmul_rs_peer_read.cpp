@@ -9,7 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// DIDx(D): one of D parts per rank. r(D): reduced from D to one.
+// DIDx(D): one of D parts per rank. r(D): reduced from D to one. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into C: partial sums of peers read for C from rank to rank by IPC-get,
 // one slice in each iteration over s.
@@ -44,12 +44,12 @@ constexpr const char* kShareP = "spec.yaml:16:5 sharing P with the other ranks";
 constexpr const char* kSumC = "spec.yaml:16:5 sum into C";
 constexpr const char* kWaitReadP = "spec.yaml:16:5 wait until peers have read P";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,

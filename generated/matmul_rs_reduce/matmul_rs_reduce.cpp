@@ -40,7 +40,7 @@ constexpr const char* kReduceToRootP = "spec.yaml:16:5 reduce-to-root of P";
 constexpr const char* kWaitReduceToRootP = "spec.yaml:16:5 wait for the reduce-to-root of P";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -100,7 +100,8 @@ void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors)
     HG_CHECK(cudaEventRecord(after_reduce_to_root_P_[s], x_.stream), kReduceToRootP);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
+  // transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_reduce_to_root_P_[D - 1], 0), kWaitReduceToRootP);
   context_.call_issued(caller);
 }
@@ -127,7 +128,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_reduce", .spec = "spec.yaml",
-               .digest = "16c6d945133f0fc862eaad32a91ca956da1a710dcfbe7514800fba5a7fc2396b", .mesh_size = D,
+               .digest = "f21ff1a6e19ad96f0e1d0ed20d96afdacb4b9c082bc3614a0f51de9c018bb208", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"reduce x"}, .bytes = M * N * sizeof(bf16),
                .largest = "reduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -21,13 +21,13 @@ struct LayerNorm {
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
     const auto X_row = row.load(X);
-    const auto U_x = fn::sum(row, X_row);
-    const auto U_x_mean = U_x * (1.0F / kColumns);
+    const auto U_x_sum = fn::sum(row, X_row);
+    const auto U_x_mean = U_x_sum * (1.0F / kColumns);
     const auto U_centered = X_row - U_x_mean;
     const auto U_square = U_centered * U_centered;
-    const auto U_square2 = fn::sum(row, U_square);
-    const auto U_square_mean = U_square2 * (1.0F / kColumns);
-    const auto U_var = U_square_mean + 1e-05F;
+    const auto U_square_sum = fn::sum(row, U_square);
+    const auto U_square_mean = U_square_sum * (1.0F / kColumns);
+    const auto U_var = U_square_mean + 1e-05F /* eps, the default */;
     const auto U_rstd = fn::rsqrt(U_var);
     const auto U_y = U_centered * U_rstd;
     const auto U_scaled = U_y * row.along(gamma);

@@ -7,22 +7,22 @@ namespace hirgen_mlp_sp {
 void reference(hirgen::Reference& model) {
   // spec.yaml:17:5 U_X_fp32 = cast(X)
   model.cast("U_X_fp32", "X", hirgen::DType::kFp32);
-  // spec.yaml:17:5 U_x = sum(U_X_fp32)
-  model.reduce("U_x", "sum", "U_X_fp32", 2, hirgen::DType::kFp32);
-  // spec.yaml:17:5 U_x_b = broadcast(U_x)
-  model.broadcast("U_x_b", "U_x", 2);
-  // spec.yaml:17:5 U_x_mean = scale(0.00012207031)(U_x_b)
-  model.unary("U_x_mean", "scale(0.00012207031)", "U_x_b", hirgen::DType::kFp32);
+  // spec.yaml:17:5 U_x_sum = sum(U_X_fp32)
+  model.reduce("U_x_sum", "sum", "U_X_fp32", 2, hirgen::DType::kFp32);
+  // spec.yaml:17:5 U_x_sum_b = broadcast(U_x_sum)
+  model.broadcast("U_x_sum_b", "U_x_sum", 2);
+  // spec.yaml:17:5 U_x_mean = scale(0.00012207031)(U_x_sum_b)
+  model.unary("U_x_mean", "scale(0.00012207031)", "U_x_sum_b", hirgen::DType::kFp32);
   // spec.yaml:17:5 U_centered = sub(U_X_fp32, U_x_mean)
   model.binary("U_centered", "sub", "U_X_fp32", "U_x_mean", hirgen::DType::kFp32);
   // spec.yaml:17:5 U_square = mul(U_centered, U_centered)
   model.binary("U_square", "mul", "U_centered", "U_centered", hirgen::DType::kFp32);
-  // spec.yaml:17:5 U_square2 = sum(U_square)
-  model.reduce("U_square2", "sum", "U_square", 2, hirgen::DType::kFp32);
-  // spec.yaml:17:5 U_square_b = broadcast(U_square2)
-  model.broadcast("U_square_b", "U_square2", 2);
-  // spec.yaml:17:5 U_square_mean = scale(0.00012207031)(U_square_b)
-  model.unary("U_square_mean", "scale(0.00012207031)", "U_square_b", hirgen::DType::kFp32);
+  // spec.yaml:17:5 U_square_sum = sum(U_square)
+  model.reduce("U_square_sum", "sum", "U_square", 2, hirgen::DType::kFp32);
+  // spec.yaml:17:5 U_square_sum_b = broadcast(U_square_sum)
+  model.broadcast("U_square_sum_b", "U_square_sum", 2);
+  // spec.yaml:17:5 U_square_mean = scale(0.00012207031)(U_square_sum_b)
+  model.unary("U_square_mean", "scale(0.00012207031)", "U_square_sum_b", hirgen::DType::kFp32);
   // spec.yaml:17:5 U_var = shift(1e-05)(U_square_mean)
   model.unary("U_var", "shift(1e-05)", "U_square_mean", hirgen::DType::kFp32);
   // spec.yaml:17:5 U_rstd = rsqrt(U_var)

@@ -52,7 +52,7 @@ constexpr const char* kReduceScatterR = "spec.yaml:19:5 reduce-scatter of R";
 constexpr const char* kWaitReduceScatterR = "spec.yaml:19:5 wait for the reduce-scatter of R";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -100,7 +100,7 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* W2 = static_cast<const bf16*>(tensors[2]);  // [1, K, kShardN]
   bf16* Y = static_cast<bf16*>(tensors[3]);               // [S, 1, kSliceShardM, K]
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers.
   HG_CHECK(cudaEventRecord(before_allgather_X_[0], caller), kAllgatherX);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_X_[0], 0), kAllgatherX);
 
@@ -134,7 +134,8 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(after_reduce_scatter_R_[s], x_.stream), kReduceScatterR);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
+  // transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_reduce_scatter_R_[S - 1], 0), kWaitReduceScatterR);
   context_.call_issued(caller);
 }
@@ -161,7 +162,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp", .spec = "spec.yaml",
-               .digest = "4a28bd69f9e5651ef42e0c877942064015f3438e028a81f44456814d1d27013e", .mesh_size = D,
+               .digest = "f3eec62438d67671af5cceb51c288c0cfcdfb77d77988f2f0b4c299162784e0f", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = M * K * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",

@@ -48,7 +48,7 @@ constexpr const char* kAllToAllP = "spec.yaml:19:5 all-to-all of P";
 constexpr const char* kWaitAllToAllP = "spec.yaml:19:5 wait for the all-to-all of P";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -96,7 +96,7 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* W2 = static_cast<const bf16*>(tensors[2]);  // [1, N, K]
   bf16* Y = static_cast<bf16*>(tensors[3]);               // [S, 1, D, C, K]
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers.
   HG_CHECK(cudaEventRecord(before_all_to_all_X_[0], caller), kAllToAllX);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_all_to_all_X_[0], 0), kAllToAllX);
 
@@ -142,7 +142,8 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(after_all_to_all_P_[s], x_.stream), kAllToAllP);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
+  // transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_all_to_all_P_[S - 1], 0), kWaitAllToAllP);
   context_.call_issued(caller);
 }
@@ -171,7 +172,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "moe_a2a", .spec = "spec.yaml",
-               .digest = "3e5120aa3bc684334ae13c469c435046b1b4887a7ce95e37eda0ad106063ece3", .mesh_size = D,
+               .digest = "e8c215af8bbb30b6166ebe30aacc5068d3278698ec63b5d51462c62a44b3b82f", .mesh_size = D,
                .gemms = {{S * D * C, N, K, 1}, {S * D * C, K, N, 1}},
                .communications = {"alltoall x", "alltoall x"}, .bytes = S * D * C * K * sizeof(bf16),
                .largest = "alltoall", .team_size = D, .transport = "nccl",

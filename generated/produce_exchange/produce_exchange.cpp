@@ -9,7 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// DIDx(D): one of D parts per rank. r(D): reduced from D to one.
+// DIDx(D): one of D parts per rank. r(D): reduced from D to one. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into C: transfers into P_parts from rank to rank by IPC-get, one slice
 // in each iteration over s.
@@ -50,12 +50,12 @@ constexpr const char* kWaitReceiveP = "spec.yaml:17:5 wait until P is received";
 constexpr const char* kSumC = "spec.yaml:17:5 sum into C";
 constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D + 1, .name = "P", .where = kShareP};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -156,7 +156,7 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kSumC);
 
-  // Wait for all parts of the reduce-scatter of P over x, into C.
+  // Wait until peers have read their parts of the reduce-scatter of P over x, into C.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, P_ipc.done(s), P_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReadP);
@@ -187,7 +187,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "produce_exchange", .spec = "spec.yaml",
-               .digest = "4445babbc18288bfd9538a80beea267ad7a8e0e83f92cae61e459fd8eb6463db", .mesh_size = D,
+               .digest = "f6f8f7552ae63128d14d4e7c25658f8c0c032e2ce509b62f61836c0d4e72d0a3", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

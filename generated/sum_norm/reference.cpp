@@ -15,12 +15,12 @@ void reference(hirgen::Reference& model) {
   model.cast("Y_X1_fp32", "X1", hirgen::DType::kFp32);
   // spec.yaml:19:5 Y_square = mul(Y_X1_fp32, Y_X1_fp32)
   model.binary("Y_square", "mul", "Y_X1_fp32", "Y_X1_fp32", hirgen::DType::kFp32);
-  // spec.yaml:19:5 Y_square2 = sum(Y_square)
-  model.reduce("Y_square2", "sum", "Y_square", 1, hirgen::DType::kFp32);
-  // spec.yaml:19:5 Y_square_b = broadcast(Y_square2)
-  model.broadcast("Y_square_b", "Y_square2", 1);
-  // spec.yaml:19:5 Y_square_mean = scale(0.00024414063)(Y_square_b)
-  model.unary("Y_square_mean", "scale(0.00024414063)", "Y_square_b", hirgen::DType::kFp32);
+  // spec.yaml:19:5 Y_square_sum = sum(Y_square)
+  model.reduce("Y_square_sum", "sum", "Y_square", 1, hirgen::DType::kFp32);
+  // spec.yaml:19:5 Y_square_sum_b = broadcast(Y_square_sum)
+  model.broadcast("Y_square_sum_b", "Y_square_sum", 1);
+  // spec.yaml:19:5 Y_square_mean = scale(0.00024414063)(Y_square_sum_b)
+  model.unary("Y_square_mean", "scale(0.00024414063)", "Y_square_sum_b", hirgen::DType::kFp32);
   // spec.yaml:19:5 Y_shifted = shift(1e-05)(Y_square_mean)
   model.unary("Y_shifted", "shift(1e-05)", "Y_square_mean", hirgen::DType::kFp32);
   // spec.yaml:19:5 Y_rstd = rsqrt(Y_shifted)

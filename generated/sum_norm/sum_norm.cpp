@@ -13,7 +13,7 @@
 //   X1 [M, N] bf16
 //   Y [M, N] bf16
 //
-// DIDx(D): one of D parts per rank.
+// DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: allreduce of P over x, into S: transfers into P_parts from rank to rank by IPC-put, one slice in
 // each iteration over s.
@@ -47,12 +47,12 @@ constexpr const char* kMatmulP = "spec.yaml:16:5 matmul into P";
 constexpr const char* kSharePParts = "spec.yaml:17:5 sharing P_parts with the other ranks";
 constexpr const char* kSumAddRmsNormY = "spec.yaml:19:5 sum_add_rms_norm into Y";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kPPartsShared = {.bytes = 2 * (D * M * N) * sizeof(bf16), .transfers = D,
                                                .name = "P_parts", .where = kSharePParts, .rows = M};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -82,9 +82,9 @@ class SumNorm final : public hirgen::Program {
   // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
 };
 
-// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, and the cache keeps 16. In
-// the first call with new pointers, and while the caller captures, issue() runs on the caller's stream
-// instead.
+// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, of which the cache keeps
+// kMostLists. In the first call with new pointers, and while the caller captures, issue() runs on the
+// caller's stream instead.
 void SumNorm::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
   context_.call_issued(caller);
@@ -151,7 +151,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sum_norm", .spec = "spec.yaml",
-               .digest = "e47968f67fa20f0622863c07216311f2d4e439ec5fd0fea0435d32a52f8dd1be", .mesh_size = D,
+               .digest = "d181c7862b051f4fc4150cf227f3da2f1b1eaf3e48ba53472b5e9000fd45bfeb", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * M * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-put",
                .graph = true, .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},

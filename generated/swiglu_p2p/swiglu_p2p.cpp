@@ -49,7 +49,7 @@ constexpr hirgen::MatmulShape kPSCShape = {.m = kHalfM, .n = K, .k = kShardN, .d
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:19:5 wait for the caller's stream";
-constexpr const char* kReadyU = "spec.yaml:19:5 let peers write U";
+constexpr const char* kReadyU = "spec.yaml:19:5 let peers write U, P_parts";
 constexpr const char* kShareU = "spec.yaml:19:5 sharing U with the other ranks";
 constexpr const char* kSharePParts = "spec.yaml:25:5 sharing P_parts with the other ranks";
 constexpr const char* kSendG = "spec.yaml:19:5 send G";
@@ -68,14 +68,14 @@ constexpr const char* kWaitReceivePParts = "spec.yaml:25:5 wait until P_parts is
 constexpr const char* kSumY = "spec.yaml:25:5 sum into Y";
 constexpr const char* kWaitSendP = "spec.yaml:25:5 wait until P is sent";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kUShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D * 2, .name = "U", .where = kShareU};
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D * 2, .name = "P_parts", .where = kSharePParts};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -263,7 +263,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_p2p", .spec = "spec.yaml",
-               .digest = "b1ec19d150f639f91c3a902f598a4c3c3602cbefbab2c033d24a64c16880257c", .mesh_size = D,
+               .digest = "1667e573a43f23bee79904061bf01fb3d8ff21af85f9c3672d734d025a717393", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, kShardN, K, 1}, {D * kHalfM * 2, kShardN, K, 1},
                          {D * kHalfM * 2, K, kShardN, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (2 * D - 2) * kHalfM * K * sizeof(bf16), .largest = "sendrecv",

@@ -54,7 +54,7 @@ constexpr const char* kReduceScatterR = "spec.yaml:22:5 reduce-scatter of R";
 constexpr const char* kWaitReduceScatterR = "spec.yaml:22:5 wait for the reduce-scatter of R";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -106,7 +106,7 @@ void SwigluTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* W2 = static_cast<const bf16*>(tensors[3]);  // [1, kShardN, K]
   bf16* Y = static_cast<bf16*>(tensors[4]);               // [S, 1, kSliceShardM, K]
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers.
   HG_CHECK(cudaEventRecord(before_allgather_X_[0], caller), kAllgatherX);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_X_[0], 0), kAllgatherX);
 
@@ -142,7 +142,8 @@ void SwigluTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(after_reduce_scatter_R_[s], x_.stream), kReduceScatterR);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
+  // transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_reduce_scatter_R_[S - 1], 0), kWaitReduceScatterR);
   context_.call_issued(caller);
 }
@@ -173,7 +174,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_tp", .spec = "spec.yaml",
-               .digest = "ada85d7167f171eb0c1c558393f117998400766a2170ef6704bc35add6038af2", .mesh_size = D,
+               .digest = "0cbb138150091d58b2da5aaaa78ab6f28b153a9c823a791e114996e283f245dd", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = M * K * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",

@@ -7,22 +7,22 @@ namespace hirgen_transformer_block {
 void reference(hirgen::Reference& model) {
   // spec.yaml:24:5 U1_X_fp32 = cast(X)
   model.cast("U1_X_fp32", "X", hirgen::DType::kFp32);
-  // spec.yaml:24:5 U1_x = sum(U1_X_fp32)
-  model.reduce("U1_x", "sum", "U1_X_fp32", 1, hirgen::DType::kFp32);
-  // spec.yaml:24:5 U1_x_b = broadcast(U1_x)
-  model.broadcast("U1_x_b", "U1_x", 1);
-  // spec.yaml:24:5 U1_x_mean = scale(0.00012207031)(U1_x_b)
-  model.unary("U1_x_mean", "scale(0.00012207031)", "U1_x_b", hirgen::DType::kFp32);
+  // spec.yaml:24:5 U1_x_sum = sum(U1_X_fp32)
+  model.reduce("U1_x_sum", "sum", "U1_X_fp32", 1, hirgen::DType::kFp32);
+  // spec.yaml:24:5 U1_x_sum_b = broadcast(U1_x_sum)
+  model.broadcast("U1_x_sum_b", "U1_x_sum", 1);
+  // spec.yaml:24:5 U1_x_mean = scale(0.00012207031)(U1_x_sum_b)
+  model.unary("U1_x_mean", "scale(0.00012207031)", "U1_x_sum_b", hirgen::DType::kFp32);
   // spec.yaml:24:5 U1_centered = sub(U1_X_fp32, U1_x_mean)
   model.binary("U1_centered", "sub", "U1_X_fp32", "U1_x_mean", hirgen::DType::kFp32);
   // spec.yaml:24:5 U1_square = mul(U1_centered, U1_centered)
   model.binary("U1_square", "mul", "U1_centered", "U1_centered", hirgen::DType::kFp32);
-  // spec.yaml:24:5 U1_square2 = sum(U1_square)
-  model.reduce("U1_square2", "sum", "U1_square", 1, hirgen::DType::kFp32);
-  // spec.yaml:24:5 U1_square_b = broadcast(U1_square2)
-  model.broadcast("U1_square_b", "U1_square2", 1);
-  // spec.yaml:24:5 U1_square_mean = scale(0.00012207031)(U1_square_b)
-  model.unary("U1_square_mean", "scale(0.00012207031)", "U1_square_b", hirgen::DType::kFp32);
+  // spec.yaml:24:5 U1_square_sum = sum(U1_square)
+  model.reduce("U1_square_sum", "sum", "U1_square", 1, hirgen::DType::kFp32);
+  // spec.yaml:24:5 U1_square_sum_b = broadcast(U1_square_sum)
+  model.broadcast("U1_square_sum_b", "U1_square_sum", 1);
+  // spec.yaml:24:5 U1_square_mean = scale(0.00012207031)(U1_square_sum_b)
+  model.unary("U1_square_mean", "scale(0.00012207031)", "U1_square_sum_b", hirgen::DType::kFp32);
   // spec.yaml:24:5 U1_var = shift(1e-05)(U1_square_mean)
   model.unary("U1_var", "shift(1e-05)", "U1_square_mean", hirgen::DType::kFp32);
   // spec.yaml:24:5 U1_rstd = rsqrt(U1_var)
@@ -72,22 +72,22 @@ void reference(hirgen::Reference& model) {
   model.binary("X1", "add", "X", "attention", hirgen::DType::kBf16);
   // spec.yaml:44:5 U2_X1_fp32 = cast(X1)
   model.cast("U2_X1_fp32", "X1", hirgen::DType::kFp32);
-  // spec.yaml:44:5 U2_x = sum(U2_X1_fp32)
-  model.reduce("U2_x", "sum", "U2_X1_fp32", 1, hirgen::DType::kFp32);
-  // spec.yaml:44:5 U2_x_b = broadcast(U2_x)
-  model.broadcast("U2_x_b", "U2_x", 1);
-  // spec.yaml:44:5 U2_x_mean = scale(0.00012207031)(U2_x_b)
-  model.unary("U2_x_mean", "scale(0.00012207031)", "U2_x_b", hirgen::DType::kFp32);
+  // spec.yaml:44:5 U2_x_sum = sum(U2_X1_fp32)
+  model.reduce("U2_x_sum", "sum", "U2_X1_fp32", 1, hirgen::DType::kFp32);
+  // spec.yaml:44:5 U2_x_sum_b = broadcast(U2_x_sum)
+  model.broadcast("U2_x_sum_b", "U2_x_sum", 1);
+  // spec.yaml:44:5 U2_x_mean = scale(0.00012207031)(U2_x_sum_b)
+  model.unary("U2_x_mean", "scale(0.00012207031)", "U2_x_sum_b", hirgen::DType::kFp32);
   // spec.yaml:44:5 U2_centered = sub(U2_X1_fp32, U2_x_mean)
   model.binary("U2_centered", "sub", "U2_X1_fp32", "U2_x_mean", hirgen::DType::kFp32);
   // spec.yaml:44:5 U2_square = mul(U2_centered, U2_centered)
   model.binary("U2_square", "mul", "U2_centered", "U2_centered", hirgen::DType::kFp32);
-  // spec.yaml:44:5 U2_square2 = sum(U2_square)
-  model.reduce("U2_square2", "sum", "U2_square", 1, hirgen::DType::kFp32);
-  // spec.yaml:44:5 U2_square_b = broadcast(U2_square2)
-  model.broadcast("U2_square_b", "U2_square2", 1);
-  // spec.yaml:44:5 U2_square_mean = scale(0.00012207031)(U2_square_b)
-  model.unary("U2_square_mean", "scale(0.00012207031)", "U2_square_b", hirgen::DType::kFp32);
+  // spec.yaml:44:5 U2_square_sum = sum(U2_square)
+  model.reduce("U2_square_sum", "sum", "U2_square", 1, hirgen::DType::kFp32);
+  // spec.yaml:44:5 U2_square_sum_b = broadcast(U2_square_sum)
+  model.broadcast("U2_square_sum_b", "U2_square_sum", 1);
+  // spec.yaml:44:5 U2_square_mean = scale(0.00012207031)(U2_square_sum_b)
+  model.unary("U2_square_mean", "scale(0.00012207031)", "U2_square_sum_b", hirgen::DType::kFp32);
   // spec.yaml:44:5 U2_var = shift(1e-05)(U2_square_mean)
   model.unary("U2_var", "shift(1e-05)", "U2_square_mean", hirgen::DType::kFp32);
   // spec.yaml:44:5 U2_rstd = rsqrt(U2_var)

@@ -76,7 +76,7 @@ constexpr hirgen::AttentionShape kPVAttention = {.batch = B, .query_heads = kSha
                                                  .causal = true,
                                                  .scale = 0.088388346F /* 1 / sqrt(head_size) */,
                                                  .dtype = hirgen::DType::kBf16};
-// batches, heads, rows
+// strides along batches, heads, rows
 constexpr hirgen::AttentionLayout kPVLayout = {.q = {L * kShardH * C, C, kShardH * C},
                                                .k = {L * kShardH * C, C, kShardH * C},
                                                .v = {L * kShardH * C, C, kShardH * C},
@@ -98,7 +98,7 @@ constexpr const char* kAllreduceW2p = "spec.yaml:48:5 allreduce of W2p";
 constexpr const char* kAddY = "spec.yaml:49:5 add into Y";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -223,7 +223,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block", .spec = "spec.yaml",
-               .digest = "14d4319257863464d648ade382474fa4547cc33ddf9b4aef3b4e4199e71342f1", .mesh_size = D,
+               .digest = "6528baa704150fba2ae548e068b09e98cc3f67e254c304feec4548db505ff1e1", .mesh_size = D,
                .gemms = {{B * L, kShardE, E, 1}, {B * L, kShardE, E, 1}, {B * L, kShardE, E, 1},
                          {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * sizeof(bf16),

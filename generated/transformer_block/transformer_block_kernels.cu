@@ -21,13 +21,13 @@ struct LayerNorm {
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
     const auto X_row = row.load(X);
-    const auto U1_x = fn::sum(row, X_row);
-    const auto U1_x_mean = U1_x * (1.0F / kColumns);
+    const auto U1_x_sum = fn::sum(row, X_row);
+    const auto U1_x_mean = U1_x_sum * (1.0F / kColumns);
     const auto U1_centered = X_row - U1_x_mean;
     const auto U1_square = U1_centered * U1_centered;
-    const auto U1_square2 = fn::sum(row, U1_square);
-    const auto U1_square_mean = U1_square2 * (1.0F / kColumns);
-    const auto U1_var = U1_square_mean + 1e-05F;
+    const auto U1_square_sum = fn::sum(row, U1_square);
+    const auto U1_square_mean = U1_square_sum * (1.0F / kColumns);
+    const auto U1_var = U1_square_mean + 1e-05F /* eps, the default */;
     const auto U1_rstd = fn::rsqrt(U1_var);
     const auto U1_y = U1_centered * U1_rstd;
     const auto U1_scaled = U1_y * row.along(gamma1);
@@ -50,13 +50,13 @@ struct AddLayerNorm {
   HG_HOST_DEVICE void operator()(Row& row) const {
     const auto X1_row = row.load(X) + row.load(attention);
     row.store(X1, X1_row);
-    const auto U2_x = fn::sum(row, X1_row);
-    const auto U2_x_mean = U2_x * (1.0F / kColumns);
+    const auto U2_x_sum = fn::sum(row, X1_row);
+    const auto U2_x_mean = U2_x_sum * (1.0F / kColumns);
     const auto U2_centered = X1_row - U2_x_mean;
     const auto U2_square = U2_centered * U2_centered;
-    const auto U2_square2 = fn::sum(row, U2_square);
-    const auto U2_square_mean = U2_square2 * (1.0F / kColumns);
-    const auto U2_var = U2_square_mean + 1e-05F;
+    const auto U2_square_sum = fn::sum(row, U2_square);
+    const auto U2_square_mean = U2_square_sum * (1.0F / kColumns);
+    const auto U2_var = U2_square_mean + 1e-05F /* eps, the default */;
     const auto U2_rstd = fn::rsqrt(U2_var);
     const auto U2_y = U2_centered * U2_rstd;
     const auto U2_scaled = U2_y * row.along(gamma2);

@@ -19,22 +19,22 @@ void saved(hirgen::Reference& model) {
 void reference(hirgen::Reference& model) {
   // spec.yaml:41:5 N2_X1_fp32 = cast(X1)
   model.cast("N2_X1_fp32", "X1", hirgen::DType::kFp32);
-  // spec.yaml:41:5 N2_x = sum(N2_X1_fp32)
-  model.reduce("N2_x", "sum", "N2_X1_fp32", 1, hirgen::DType::kFp32);
-  // spec.yaml:41:5 N2_x_b = broadcast(N2_x)
-  model.broadcast("N2_x_b", "N2_x", 1);
-  // spec.yaml:41:5 N2_x_mean = scale(0.00012207031)(N2_x_b)
-  model.unary("N2_x_mean", "scale(0.00012207031)", "N2_x_b", hirgen::DType::kFp32);
+  // spec.yaml:41:5 N2_x_sum = sum(N2_X1_fp32)
+  model.reduce("N2_x_sum", "sum", "N2_X1_fp32", 1, hirgen::DType::kFp32);
+  // spec.yaml:41:5 N2_x_sum_b = broadcast(N2_x_sum)
+  model.broadcast("N2_x_sum_b", "N2_x_sum", 1);
+  // spec.yaml:41:5 N2_x_mean = scale(0.00012207031)(N2_x_sum_b)
+  model.unary("N2_x_mean", "scale(0.00012207031)", "N2_x_sum_b", hirgen::DType::kFp32);
   // spec.yaml:41:5 N2_centered = sub(N2_X1_fp32, N2_x_mean)
   model.binary("N2_centered", "sub", "N2_X1_fp32", "N2_x_mean", hirgen::DType::kFp32);
   // spec.yaml:41:5 N2_square = mul(N2_centered, N2_centered)
   model.binary("N2_square", "mul", "N2_centered", "N2_centered", hirgen::DType::kFp32);
-  // spec.yaml:41:5 N2_square2 = sum(N2_square)
-  model.reduce("N2_square2", "sum", "N2_square", 1, hirgen::DType::kFp32);
-  // spec.yaml:41:5 N2_square_b = broadcast(N2_square2)
-  model.broadcast("N2_square_b", "N2_square2", 1);
-  // spec.yaml:41:5 N2_square_mean = scale(0.00012207031)(N2_square_b)
-  model.unary("N2_square_mean", "scale(0.00012207031)", "N2_square_b", hirgen::DType::kFp32);
+  // spec.yaml:41:5 N2_square_sum = sum(N2_square)
+  model.reduce("N2_square_sum", "sum", "N2_square", 1, hirgen::DType::kFp32);
+  // spec.yaml:41:5 N2_square_sum_b = broadcast(N2_square_sum)
+  model.broadcast("N2_square_sum_b", "N2_square_sum", 1);
+  // spec.yaml:41:5 N2_square_mean = scale(0.00012207031)(N2_square_sum_b)
+  model.unary("N2_square_mean", "scale(0.00012207031)", "N2_square_sum_b", hirgen::DType::kFp32);
   // spec.yaml:41:5 N2_var = shift(1e-05)(N2_square_mean)
   model.unary("N2_var", "shift(1e-05)", "N2_square_mean", hirgen::DType::kFp32);
   // spec.yaml:41:5 N2_rstd = rsqrt(N2_var)
@@ -79,22 +79,22 @@ void reference(hirgen::Reference& model) {
   model.cast("dX1n_dN2_fp32", "dN2", hirgen::DType::kFp32);
   // spec.yaml:58:5 dX1n_X1_fp32 = cast(X1)
   model.cast("dX1n_X1_fp32", "X1", hirgen::DType::kFp32);
-  // spec.yaml:58:5 dX1n_x = sum(dX1n_X1_fp32)
-  model.reduce("dX1n_x", "sum", "dX1n_X1_fp32", 1, hirgen::DType::kFp32);
-  // spec.yaml:58:5 dX1n_x_b = broadcast(dX1n_x)
-  model.broadcast("dX1n_x_b", "dX1n_x", 1);
-  // spec.yaml:58:5 dX1n_x_mean = scale(0.00012207031)(dX1n_x_b)
-  model.unary("dX1n_x_mean", "scale(0.00012207031)", "dX1n_x_b", hirgen::DType::kFp32);
+  // spec.yaml:58:5 dX1n_x_sum = sum(dX1n_X1_fp32)
+  model.reduce("dX1n_x_sum", "sum", "dX1n_X1_fp32", 1, hirgen::DType::kFp32);
+  // spec.yaml:58:5 dX1n_x_sum_b = broadcast(dX1n_x_sum)
+  model.broadcast("dX1n_x_sum_b", "dX1n_x_sum", 1);
+  // spec.yaml:58:5 dX1n_x_mean = scale(0.00012207031)(dX1n_x_sum_b)
+  model.unary("dX1n_x_mean", "scale(0.00012207031)", "dX1n_x_sum_b", hirgen::DType::kFp32);
   // spec.yaml:58:5 dX1n_centered = sub(dX1n_X1_fp32, dX1n_x_mean)
   model.binary("dX1n_centered", "sub", "dX1n_X1_fp32", "dX1n_x_mean", hirgen::DType::kFp32);
   // spec.yaml:58:5 dX1n_square = mul(dX1n_centered, dX1n_centered)
   model.binary("dX1n_square", "mul", "dX1n_centered", "dX1n_centered", hirgen::DType::kFp32);
-  // spec.yaml:58:5 dX1n_square2 = sum(dX1n_square)
-  model.reduce("dX1n_square2", "sum", "dX1n_square", 1, hirgen::DType::kFp32);
-  // spec.yaml:58:5 dX1n_square_b = broadcast(dX1n_square2)
-  model.broadcast("dX1n_square_b", "dX1n_square2", 1);
-  // spec.yaml:58:5 dX1n_square_mean = scale(0.00012207031)(dX1n_square_b)
-  model.unary("dX1n_square_mean", "scale(0.00012207031)", "dX1n_square_b", hirgen::DType::kFp32);
+  // spec.yaml:58:5 dX1n_square_sum = sum(dX1n_square)
+  model.reduce("dX1n_square_sum", "sum", "dX1n_square", 1, hirgen::DType::kFp32);
+  // spec.yaml:58:5 dX1n_square_sum_b = broadcast(dX1n_square_sum)
+  model.broadcast("dX1n_square_sum_b", "dX1n_square_sum", 1);
+  // spec.yaml:58:5 dX1n_square_mean = scale(0.00012207031)(dX1n_square_sum_b)
+  model.unary("dX1n_square_mean", "scale(0.00012207031)", "dX1n_square_sum_b", hirgen::DType::kFp32);
   // spec.yaml:58:5 dX1n_var = shift(1e-05)(dX1n_square_mean)
   model.unary("dX1n_var", "shift(1e-05)", "dX1n_square_mean", hirgen::DType::kFp32);
   // spec.yaml:58:5 dX1n_rstd = rsqrt(dX1n_var)
@@ -103,18 +103,18 @@ void reference(hirgen::Reference& model) {
   model.binary("dX1n_y", "mul", "dX1n_centered", "dX1n_rstd", hirgen::DType::kFp32);
   // spec.yaml:58:5 dX1n_weighted = mul(dX1n_dN2_fp32, dX1n_y)
   model.binary("dX1n_weighted", "mul", "dX1n_dN2_fp32", "dX1n_y", hirgen::DType::kFp32);
-  // spec.yaml:58:5 dX1n_along = sum(dX1n_weighted)
-  model.reduce("dX1n_along", "sum", "dX1n_weighted", 1, hirgen::DType::kFp32);
-  // spec.yaml:58:5 dX1n_along_b = broadcast(dX1n_along)
-  model.broadcast("dX1n_along_b", "dX1n_along", 1);
-  // spec.yaml:58:5 dX1n_along_mean = scale(0.00012207031)(dX1n_along_b)
-  model.unary("dX1n_along_mean", "scale(0.00012207031)", "dX1n_along_b", hirgen::DType::kFp32);
-  // spec.yaml:58:5 dX1n_dy = sum(dX1n_dN2_fp32)
-  model.reduce("dX1n_dy", "sum", "dX1n_dN2_fp32", 1, hirgen::DType::kFp32);
-  // spec.yaml:58:5 dX1n_dy_b = broadcast(dX1n_dy)
-  model.broadcast("dX1n_dy_b", "dX1n_dy", 1);
-  // spec.yaml:58:5 dX1n_dy_mean = scale(0.00012207031)(dX1n_dy_b)
-  model.unary("dX1n_dy_mean", "scale(0.00012207031)", "dX1n_dy_b", hirgen::DType::kFp32);
+  // spec.yaml:58:5 dX1n_along_sum = sum(dX1n_weighted)
+  model.reduce("dX1n_along_sum", "sum", "dX1n_weighted", 1, hirgen::DType::kFp32);
+  // spec.yaml:58:5 dX1n_along_sum_b = broadcast(dX1n_along_sum)
+  model.broadcast("dX1n_along_sum_b", "dX1n_along_sum", 1);
+  // spec.yaml:58:5 dX1n_along_mean = scale(0.00012207031)(dX1n_along_sum_b)
+  model.unary("dX1n_along_mean", "scale(0.00012207031)", "dX1n_along_sum_b", hirgen::DType::kFp32);
+  // spec.yaml:58:5 dX1n_dy_sum = sum(dX1n_dN2_fp32)
+  model.reduce("dX1n_dy_sum", "sum", "dX1n_dN2_fp32", 1, hirgen::DType::kFp32);
+  // spec.yaml:58:5 dX1n_dy_sum_b = broadcast(dX1n_dy_sum)
+  model.broadcast("dX1n_dy_sum_b", "dX1n_dy_sum", 1);
+  // spec.yaml:58:5 dX1n_dy_mean = scale(0.00012207031)(dX1n_dy_sum_b)
+  model.unary("dX1n_dy_mean", "scale(0.00012207031)", "dX1n_dy_sum_b", hirgen::DType::kFp32);
   // spec.yaml:58:5 dX1n_away = sub(dX1n_dN2_fp32, dX1n_dy_mean)
   model.binary("dX1n_away", "sub", "dX1n_dN2_fp32", "dX1n_dy_mean", hirgen::DType::kFp32);
   // spec.yaml:58:5 dX1n_radial = mul(dX1n_y, dX1n_along_mean)
@@ -158,22 +158,22 @@ void reference(hirgen::Reference& model) {
   model.reshape("dUv", "dHv", {8, 4096, 1024});
   // spec.yaml:80:5 N1_X_fp32 = cast(X)
   model.cast("N1_X_fp32", "X", hirgen::DType::kFp32);
-  // spec.yaml:80:5 N1_x = sum(N1_X_fp32)
-  model.reduce("N1_x", "sum", "N1_X_fp32", 1, hirgen::DType::kFp32);
-  // spec.yaml:80:5 N1_x_b = broadcast(N1_x)
-  model.broadcast("N1_x_b", "N1_x", 1);
-  // spec.yaml:80:5 N1_x_mean = scale(0.00012207031)(N1_x_b)
-  model.unary("N1_x_mean", "scale(0.00012207031)", "N1_x_b", hirgen::DType::kFp32);
+  // spec.yaml:80:5 N1_x_sum = sum(N1_X_fp32)
+  model.reduce("N1_x_sum", "sum", "N1_X_fp32", 1, hirgen::DType::kFp32);
+  // spec.yaml:80:5 N1_x_sum_b = broadcast(N1_x_sum)
+  model.broadcast("N1_x_sum_b", "N1_x_sum", 1);
+  // spec.yaml:80:5 N1_x_mean = scale(0.00012207031)(N1_x_sum_b)
+  model.unary("N1_x_mean", "scale(0.00012207031)", "N1_x_sum_b", hirgen::DType::kFp32);
   // spec.yaml:80:5 N1_centered = sub(N1_X_fp32, N1_x_mean)
   model.binary("N1_centered", "sub", "N1_X_fp32", "N1_x_mean", hirgen::DType::kFp32);
   // spec.yaml:80:5 N1_square = mul(N1_centered, N1_centered)
   model.binary("N1_square", "mul", "N1_centered", "N1_centered", hirgen::DType::kFp32);
-  // spec.yaml:80:5 N1_square2 = sum(N1_square)
-  model.reduce("N1_square2", "sum", "N1_square", 1, hirgen::DType::kFp32);
-  // spec.yaml:80:5 N1_square_b = broadcast(N1_square2)
-  model.broadcast("N1_square_b", "N1_square2", 1);
-  // spec.yaml:80:5 N1_square_mean = scale(0.00012207031)(N1_square_b)
-  model.unary("N1_square_mean", "scale(0.00012207031)", "N1_square_b", hirgen::DType::kFp32);
+  // spec.yaml:80:5 N1_square_sum = sum(N1_square)
+  model.reduce("N1_square_sum", "sum", "N1_square", 1, hirgen::DType::kFp32);
+  // spec.yaml:80:5 N1_square_sum_b = broadcast(N1_square_sum)
+  model.broadcast("N1_square_sum_b", "N1_square_sum", 1);
+  // spec.yaml:80:5 N1_square_mean = scale(0.00012207031)(N1_square_sum_b)
+  model.unary("N1_square_mean", "scale(0.00012207031)", "N1_square_sum_b", hirgen::DType::kFp32);
   // spec.yaml:80:5 N1_var = shift(1e-05)(N1_square_mean)
   model.unary("N1_var", "shift(1e-05)", "N1_square_mean", hirgen::DType::kFp32);
   // spec.yaml:80:5 N1_rstd = rsqrt(N1_var)
@@ -222,22 +222,22 @@ void reference(hirgen::Reference& model) {
   model.cast("dXn_dN1_fp32", "dN1", hirgen::DType::kFp32);
   // spec.yaml:99:5 dXn_X_fp32 = cast(X)
   model.cast("dXn_X_fp32", "X", hirgen::DType::kFp32);
-  // spec.yaml:99:5 dXn_x = sum(dXn_X_fp32)
-  model.reduce("dXn_x", "sum", "dXn_X_fp32", 1, hirgen::DType::kFp32);
-  // spec.yaml:99:5 dXn_x_b = broadcast(dXn_x)
-  model.broadcast("dXn_x_b", "dXn_x", 1);
-  // spec.yaml:99:5 dXn_x_mean = scale(0.00012207031)(dXn_x_b)
-  model.unary("dXn_x_mean", "scale(0.00012207031)", "dXn_x_b", hirgen::DType::kFp32);
+  // spec.yaml:99:5 dXn_x_sum = sum(dXn_X_fp32)
+  model.reduce("dXn_x_sum", "sum", "dXn_X_fp32", 1, hirgen::DType::kFp32);
+  // spec.yaml:99:5 dXn_x_sum_b = broadcast(dXn_x_sum)
+  model.broadcast("dXn_x_sum_b", "dXn_x_sum", 1);
+  // spec.yaml:99:5 dXn_x_mean = scale(0.00012207031)(dXn_x_sum_b)
+  model.unary("dXn_x_mean", "scale(0.00012207031)", "dXn_x_sum_b", hirgen::DType::kFp32);
   // spec.yaml:99:5 dXn_centered = sub(dXn_X_fp32, dXn_x_mean)
   model.binary("dXn_centered", "sub", "dXn_X_fp32", "dXn_x_mean", hirgen::DType::kFp32);
   // spec.yaml:99:5 dXn_square = mul(dXn_centered, dXn_centered)
   model.binary("dXn_square", "mul", "dXn_centered", "dXn_centered", hirgen::DType::kFp32);
-  // spec.yaml:99:5 dXn_square2 = sum(dXn_square)
-  model.reduce("dXn_square2", "sum", "dXn_square", 1, hirgen::DType::kFp32);
-  // spec.yaml:99:5 dXn_square_b = broadcast(dXn_square2)
-  model.broadcast("dXn_square_b", "dXn_square2", 1);
-  // spec.yaml:99:5 dXn_square_mean = scale(0.00012207031)(dXn_square_b)
-  model.unary("dXn_square_mean", "scale(0.00012207031)", "dXn_square_b", hirgen::DType::kFp32);
+  // spec.yaml:99:5 dXn_square_sum = sum(dXn_square)
+  model.reduce("dXn_square_sum", "sum", "dXn_square", 1, hirgen::DType::kFp32);
+  // spec.yaml:99:5 dXn_square_sum_b = broadcast(dXn_square_sum)
+  model.broadcast("dXn_square_sum_b", "dXn_square_sum", 1);
+  // spec.yaml:99:5 dXn_square_mean = scale(0.00012207031)(dXn_square_sum_b)
+  model.unary("dXn_square_mean", "scale(0.00012207031)", "dXn_square_sum_b", hirgen::DType::kFp32);
   // spec.yaml:99:5 dXn_var = shift(1e-05)(dXn_square_mean)
   model.unary("dXn_var", "shift(1e-05)", "dXn_square_mean", hirgen::DType::kFp32);
   // spec.yaml:99:5 dXn_rstd = rsqrt(dXn_var)
@@ -246,18 +246,18 @@ void reference(hirgen::Reference& model) {
   model.binary("dXn_y", "mul", "dXn_centered", "dXn_rstd", hirgen::DType::kFp32);
   // spec.yaml:99:5 dXn_weighted = mul(dXn_dN1_fp32, dXn_y)
   model.binary("dXn_weighted", "mul", "dXn_dN1_fp32", "dXn_y", hirgen::DType::kFp32);
-  // spec.yaml:99:5 dXn_along = sum(dXn_weighted)
-  model.reduce("dXn_along", "sum", "dXn_weighted", 1, hirgen::DType::kFp32);
-  // spec.yaml:99:5 dXn_along_b = broadcast(dXn_along)
-  model.broadcast("dXn_along_b", "dXn_along", 1);
-  // spec.yaml:99:5 dXn_along_mean = scale(0.00012207031)(dXn_along_b)
-  model.unary("dXn_along_mean", "scale(0.00012207031)", "dXn_along_b", hirgen::DType::kFp32);
-  // spec.yaml:99:5 dXn_dy = sum(dXn_dN1_fp32)
-  model.reduce("dXn_dy", "sum", "dXn_dN1_fp32", 1, hirgen::DType::kFp32);
-  // spec.yaml:99:5 dXn_dy_b = broadcast(dXn_dy)
-  model.broadcast("dXn_dy_b", "dXn_dy", 1);
-  // spec.yaml:99:5 dXn_dy_mean = scale(0.00012207031)(dXn_dy_b)
-  model.unary("dXn_dy_mean", "scale(0.00012207031)", "dXn_dy_b", hirgen::DType::kFp32);
+  // spec.yaml:99:5 dXn_along_sum = sum(dXn_weighted)
+  model.reduce("dXn_along_sum", "sum", "dXn_weighted", 1, hirgen::DType::kFp32);
+  // spec.yaml:99:5 dXn_along_sum_b = broadcast(dXn_along_sum)
+  model.broadcast("dXn_along_sum_b", "dXn_along_sum", 1);
+  // spec.yaml:99:5 dXn_along_mean = scale(0.00012207031)(dXn_along_sum_b)
+  model.unary("dXn_along_mean", "scale(0.00012207031)", "dXn_along_sum_b", hirgen::DType::kFp32);
+  // spec.yaml:99:5 dXn_dy_sum = sum(dXn_dN1_fp32)
+  model.reduce("dXn_dy_sum", "sum", "dXn_dN1_fp32", 1, hirgen::DType::kFp32);
+  // spec.yaml:99:5 dXn_dy_sum_b = broadcast(dXn_dy_sum)
+  model.broadcast("dXn_dy_sum_b", "dXn_dy_sum", 1);
+  // spec.yaml:99:5 dXn_dy_mean = scale(0.00012207031)(dXn_dy_sum_b)
+  model.unary("dXn_dy_mean", "scale(0.00012207031)", "dXn_dy_sum_b", hirgen::DType::kFp32);
   // spec.yaml:99:5 dXn_away = sub(dXn_dN1_fp32, dXn_dy_mean)
   model.binary("dXn_away", "sub", "dXn_dN1_fp32", "dXn_dy_mean", hirgen::DType::kFp32);
   // spec.yaml:99:5 dXn_radial = mul(dXn_y, dXn_along_mean)

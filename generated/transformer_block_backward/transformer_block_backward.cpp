@@ -134,7 +134,7 @@ constexpr hirgen::AttentionShape kDQAttention = {.batch = B, .query_heads = kSha
                                                  .causal = true,
                                                  .scale = 0.088388346F /* 1 / sqrt(head_size) */,
                                                  .dtype = hirgen::DType::kBf16};
-// batches, heads, rows
+// strides along batches, heads, rows
 constexpr hirgen::AttentionLayout kDQLayout = {.q = {kShardH * L * C, L * C, C},
                                                .k = {kShardH * L * C, L * C, C},
                                                .v = {kShardH * L * C, L * C, C},
@@ -176,7 +176,7 @@ constexpr const char* kSumDbeta2 = "spec.yaml:56:5 sum into dbeta2";
 constexpr const char* kSumDbeta1 = "spec.yaml:97:5 sum into dbeta1";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -237,7 +237,7 @@ class TransformerBlockBackward final : public hirgen::Program {
   hirgen::MatmulPlan dWk_plan_{context_, kDWqShape, kMatmulDWk};
   hirgen::MatmulPlan dWv_plan_{context_, kDWqShape, kMatmulDWv};
   hirgen::AttentionGradPlan dQ_attention_{context_, kDQAttention, kDQLayout, kDQGradients, kAttentionDQ};
-  // there if the memory is large enough, which is unused at that time; otherwise separate memory
+  // in the given memory, unused at that time, if its bytes suffice; otherwise separate memory
   void* dQ_attention_workspace_ = context_.workspace(dQ_attention_.scratch_bytes(), dU1q_, 4259840 * 4,
                                                      "spec.yaml:71:5 attention into dQ, workspace");
   void* workspace_ = context_.workspace(
@@ -409,7 +409,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "33c625f25e0980b8114e331de26f2a234b40441a5645bdd19c99f1ae44eb43c2", .mesh_size = D,
+               .digest = "3e1d5dcbb0c12968a72cda4ce19ffcf90c0b74b2a0d1d596b5745c3923f159ff", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},

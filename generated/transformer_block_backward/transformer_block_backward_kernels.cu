@@ -23,7 +23,7 @@ struct GeluGradMul {
   }
 };
 
-// spec.yaml:41:5 normalize: N2 = normalize(X1)
+// spec.yaml:41:5 normalize: N2 = normalize(X1); also at 80:5
 struct Normalize {
   static constexpr int kColumns = 8192;  // E
 
@@ -33,19 +33,19 @@ struct Normalize {
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
     const auto X1_row = row.load(X1);
-    const auto N2_x = fn::sum(row, X1_row);
-    const auto N2_x_mean = N2_x * (1.0F / kColumns);
+    const auto N2_x_sum = fn::sum(row, X1_row);
+    const auto N2_x_mean = N2_x_sum * (1.0F / kColumns);
     const auto N2_centered = X1_row - N2_x_mean;
     const auto N2_square = N2_centered * N2_centered;
-    const auto N2_square2 = fn::sum(row, N2_square);
-    const auto N2_square_mean = N2_square2 * (1.0F / kColumns);
-    const auto N2_var = N2_square_mean + 1e-05F;
+    const auto N2_square_sum = fn::sum(row, N2_square);
+    const auto N2_square_mean = N2_square_sum * (1.0F / kColumns);
+    const auto N2_var = N2_square_mean + 1e-05F /* eps, the default */;
     const auto N2_rstd = fn::rsqrt(N2_var);
     row.store(N2, N2_centered * N2_rstd);
   }
 };
 
-// spec.yaml:43:5 mul_add: S2 = mul(N2, gamma2); U2 = add(S2, beta2)
+// spec.yaml:43:5 mul_add: S2 = mul(N2, gamma2); U2 = add(S2, beta2); also at 82:5
 struct MulAdd {
   static constexpr int kColumns = 8192;  // E
 
@@ -73,7 +73,7 @@ struct Gelu {
 };
 
 // spec.yaml:59:5 mul_normalize_grad_add: dN2 = mul(dU2, gamma2); dX1n = normalize_grad(dN2, X1); dX1 =
-// add(dY, dX1n)
+// add(dY, dX1n); also at 100:5
 struct MulNormalizeGradAdd {
   static constexpr int kColumns = 8192;  // E
 
@@ -87,20 +87,20 @@ struct MulNormalizeGradAdd {
   HG_HOST_DEVICE void operator()(Row& row) const {
     const auto X1_row = row.load(X1);
     const auto dN2 = row.load(dU2) * row.along(gamma2);
-    const auto dX1n_x = fn::sum(row, X1_row);
-    const auto dX1n_x_mean = dX1n_x * (1.0F / kColumns);
+    const auto dX1n_x_sum = fn::sum(row, X1_row);
+    const auto dX1n_x_mean = dX1n_x_sum * (1.0F / kColumns);
     const auto dX1n_centered = X1_row - dX1n_x_mean;
     const auto dX1n_square = dX1n_centered * dX1n_centered;
-    const auto dX1n_square2 = fn::sum(row, dX1n_square);
-    const auto dX1n_square_mean = dX1n_square2 * (1.0F / kColumns);
-    const auto dX1n_var = dX1n_square_mean + 1e-05F;
+    const auto dX1n_square_sum = fn::sum(row, dX1n_square);
+    const auto dX1n_square_mean = dX1n_square_sum * (1.0F / kColumns);
+    const auto dX1n_var = dX1n_square_mean + 1e-05F /* eps, the default */;
     const auto dX1n_rstd = fn::rsqrt(dX1n_var);
     const auto dX1n_y = dX1n_centered * dX1n_rstd;
     const auto dX1n_weighted = dN2 * dX1n_y;
-    const auto dX1n_along = fn::sum(row, dX1n_weighted);
-    const auto dX1n_along_mean = dX1n_along * (1.0F / kColumns);
-    const auto dX1n_dy = fn::sum(row, dN2);
-    const auto dX1n_dy_mean = dX1n_dy * (1.0F / kColumns);
+    const auto dX1n_along_sum = fn::sum(row, dX1n_weighted);
+    const auto dX1n_along_mean = dX1n_along_sum * (1.0F / kColumns);
+    const auto dX1n_dy_sum = fn::sum(row, dN2);
+    const auto dX1n_dy_mean = dX1n_dy_sum * (1.0F / kColumns);
     const auto dX1n_away = dN2 - dX1n_dy_mean;
     const auto dX1n_radial = dX1n_y * dX1n_along_mean;
     const auto dX1n_tangent = dX1n_away - dX1n_radial;
@@ -109,7 +109,7 @@ struct MulNormalizeGradAdd {
   }
 };
 
-// spec.yaml:55:5 mul_sum: dS2 = mul(dU2, N2); dgamma2 = sum(dS2, axis=0)
+// spec.yaml:55:5 mul_sum: dS2 = mul(dU2, N2); dgamma2 = sum(dS2, axis=0); also at 96:5
 struct MulSum {
   static constexpr int kColumns = 8192;  // E
 

@@ -37,7 +37,7 @@ constexpr const char* kMatmulC = "spec.yaml:11:5 matmul into C";
 constexpr const char* kJoined = "spec.yaml:11:5 wait for the compute streams";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -72,9 +72,9 @@ class AgMatmulGraph final : public hirgen::Program {
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
-// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, and the cache keeps 16. In
-// the first call with new pointers, and while the caller captures, issue() runs on the caller's stream
-// instead.
+// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, of which the cache keeps
+// kMostLists. In the first call with new pointers, and while the caller captures, issue() runs on the
+// caller's stream instead.
 void AgMatmulGraph::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
   context_.call_issued(caller);
@@ -85,7 +85,7 @@ void AgMatmulGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
   const fp32* B = static_cast<const fp32*>(tensors[1]);  // [K, N]
   fp32* C = static_cast<fp32*>(tensors[2]);              // [S, D, kSliceShardM, N]
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers.
   HG_CHECK(cudaEventRecord(before_allgather_A_[0], caller), kAllgatherA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_A_[0], 0), kAllgatherA);
 
@@ -133,7 +133,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_graph", .spec = "spec.yaml",
-               .digest = "932b3310752683cdbb2ef882ebbc61f3eb4bc884ffa6d1401a24fffe667e5daf", .mesh_size = D,
+               .digest = "6a43728dedd986b43a299938a756a132f1b1a1c3729cc22d909e8cef8c87cea5", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"allgather x"}, .bytes = M * K * sizeof(fp32),
                .largest = "allgather", .team_size = D, .transport = "nccl", .graph = true,
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

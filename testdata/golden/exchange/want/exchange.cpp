@@ -7,7 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(D), M, N] bf16
 //
-// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: transfers into A_all from rank to rank by NCCL, one slice in each iteration over s.
 // Schedule: pipeline p2p, 2 compute streams, replayed as a CUDA graph.
@@ -42,7 +42,7 @@ constexpr const char* kMatmulC = "exchange.hir:3:5 matmul into C";
 constexpr const char* kJoined = "exchange.hir:3:5 wait for the compute streams";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -77,9 +77,9 @@ class Exchange final : public hirgen::Program {
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
-// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, and the cache keeps 16. In
-// the first call with new pointers, and while the caller captures, issue() runs on the caller's stream
-// instead.
+// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, of which the cache keeps
+// kMostLists. In the first call with new pointers, and while the caller captures, issue() runs on the
+// caller's stream instead.
 void Exchange::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
   context_.call_issued(caller);

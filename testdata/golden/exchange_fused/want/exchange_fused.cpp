@@ -7,7 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice in each
 // iteration over s.
@@ -43,12 +43,12 @@ constexpr const char* kMatmulC = "spec.yaml:12:5 matmul into C";
 constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
 constexpr const char* kWaitReadA = "spec.yaml:12:5 wait until peers have read A";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -100,8 +100,6 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-
-    // Gathered, since matmul into C reads the parts of all ranks.
     ready_flags.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
   }
   ready_flags.submit(copy, kReadyA);
@@ -110,6 +108,8 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   hirgen::TransferKernel copies;
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
+
+    // Gathered, since matmul into C reads the parts of all ranks.
     copies.add(A_all_ + from * kShardM * K, A_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
                A_ipc.flags(from, s));
   }
@@ -141,7 +141,7 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // Wait for all parts of the allgather of A over x.
+  // Wait until peers have read their parts of the allgather of A over x.
   hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(A_ipc.done(s), A_ipc.sequence_number());
@@ -173,7 +173,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_fused", .spec = "spec.yaml",
-               .digest = "7605c19b3bb961146346bcb88efda9504ab4bf830ca3104a5a3f8633c6aa3c15", .mesh_size = D,
+               .digest = "0a70a394110b80b36d6288112e7e824dedd2b3e1b5cf90007ad2183dd2e8b427", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -7,7 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice in each
 // iteration over s.
@@ -46,12 +46,12 @@ constexpr const char* kMatmulC = "spec.yaml:12:5 matmul into C";
 constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
 constexpr const char* kWaitReadA = "spec.yaml:12:5 wait until peers have read A";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -88,9 +88,9 @@ class ExchangeGraph final : public hirgen::Program {
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
-// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, and the cache keeps 16. In
-// the first call with new pointers, and while the caller captures, issue() runs on the caller's stream
-// instead.
+// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, of which the cache keeps
+// kMostLists. In the first call with new pointers, and while the caller captures, issue() runs on the
+// caller's stream instead.
 void ExchangeGraph::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[0], kAShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
@@ -112,14 +112,14 @@ void ExchangeGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
   // Allgather of A over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-
-    // Gathered, since matmul into C reads the parts of all ranks.
     hirgen::launch_flag_write(A_ipc.ready_at(to, s), A_ipc.sequence_number(), copy, kReadyA);
   }
 
   // All iterations come first: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
+
+    // Gathered, since matmul into C reads the parts of all ranks.
     hirgen::launch_flag_wait(A_ipc.ready(s), A_ipc.sequence_number(), copy, kWaitReadyA);
     HG_CHECK(cudaMemcpyAsync(A_all_ + from * kShardM * K, A_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
                              cudaMemcpyDeviceToDevice, copy),
@@ -153,7 +153,7 @@ void ExchangeGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // Wait for all parts of the allgather of A over x.
+  // Wait until peers have read their parts of the allgather of A over x.
   for (int64_t s = 1; s < D; ++s) {
     hirgen::launch_flag_wait(A_ipc.done(s), A_ipc.sequence_number(), caller, kWaitReadA);
   }
@@ -181,7 +181,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_graph", .spec = "spec.yaml",
-               .digest = "0e1129725c749186ea6e8a465a97618f555c64af072cafb045bb9a364110a466", .mesh_size = D,
+               .digest = "b99a6b9cad59f32eab8cc5b5cfa70007693a714bffeb9cce2401165028d4cfc0", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .graph = true, .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

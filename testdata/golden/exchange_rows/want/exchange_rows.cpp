@@ -53,12 +53,12 @@ constexpr const char* kSendC = "spec.yaml:17:5 send C";
 constexpr const char* kWaitReadA = "spec.yaml:16:5 wait until peers have read A";
 constexpr const char* kWaitExchangeC = "spec.yaml:17:5 wait for the exchange of C";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kAShared = {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A",
                                           .where = kShareA, .mesh = &mesh_grid, .axis = 1};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -117,8 +117,6 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = mesh_grid.rank_along(context_.rank(), 1, (D + x - s) % D);
-
-      // Gathered, since matmul into C reads the parts of all ranks.
       ready_flags.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
     }
     ready_flags.submit(copy, kReadyA);
@@ -129,6 +127,8 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     if (on_grid_) {
       const int64_t from_x = (x + s) % D;
       const int64_t from = mesh_grid.rank_along(context_.rank(), 1, from_x);
+
+      // Gathered, since matmul into C reads the parts of all ranks.
       HG_CHECK(driver_.cuStreamWaitValue32(copy, A_ipc.ready(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
                kWaitReadyA);
       HG_CHECK(cudaMemcpyAsync(A_all_ + from_x * kShardM * K, A_ipc.of<bf16>(from),
@@ -187,7 +187,7 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   if (on_grid_) {
-    // Wait for all parts of the allgather of A over x.
+    // Wait until peers have read their parts of the allgather of A over x.
     hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
     for (int64_t s = 1; s < D; ++s) {
       done_flags.add(A_ipc.done(s), A_ipc.sequence_number());
@@ -228,7 +228,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_rows", .spec = "spec.yaml",
-               .digest = "fec42da847bac366d094768f91191461ef824d65350542e566aa6556a1e48e47", .mesh_size = 6,
+               .digest = "5b7689ddc4c3d82e6c88477de7bfa58b54eb4120ea88f48811db241b0e0ff27c", .mesh_size = 6,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x of grid", "sendrecv y of grid"},
                .bytes = (R - 1) * M * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"R", R}, {"M", M}, {"K", K}, {"N", N}}},

@@ -76,7 +76,7 @@ constexpr const char* kBroadcastOutBroadcast = "statements.hir:12:5 broadcast in
 constexpr const char* kMatmulOutBatched = "statements.hir:13:5 matmul into out_batched";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,

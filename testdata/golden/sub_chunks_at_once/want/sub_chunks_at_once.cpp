@@ -10,7 +10,7 @@
 //   B [DIDx(D), K/D, N] fp16
 //   C [Stream(D), M/D, N] fp16
 //
-// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into R: transfers into P_parts from rank to rank by IPC-get, one slice
 // in each iteration over c, s.
@@ -60,17 +60,17 @@ constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
 constexpr const char* kReceiveR = "spec.yaml:18:5 receive R";
 constexpr const char* kWaitReadyC = "spec.yaml:18:5 wait for the ready flag of C";
 constexpr const char* kDoneC = "spec.yaml:18:5 set the done flag of C at the peer";
-constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P";
+constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P, C";
 constexpr const char* kWaitReceiveR = "spec.yaml:18:5 wait until R is received";
 
-// Buffers that ranks share. Step s of a loop has flags s; the step of the local shard uses none.
+// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(fp16), .transfers = D * 4, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kCShared =
     {.bytes = M * N * sizeof(fp16), .transfers = D * 4, .name = "C", .where = kShareC};
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -202,7 +202,7 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
     }
   }
 
-  // Wait for all parts of the reduce-scatter of P over x, into R; allgather of R over x.
+  // Wait until peers have read their parts of the reduce-scatter of P over x, into R; allgather of R over x.
   hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t c = 0; c < 4; ++c) {
     for (int64_t s = 1; s < D; ++s) {
@@ -218,7 +218,8 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
   done_flags.submit(caller, kWaitReadP);
   HG_CHECK(cudaEventRecord(wait_read_P_[0], caller), kWaitReadP);  // for the watchdog only
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
+  // transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_receive_R_[3 * D + (D - 1)], 0), kWaitReceiveR);
   context_.call_issued(caller);
 }
@@ -245,7 +246,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sub_chunks_at_once", .spec = "spec.yaml",
-               .digest = "fcd463d8e86a2f606a3bcdfddd893ef5aa96ee1b2c193e887385d18a27a728d8", .mesh_size = D,
+               .digest = "aa23eeea5557ed33455b2fe6408a4ef5a962248ee72f9d6947b193bc6ceec553", .mesh_size = D,
                .gemms = {{kChunkM * 4, N, kShardK, D}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kChunkM * N * sizeof(fp16) * 4, .largest = "sendrecv",
                .transport = "ipc-get", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -9,7 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// DIDx(D): one of D parts per rank. r(D): reduced from D to one.
+// DIDx(D): one of D parts per rank. r(D): reduced from D to one. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into C: transfers into P_sums from rank to rank by NCCL, one slice in
 // each iteration over s, c.
@@ -44,7 +44,7 @@ constexpr const char* kSendP = "spec.yaml:14:5 send P";
 constexpr const char* kWaitExchangeP = "spec.yaml:14:5 wait for the exchange of P";
 
 // c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. In HG_CHECK, plan.op may run another library.
+// operand. HG_CHECK runs another library instead if the plan chose one.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
