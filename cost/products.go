@@ -1,6 +1,9 @@
 package cost
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/domain"
@@ -13,7 +16,7 @@ type Product struct {
 	Transposed     bool // B is stored as [n, k]
 	DType          domain.DType
 	Pos            diag.Pos
-	Time           float64 // sum of the times of its GEMMs, in microseconds
+	Time           float64 // of its GEMMs, in microseconds; GEMMs that run at the same time divide that time equally
 	Peak           float64 // TFLOP/s that the machine's GEMMs reach at most
 }
 
@@ -38,6 +41,7 @@ func (p *Prediction) Products() []Product {
 	}
 	at := map[group]int{}
 	var list []Product
+	var runs []run
 	for i := range p.Calls {
 		c := &p.Calls[i]
 		call, ok := c.Stmt.(*calls.Gemm)
@@ -52,7 +56,35 @@ func (p *Prediction) Products() []Product {
 				Peak: p.Machine.gemmRate(s.DType).Peak})
 		}
 		list[at[g]].M += s.M
-		list[at[g]].Time += c.End - c.Start
+		runs = append(runs, run{at[g], c.Start, c.End})
 	}
+	divideTime(runs, list)
 	return list
+}
+
+// run is a GEMM of a product, by index, and when it runs.
+type run struct {
+	product    int
+	start, end float64
+}
+
+// divideTime adds to each product its share of the time in which its GEMMs run. Several GEMMs that run at the same time have equal shares.
+func divideTime(runs []run, list []Product) {
+	slices.SortFunc(runs, func(a, b run) int { return cmp.Compare(a.start, b.start) })
+	var ends []float64
+	for _, r := range runs {
+		ends = append(ends, r.start, r.end)
+	}
+	slices.Sort(ends)
+	var running []run
+	for i := 1; i < len(ends); i++ {
+		from, to := ends[i-1], ends[i]
+		for len(runs) > 0 && runs[0].start <= from {
+			running, runs = append(running, runs[0]), runs[1:]
+		}
+		running = slices.DeleteFunc(running, func(r run) bool { return r.end <= from })
+		for _, r := range running {
+			list[r.product].Time += (to - from) / float64(len(running))
+		}
+	}
 }

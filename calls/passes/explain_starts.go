@@ -29,7 +29,7 @@ func explainStarts(p *calls.Program) {
 	calls.EditLists(p.Body, func(list []calls.Stmt) []calls.Stmt {
 		var start *calls.EventRecord // the last record for transfers
 		open := false                // a loop ran on compute streams, and nothing has waited for it
-		for _, s := range list {
+		for i, s := range list {
 			if r, ok := s.(*calls.EventRecord); ok && strings.HasPrefix(r.Note, "transfers below wait") {
 				start = r
 			}
@@ -40,7 +40,8 @@ func explainStarts(p *calls.Program) {
 			switch {
 			case first == nil && waits && open:
 				open = false
-				if info := s.Meta(); !strings.Contains(info.Note, follow) {
+				alone := i+1 == len(list) || !waitOfCaller(list[i+1]) // several waits may imply the order together
+				if info := s.Meta(); alone && !strings.Contains(info.Note, follow) {
 					info.Note = strings.TrimPrefix(info.Note+". "+follow, ". ")
 				}
 			case first != nil:

@@ -41,7 +41,7 @@ var Passes = []Pass{
 	{"declare-alignment", "plans are told of operands that begin at fewer bytes than their rows are aligned to", declareAlignment},
 	{"pack-gemms", "operands of GEMMs whose rows are not aligned are copied to rows that are, where that is faster", packGemms},
 	{"share-shapes", "GEMMs of one shape share its constant", shareShapes},
-	{"plan-life", "what a program has is made before its first call, and freed behind its last one", planLife},
+	{"plan-life", "what a program has is made before its first call, and freed after its last one", planLife},
 }
 
 // Order are the passes that a prediction needs: they merge operations, and move them to other streams.

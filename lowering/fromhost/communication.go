@@ -36,7 +36,7 @@ func (b *builder) begin(info calls.Info, team, handle string, on calls.Stream) (
 }
 
 // whyBegin is the reason for which a transfer waits for the stream that issues it.
-const whyBegin = " starts behind what the issuing stream did before: its operand is there, and its result may be written"
+const whyBegin = " starts after earlier work of the issuing stream: its operand is there, and its result may be written"
 
 // at returns the row-major number of the current iteration of some loops.
 func (b *builder) at(loops []loop) expr.Expr { return b.spelled(iteration(loops)) }

@@ -100,8 +100,7 @@ func (o *overlap) whyCopies(early map[*Task]bool) string {
 			tasks = append(tasks, t)
 		}
 	}
-	return reasons(o.crossing(tasks, false), "what is copied, or written by peers, is the caller's until the call begins, or of the "+
-		"call before")
+	return reasons(o.crossing(tasks, false), "earlier work of the caller, or the previous call, may use memory that transfers read or write")
 }
 
 // whyJoin explains why a stream waits after a loop: later tasks depend on its tasks, and the caller may use
@@ -120,7 +119,7 @@ func (o *overlap) whyJoin(body []hostir.Stmt) string {
 	}
 	var more []string
 	if len(made) > 0 {
-		more = append(more, "the caller may use "+strings.Join(made, ", ")+" behind the call")
+		more = append(more, "the caller may use "+strings.Join(made, ", ")+" after the call")
 	}
 	if why := reasons(o.crossing(tasks, true), more...); why != "" {
 		return why
@@ -130,7 +129,7 @@ func (o *overlap) whyJoin(body []hostir.Stmt) string {
 
 // Reasons for Waits that do not come from a single edge.
 const (
-	whyLast      = "nothing in the program follows %s: the caller may use its tensors behind the call"
+	whyLast      = "nothing in the program follows %s: the caller may use its tensors after the call"
 	whyReference = "the schedule keeps each Wait where its transfer is issued (joins: body)"
 )
 

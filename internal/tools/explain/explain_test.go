@@ -129,8 +129,8 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			if w.Why == "" || len(w.From) == 0 {
 				t.Errorf("%s: nobody knows why %q waits, or where it comes from", name, w.Text)
 			}
-			if !printed[w.Call] {
-				t.Errorf("%s: no line of the program is %q", name, w.Text)
+			if !printed[w.Call] || w.Stream == "" {
+				t.Errorf("%s: no line of the program is %q, or nothing says on which stream", name, w.Text)
 			}
 		}
 		for _, n := range page.Graph.Nodes {
@@ -150,9 +150,9 @@ func TestReasons(t *testing.T) {
 		got = append(got, w.Stream+": "+w.Why)
 	}
 	want := []string{
-		"x_.stream: hand-over: gather starts behind what the issuing stream did before: its operand is there, and its result may be written",
+		"x_.stream: hand-over: gather starts after earlier work of the issuing stream: its operand is there, and its result may be written",
 		"compute: data: Matmul of C_s (task 1) reads what Allgather of A_all_s (task 0) writes",
-		"caller: the caller may use C behind the call",
+		"caller: the caller may use C after the call",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("waits are for\n%s\nnot for\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -200,10 +200,15 @@ func TestAlternatives(t *testing.T) {
 		if page.Skipped != "" || len(page.Choices) == 0 || len(page.Whole) == 0 {
 			t.Fatalf("%s has no alternatives: %s", name, page.Skipped)
 		}
+		busy := 0.0
 		for _, g := range page.GEMMs {
+			busy += g.Time
 			if share := g.OfPeak(); share <= 30 || share > 100 {
 				t.Errorf("%s: a GEMM reaches %v %% of its peak", name, share)
 			}
+		}
+		if call := page.Whole[0].Predicted - page.Whole[0].Difference; busy > call {
+			t.Errorf("%s: GEMMs take %v us of a call of %v us", name, busy, call)
 		}
 		for _, c := range page.Choices {
 			for _, a := range c.Others {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -103,7 +104,7 @@ func (page *Page) callLines(p *calls.Program, number map[calls.Stmt]int) []Line 
 		order = append(order, s)
 	}
 	var lines []Line
-	body, next := false, 0
+	body, next, batches := false, 0, map[string]string{} // by name of a batch: its stream
 	for i, text := range strings.Split(strings.TrimRight(calltext.Print(p), "\n"), "\n") {
 		l := Line{Number: i + 1, Text: text, From: page.positions(text)}
 		switch {
@@ -113,16 +114,31 @@ func (page *Page) callLines(p *calls.Program, number map[calls.Stmt]int) []Line 
 			s := order[next]
 			next++
 			l.Call = number[s]
-			if calls.Waits(s) {
+			batch, isBatch := s.(*calls.MemOpBatch) // its parts are the waits
+			if isBatch {
+				batches[batch.Name] = streams(s)
+			} else if calls.Waits(s) {
 				page.Waits = append(page.Waits, Wait{
-					Line: Line{Number: l.Number, Text: calltext.Statement(s), From: l.From, Call: l.Call}, Op: calls.Op(s), Stream: streams(s),
-					Why: s.Meta().Why,
+					Line: Line{Number: l.Number, Text: calltext.Statement(s), From: l.From, Call: l.Call}, Op: calls.Op(s),
+					Stream: cmp.Or(streams(s), batches[batchOf(s)]),
+					Why:    s.Meta().Why,
 				})
 			}
 		}
 		lines = append(lines, l)
 	}
 	return lines
+}
+
+// batchOf returns the name of the batch that a statement is a part of, or an empty text.
+func batchOf(s calls.Stmt) string {
+	switch s := s.(type) {
+	case *calls.FlagWait:
+		return s.Batch
+	case *calls.Transfer:
+		return s.Batch
+	}
+	return ""
 }
 
 // streams names the streams of a statement.
