@@ -156,7 +156,7 @@ var Order = []Constraint{
 	{"make-reshardings-contiguous", "fuse-elementwise",
 		"fuse-elementwise must know the communicated tensors, which need buffers, and the final layouts"},
 	{"choose-transport", "fuse-elementwise", "choose-transport adds the fallback variant, and each variant is fused separately"},
-	{"fuse-elementwise", "share-tables", "fuse-elementwise computes most tables in the kernels that read them, which needs one reader for each"},
+	{"fuse-elementwise", "share-tables", "fuse-elementwise computes most tables in the kernels that read them, each for one reader"},
 	{"share-tables", "whole-views", "whole-views depends on the readers of each view, and share-tables changes them"},
 	{"share-tables", "lower-streams", "share-tables requires whole tensors"},
 	{"fold-columns", "whole-views", "whole-views depends on the readers of each view, and fold-columns changes them"},

@@ -38,7 +38,8 @@ type transferPair struct {
 func (p transferPair) transfers(backend hostir.Backend, locality hostir.Locality) (send, recv *hostir.P2PCommunication) {
 	names, of := p.c.lowering.names, p.c.lowering.named(p.stmt)
 	return &hostir.P2PCommunication{
-			Info: hostir.InfoFrom(p.stmt, ""), Handle: names.Fresh("send"), Send: true, Buffer: p.from, Peer: p.to, Backend: backend, Locality: locality, Of: of,
+			Info: hostir.InfoFrom(p.stmt, ""), Handle: names.Fresh("send"), Send: true, Buffer: p.from, Peer: p.to, Backend: backend,
+			Locality: locality, Of: of,
 		}, &hostir.P2PCommunication{
 			Info: hostir.InfoFrom(p.stmt, ""), Handle: names.Fresh("receive"), Buffer: p.into, Peer: p.of, Backend: backend,
 			Locality: locality, Of: of,

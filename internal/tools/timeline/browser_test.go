@@ -81,7 +81,7 @@ func writePage(t *testing.T, list ...*Trace) string {
 }
 
 // geometry returns errors of the layout: a page wider than its window, overlapping texts of a column, overlapping boxes
-// of a trace, names that reach into the chart, and names on slices that are too narrow.
+// of a trace, names that reach into the chart, and names on slices that are too narrow for them.
 const geometry = `(() => {
 	const wrong = [], box = e => e.getBoundingClientRect(), text = e => e.textContent.slice(0, 40);
 	if (document.documentElement.scrollWidth > innerWidth) wrong.push('the page is wider than its window: ' + document.documentElement.scrollWidth);
@@ -102,6 +102,7 @@ const geometry = `(() => {
 	}
 	apart([...document.querySelectorAll('#axis text')], 'ticks');
 	apart([...document.querySelectorAll('.key li')], 'key');
+	for (const s of document.querySelectorAll('.time .s text')) if (box(s).right > box(s.previousSibling).right + 4) wrong.push('cut: ' + text(s));
 	for (const s of document.querySelectorAll('.time .s text')) if (getComputedStyle(s).display !== 'none' && box(s.previousSibling).width < 20) wrong.push('no room for: ' + text(s));
 	return wrong.slice(0, 10);
 })()`

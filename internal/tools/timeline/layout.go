@@ -15,6 +15,8 @@ const (
 	stripHeight  = 6  // height of the strip with hidden and exposed times, at the end of the head
 	rankGap      = 8
 	nameLetters  = 32     // characters of a name next to its track
+	nameMargin   = 12     // between names and tracks
+	letterWidth  = 7      // of a letter of a name
 	listLetters  = 60     // characters of a name in a list
 	lastWidth    = 24     // the class of the narrowest slices: see widthClass
 	behindMost   = 4      // number of listed slices that hide a transfer
@@ -124,7 +126,7 @@ func (c *chart) band(class string, times spans, top, bottom int, axis, shortest 
 }
 
 // widthClass returns how often the axis can be halved and still be at least as long as the slice, at most lastWidth.
-// The page hides the names of the classes that are too narrow at its zoom.
+// The page hides the edges of the classes that are too narrow at its zoom.
 func widthClass(length, axis Time) int {
 	class := 0
 	for class < lastWidth && length<<(class+1) <= axis {

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hirgen/hirgen/internal/base/style"
 )
@@ -31,6 +32,7 @@ type view struct {
 	Columns    []column
 	Data       data
 	Shortest   string // length of the shortest slices drawn; "" if all are drawn
+	NamesWidth int    // of the column of names, in pixels
 }
 
 type kindView struct{ Class, Label string }
@@ -96,6 +98,9 @@ func Page(w io.Writer, traces []*Trace, sources Sources) error {
 	for _, t := range traces {
 		one := traceView{Name: t.Name, About: t.about(), Shares: t.sharesText(), Path: t.pathText(), chart: t.layout(v.Data.Length, shortest),
 			Rows: t.rows()}
+		for _, n := range one.Names {
+			v.NamesWidth = max(v.NamesWidth, nameMargin+letterWidth*utf8.RuneCountInString(n.Short))
+		}
 		for _, b := range one.Slices {
 			v.Data.Slices = append(v.Data.Slices, texts.slice(b.slice))
 		}

@@ -7,7 +7,7 @@ const search = document.getElementById('search'), count = document.getElementByI
 const numbers = new Map(all.map((slice, i) => [slice, i]));
 const narrow = document.head.appendChild(document.createElement('style'));
 const most = 4000, legible = 26, widths = 24;
-let zoom = 1, left = 0, selected = -1, hits = [];
+let zoom = 1, left = 0, selected = -1, hits = [], labelled = 0;
 
 function duration(ns) {
   const us = ns / 1000;
@@ -25,11 +25,36 @@ function draw() {
     time.setAttribute('x', -100 * left * zoom + '%');
   }
   drawAxis();
-  // Slices that are too narrow for a word have no name, and no edge that would cover them: class wN is as wide as the axis
-  // halved N times.
+  // Slices that are too narrow for a word have no edge, which would cover them: class wN is as wide as the axis halved N times.
   const whole = axis.clientWidth * zoom, rules = [];
-  for (let n = 0; n <= widths; n++) if (whole / 2 ** (n + 1) < legible) rules.push(`.w${n} text{display:none}.w${n} rect{stroke:none}`);
+  for (let n = 0; n <= widths; n++) if (whole / 2 ** (n + 1) < legible) rules.push(`.w${n} rect{stroke:none}`);
   narrow.textContent = rules.join('');
+  if (whole !== labelled) label(whole);
+}
+
+// A slice has the longest form of its name that fits: the whole, without figures, or the tensor alone. A name without a tensor is cut.
+const labels = all.map((slice, i) => [slice.querySelector('text'), data.slices[i][1] / data.length]).filter(([text]) => text).map(([text, share]) => {
+  const whole = text.textContent, bare = whole.replace(/, [\d.]+ .*/, '');
+  const tensor = bare.match(/^(?:\S+ (?:into|of)|send|receive) (\S+)$/)?.[1];
+  return [text, share, tensor ? [whole, bare, tensor] : [whole, bare]];
+});
+
+const pen = document.createElement('canvas').getContext('2d'), known = new Map();
+pen.font = '12px system-ui, sans-serif';
+function width(name) {
+  if (!known.has(name)) known.set(name, pen.measureText(name).width);
+  return known.get(name);
+}
+
+function label(whole) {
+  labelled = whole;
+  for (const [text, share, names] of labels) {
+    const room = share * whole - 8;
+    let name = room < 6 ? '' : names.find(name => width(name) <= room) ?? (names.length > 2 ? '' : names[0].slice(0, room / 5) + '…');
+    while (name.length > 5 && width(name) > room) name = name.slice(0, -2) + '…';
+    text.textContent = width(name) <= room ? name : '';
+    text.style.display = text.textContent ? '' : 'none';
+  }
 }
 
 // Ticks stand at 1, 2 or 5 times a power of ten.
