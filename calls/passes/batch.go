@@ -112,6 +112,9 @@ func (b *batcher) batch(k kind, run []calls.Stmt) []calls.Stmt {
 	g := &gathering{b: b, guard: guardOf(run), batch: &calls.MemOpBatch{Name: b.names.Local(batchNames[k.use]), Use: k.use}}
 	run[0].Meta().Note, g.batch.Note = "", run[0].Meta().Note
 	g.batch.Body = g.strip(run)
+	if k.use != "copy" { // copies keep their order
+		g.batch.Body = mergeLoops(g.batch.Body)
+	}
 	list := slices.Concat(g.before, []calls.Stmt{g.batch})
 	if g.after != nil {
 		list = append(list, g.after)
@@ -120,6 +123,31 @@ func (b *batcher) batch(k kind, run []calls.Stmt) []calls.Stmt {
 		return []calls.Stmt{&calls.If{Guard: g.guard, Body: list}}
 	}
 	return list
+}
+
+// mergeLoops merges adjacent loops over the same numbers that name no numbers themselves.
+func mergeLoops(body []calls.Stmt) (merged []calls.Stmt) {
+	for _, s := range body {
+		loop, last := mergeable(s), (*calls.For)(nil)
+		if len(merged) > 0 {
+			last = mergeable(merged[len(merged)-1])
+		}
+		if loop != nil && last != nil && last.Var == loop.Var && last.First == loop.First && last.Count.String() == loop.Count.String() {
+			last.Body = append(last.Body, loop.Body...)
+		} else {
+			merged = append(merged, s)
+		}
+	}
+	return merged
+}
+
+// mergeable returns a loop that declares no names, or nil for other statements.
+func mergeable(s calls.Stmt) *calls.For {
+	loop, ok := s.(*calls.For)
+	if !ok || calls.Any(loop.Body, func(inner calls.Stmt) bool { _, names := inner.(*calls.Let); return names }) {
+		return nil
+	}
+	return loop
 }
 
 // guardOf returns the guard that all operations of a run share, or an empty text. It is moved around the batch.

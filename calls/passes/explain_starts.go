@@ -9,7 +9,7 @@ import (
 
 // explainStarts says why no event orders the caller's stream and the compute streams of a loop, where transfers between them do. The note
 // of the record that transfers wait for covers the compute streams, too, if each of them begins with a wait for a transfer. A wait of the
-// caller after the loop says that the transfers follow the compute streams, if the caller waits for none of these.
+// caller after the loop says that the transfers follow the compute streams, unless the caller waits for a compute stream.
 //
 //	EventRecord(event started_, on caller)  # transfers below wait for earlier work, which writes operands and ...
 //	StreamWait(event started_, on x_)
@@ -28,7 +28,7 @@ func explainStarts(p *calls.Program) {
 	}
 	calls.EditLists(p.Body, func(list []calls.Stmt) []calls.Stmt {
 		var start *calls.EventRecord // the last record for transfers
-		open := false                // a loop ran on compute streams, and nothing has waited for it
+		open := false                // the caller's stream has yet to wait for a loop on compute streams
 		for i, s := range list {
 			if r, ok := s.(*calls.EventRecord); ok && strings.HasPrefix(r.Note, "transfers below wait") {
 				start = r

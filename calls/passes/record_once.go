@@ -7,13 +7,17 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// recordOnce moves the record of an event behind the loop around it, if only the event of the last iteration is waited for and the program
-// is a CUDA graph. Without a graph, the watchdog needs the events of all iterations.
+// recordOnce moves the record of an event out of the loop around it, if only the event of the last iteration is waited for and the program
+// is a CUDA graph. Without a graph, the watchdog needs the events of all iterations. An example:
 //
-//	For(var s, count D):                                ->  For(var s, count D):
-//	  Transfer(..., on copy)                                  Transfer(..., on copy)
-//	  EventRecord(event sent_, index s, last, on copy)      EventRecord(event sent_, index 0, on copy)
-//	StreamWait(event sent_, index D - 1, on caller)         StreamWait(event sent_, index 0, on caller)
+//	For(var s, count D):
+//	  EventRecord(event sent_, index s, last, on copy)
+//	StreamWait(event sent_, index D - 1, on caller)
+//
+// The record then follows the loop:
+//
+//	EventRecord(event sent_, index 0, on copy)
+//	StreamWait(event sent_, index 0, on caller)
 func recordOnce(p *calls.Program) {
 	if !p.Graph {
 		return
