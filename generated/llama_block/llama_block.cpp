@@ -225,7 +225,7 @@ class LlamaBlock final : public hirgen::Program {
 
 // Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, of which the cache keeps
 // kMostLists. In the first call with new pointers, and while the caller captures, issue() runs on the
-// caller's stream instead.
+// caller's stream instead. A capture cannot share memory, so outputs that ranks share are prepared first.
 void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[8], kYShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });

@@ -74,7 +74,7 @@ class MatmulRsPeerRead final : public hirgen::Program {
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:15:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // Sets have an event for each step of a loop. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events sum_C_ = context_.events("sum_C", kSumC, 1);
   hirgen::Events wait_read_P_ = context_.events("wait_read_P", kWaitReadP, 1);

@@ -79,7 +79,7 @@ class SumNorm final : public hirgen::Program {
   bf16* P_parts_ = context_.allocate<bf16>(2 * (D * M * N), "spec.yaml:17:5 P_parts");
   hirgen::MatmulPlan P_parts_plan_{context_, kPPartsShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_parts_plan_), "spec.yaml:16:5 workspace");
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // Sets have an event for each step of a loop. The local shard's step uses none.
 };
 
 // Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, of which the cache keeps
