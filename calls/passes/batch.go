@@ -144,7 +144,7 @@ func mergeLoops(body []calls.Stmt) (merged []calls.Stmt) {
 // mergeable returns a loop that declares no names, or nil for other statements.
 func mergeable(s calls.Stmt) *calls.For {
 	loop, ok := s.(*calls.For)
-	if !ok || calls.Any(loop.Body, func(inner calls.Stmt) bool { _, names := inner.(*calls.Let); return names }) {
+	if !ok || calls.Any(loop.Body, func(inner calls.Stmt) bool { _, let := inner.(*calls.Let); return let }) {
 		return nil
 	}
 	return loop
