@@ -12,13 +12,13 @@ import (
 
 // Composites are the operations that Load expands into primitive ones, so that later stages see only primitive
 // operations. Most compute in fp32 and round each result once: the gradients of layer_norm and rms_norm to the types of
-// their tensors, and other results to the element type of the first operand. where, split, gather and the values of top_k only
-// choose elements. argmax, the indices of top_k and cumsums of integers are fp32, and scatter_add is a GEMM. quantize,
+// their tensors, and other results to the element type of the first operand. where, clamp, split, gather and the values of top_k
+// only choose elements. argmax, the indices of top_k and cumsums of integers are fp32, and scatter_add is a GEMM. quantize,
 // dequantize and scaled_linear have an attribute for the type of their result.
 var Composites = []string{
 	"mean", "softmax", "softmax_grad", "log_softmax", "log_softmax_grad", "normalize", "normalize_grad", "layer_norm", "layer_norm_grad",
 	"rms_norm", "rms_norm_grad", "rope", "rope_grad", "where", "split", "dropout", "argmax", "quantize", "dequantize", "scaled_linear",
-	"gather", "scatter_add", "top_k", "cumsum",
+	"gather", "scatter_add", "top_k", "cumsum", "clamp",
 }
 
 // composite returns the rule that expands a composite operation. ok is false for other names.
@@ -68,6 +68,8 @@ func composite(name string) (rule operation, ok bool) {
 		return operation{least: 1, most: 1, results: 2, attrs: []string{"k"}, expand: topK}, true
 	case "cumsum":
 		return operation{least: 1, most: 1, attrs: []string{"axis", "exclusive", "reverse"}, expand: cumsum}, true
+	case "clamp":
+		return operation{least: 1, most: 1, attrs: []string{"min", "max"}, expand: clamp}, true
 	case "where":
 		return operation{least: 3, most: 3, expand: where}, true
 	}

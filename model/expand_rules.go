@@ -155,6 +155,31 @@ func where(e *expansion) {
 	e.add(e.src.out.value, "add", []string{kept, dropped}, nil)
 }
 
+// clamp(X, min=, max=) is clamp_min, then clamp_max, or one of them.
+func clamp(e *expansion) {
+	least, most := e.src.attr("min"), e.src.attr("max")
+	if least == nil && most == nil {
+		e.fail(diag.BadAttribute, "clamp needs a smallest or a largest number").WithHint("write clamp(%s, min=0, max=1)", e.op.In[0].Name)
+		e.broken()
+		return
+	}
+	x, out := e.src.args[0].value, e.src.out.value
+	limit := func(out, fn, x string, by *sourceAttr) {
+		by = &sourceAttr{name: text{value: "by", pos: by.name.pos}, values: by.values, list: by.list}
+		e.add(out, fn, []string{x}, nil, *by)
+	}
+	switch {
+	case most == nil:
+		limit(out, "clamp_min", x, least)
+	case least == nil:
+		limit(out, "clamp_max", x, most)
+	default:
+		lower := e.fresh(out + "_lower")
+		limit(lower, "clamp_min", x, least)
+		limit(out, "clamp_max", lower, most)
+	}
+}
+
 // castsMask reports whether a keep, drop or masked has a mask of another element type than its first operand, which has a type
 // that operations compute in.
 func (a *assembler) castsMask(so *sourceOp) bool {

@@ -244,7 +244,12 @@ func (a *assembler) operand(so *sourceOp, arg text) *Tensor {
 // may have meant one of them.
 func (a *assembler) unknownTensor(t text) {
 	a.misnamed = true
-	hintNearest(a.list.Add(t.pos, diag.UnknownTensor, "there is no tensor %q", t.value), t.value, a.tensorNames())
+	d := a.list.Add(t.pos, diag.UnknownTensor, "there is no tensor %q", t.value)
+	if _, err := domain.ParseDecimal(t.value); err == nil {
+		d.WithHint("operands are tensors; %s take a number: %s(A, by=%s)", strings.Join(ConstantFns, ", "), ConstantFns[0], t.value)
+		return
+	}
+	hintNearest(d, t.value, a.tensorNames())
 }
 
 func (a *assembler) tensorNames() []string {

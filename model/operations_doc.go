@@ -124,5 +124,7 @@ var composites = []opRow{
 		"in `int32` or `int64`. X begins with the axes of Ids. A number without a row adds nothing"},
 	{[]string{"scatter_add(Ids, X, rows=n, blocks=m)"},
 		"the same as `[m, n, ...]`, with numbers that continue from block to block, as in `gather` with `split=rows`"},
+	{[]string{"clamp(X, min=0, max=6)", "clamp(X, min=0)", "clamp(X, max=6)"},
+		"clamp_min with `min`, then clamp_max with `max`; one of them may be left out. The gradient is 0 for elements that change"},
 	{[]string{"where(mask, A, B)"}, "A where the mask is not 0, and B elsewhere; of the type of A and B, which the mask need not have"},
 }

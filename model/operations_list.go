@@ -48,6 +48,7 @@ var attrForms = map[string]AttrForm{
 	"perm": FormList, "shape": FormList, "sizes": FormList, "dtype": FormDType, "causal": FormFlag, "split": FormSplit,
 	"whole": FormFlag, "powers_of_two": FormFlag, "exclusive": FormFlag, "reverse": FormFlag,
 	"by": FormNumber, "p": FormNumber, "eps": FormNumber, "base": FormNumber, "scale": FormNumber,
+	"min": FormNumber, "max": FormNumber,
 }
 
 // OpInfos returns every operation, in the order of the documentation.

@@ -69,7 +69,7 @@ func (e *exporter) call(op *model.Op) (method string, args []jen.Code) {
 	}
 }
 
-// unary returns the method and the arguments for a function of one operand: Scale, Shift, or else Unary.
+// unary returns the method and the arguments for a function of one operand: Scale, Shift, or for a function without a constant Unary.
 func unary(op *model.Op, operands, withFn []jen.Code) (method string, args []jen.Code) {
 	name, constant := domain.SplitFn(op.Fn)
 	by, err := strconv.ParseFloat(constant, 64)
@@ -78,6 +78,8 @@ func unary(op *model.Op, operands, withFn []jen.Code) (method string, args []jen
 		return "Scale", append(operands, jen.Lit(by))
 	case name == "shift" && err == nil:
 		return "Shift", append(operands, jen.Lit(by))
+	case constant != "":
+		return "", nil
 	default:
 		return "Unary", withFn
 	}

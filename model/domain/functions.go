@@ -35,7 +35,7 @@ type Traits int
 const (
 	Light    Traits = 1 << iota // takes few instructions
 	Integers                    // maps small integers to small integers, if its constant is one
-	Chooses                     // each result is, up to its sign, an operand, 0, 1 or infinity
+	Chooses                     // each result is, up to its sign, an operand, a constant, 0, 1 or infinity
 
 	selects = Light | Integers | Chooses
 )
@@ -122,6 +122,14 @@ var Functions = []Function{
 	{
 		Name: "shift", Form: "shift(A, by=1e-5)", Binary: func(v, by float64) float64 { return v + by }, Constant: true,
 		Cpp: "v + by", Operator: "+", Traits: Light | Integers,
+	},
+	{
+		Name: "clamp_min", Form: "clamp_min(A, by=0)", Doc: "A, but at least, or at most, a constant; NaN stays NaN",
+		Binary: func(v, by float64) float64 { return max(v, by) }, Constant: true, Cpp: "larger(v, by)", Traits: selects,
+	},
+	{
+		Name: "clamp_max", Form: "clamp_max(A, by=6)", Binary: func(v, by float64) float64 { return min(v, by) }, Constant: true,
+		Cpp: "smaller(v, by)", Traits: selects,
 	},
 	{
 		Name: "add", Doc: "element by element; axes are aligned at the end, and an axis of one element stretches",

@@ -36,6 +36,9 @@ func TestCompositesAgainstFormulas(t *testing.T) {
 			}
 			return x[i]
 		},
+		"clamp(X, min=-1/2, max=1.5)": func(i int) float64 { return max(-0.5, min(x[i], 1.5)) },
+		"clamp(X, min=0.25)":          func(i int) float64 { return max(0.25, x[i]) },
+		"clamp(X, max=-0.75)":         func(i int) float64 { return min(-0.75, x[i]) },
 	} {
 		p := mustLoad(t, spec("X: [2, 3], G: [3], M: [2, 3]", "- Y = "+op+"\n- U = neg(G)\n- V = neg(M)"))
 		values := mustEvaluate(t, p, map[string]*Array{

@@ -144,7 +144,8 @@ func TestGradientsOfScalarFunctions(t *testing.T) {
 }
 
 func TestSpellingOfFunctions(t *testing.T) {
-	for spelling, want := range map[string]float64{"scale(0.5)": 1, "shift(-1e-05)": 2 - float64(float32(1e-5)), "neg": -2} {
+	for spelling, want := range map[string]float64{"scale(0.5)": 1, "shift(-1e-05)": 2 - float64(float32(1e-5)), "neg": -2,
+		"clamp_min(3)": 3, "clamp_min(-3)": 2, "clamp_max(3)": 2, "clamp_max(-3)": -3} {
 		fn := domain.UnaryFn(spelling)
 		if fn == nil || fn(2) != want {
 			t.Errorf("%s is not the function that gives %v for 2", spelling, want)

@@ -67,6 +67,8 @@ func largestOf(op *model.Op, largest map[*model.Tensor]float64) float64 {
 		return a * math.Abs(by)
 	case name == "shift":
 		return a + math.Abs(by)
+	case op.Kind == model.OpUnary && constant != "":
+		return max(a, math.Abs(by))
 	case op.Kind == model.OpBinary && name == "mul":
 		return a * largest[op.In[1]]
 	case op.Kind == model.OpBinary && (name == "add" || name == "sub"):
@@ -81,8 +83,8 @@ func largestOf(op *model.Op, largest map[*model.Tensor]float64) float64 {
 	}
 }
 
-// chooses reports whether the elements of a result are, up to sign, elements of the operands, 0, 1 or infinity, in the
-// type of the operands.
+// chooses reports whether the elements of a result are, up to sign, elements of the operands, a constant, 0, 1 or infinity,
+// in the type of the operands.
 func chooses(op *model.Op) bool {
 	name, _ := domain.SplitFn(op.Fn)
 	switch op.Kind {

@@ -42,6 +42,7 @@ var splits = map[string][][2]string{
 	"split":     {{"O, P = split(A)"}}, "concat": {{"O = concat(A, B)"}}, "positions": {{"O = positions(A, axis=-1)"}},
 	"cast":  {{"O = cast(A, dtype=fp16)"}},
 	"scale": {{"O = scale(A, by=0.5)"}}, "shift": {{"O = shift(A, by=0.5)"}}, "sum": {{"O = sum(A, axis=-1)"}},
+	"clamp_min": {{"O = clamp_min(A, by=0.5)"}}, "clamp_max": {{"O = clamp_max(A, by=0.5)"}}, "clamp": {{"O = clamp(A, min=-0.5, max=0.5)"}},
 	"prod": {{"O = prod(A, axis=-1)"}},
 	"max":  {{"O = max(A, B)"}, {"O = max(A, axis=-1)"}}, "min": {{"O = min(A, B)"}, {"O = min(A, axis=-1)"}},
 	"where":   {{"O = where(A, B, C)"}},

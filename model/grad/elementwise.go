@@ -45,6 +45,37 @@ func scale(u use) {
 	u.give(0, like("scale", u.dy[0]).with("by="+u.Attr("by").Values[0]), nil)
 }
 
+// clamp computes dX = dY, but 0 where X is below the smallest or above the largest number of a clamp.
+func clamp(u use) {
+	dx, x := u.dy[0], u.In[0].Name
+	for _, limit := range []struct{ fn, attr, side string }{{"clamp_min", "min", "below"}, {"clamp_max", "max", "above"}} {
+		attr := u.Attr(limit.attr)
+		if u.Fn == limit.fn {
+			attr = u.Attr("by")
+		}
+		if attr == nil {
+			continue
+		}
+		past := u.named(x+"_past", like("shift", u.in(0)).with("by="+negative(attr.Values[0])))
+		if limit.side == "below" {
+			past = u.named(x+"_missing", like("neg", past))
+		}
+		dx = u.named("d"+x+"_limited", like("drop", dx, u.named(x+"_"+limit.side, like("relu_grad", past))))
+	}
+	u.flow(0, dx, u.along())
+}
+
+// negative returns the text of -v for the text of a number.
+func negative(v string) string {
+	if magnitude, ok := strings.CutPrefix(v, "-"); ok && domain.IsDecimal(magnitude) {
+		return magnitude
+	}
+	if domain.IsDecimal(v) {
+		return "-" + v
+	}
+	return "-(" + v + ")"
+}
+
 // add computes dA = dY and dB = dY.
 func add(u use) {
 	along, g := u.along(), u.ready()

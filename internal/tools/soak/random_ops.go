@@ -287,6 +287,10 @@ func (g *generator) unary() bool {
 func (g *generator) constant() bool {
 	v := g.any()
 	by := pick(g, "2", "-1", "3", "0.5", "1e-3", "16", "-0.25", "1/(2*3)", "sqrt(2)")
+	if g.chance(0.2) {
+		g.add(on("clamp", v).with(word("max", by), word("min", pick(g, "-1", "-0.5", "1"))), v.axes, v)
+		return true
+	}
 	g.add(on(pick(g, model.ConstantFns...), v).with(word("by", by)), v.axes, v)
 	return true
 }
@@ -420,7 +424,7 @@ func (g *generator) composite() bool {
 			op = op.with(word("causal", "true"))
 			g.countRows(&op, n-2)
 		}
-	case "split", "quantize", "dequantize", "scaled_linear", "dropout", "gather", "scatter_add", "top_k", "cumsum":
+	case "split", "quantize", "dequantize", "scaled_linear", "dropout", "gather", "scatter_add", "top_k", "cumsum", "clamp":
 		return false // these have several results, special operands or a maker
 	case "where":
 		op = on(fn, g.mask(v), v, g.partner(v))

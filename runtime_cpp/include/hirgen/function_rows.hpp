@@ -33,7 +33,9 @@
 /// row(enumerator, name, statement that applies the function, with the constant by, to all values x)
 #define HG_CONSTANT_FUNCTIONS(row) \
   row(kScale, scale, for (float& v : x) v = v * by) \
-  row(kShift, shift, for (float& v : x) v = v + by)
+  row(kShift, shift, for (float& v : x) v = v + by) \
+  row(kClampMin, clamp_min, for (float& v : x) v = larger(v, by)) \
+  row(kClampMax, clamp_max, for (float& v : x) v = smaller(v, by))
 
 /// row(enumerator, name, expression of the values a and b)
 #define HG_BINARY_FUNCTIONS(row) \

@@ -279,24 +279,6 @@ HG_HOST_DEVICE inline float gelu_tanh_grad(float x) {
   return s + x * s * (1.0F - s) * (1.5957691216F + 0.2140644488F * x * x);
 }
 
-/// x[j] = fn(x[j]). gelu is x/2 (1 + erf(x / sqrt 2)), by normal_below(); gelu_tanh is the tanh
-/// form. NaN stays NaN.
-template <int W>
-HG_HOST_DEVICE inline void apply(UnaryFn fn, float (&x)[W]) {
-  const float by = fn.by;
-  switch (fn.kind) {
-    case UnaryFn::kCopy:
-      return;
-#define HG_CASE(enumerator, name, ...) \
-  case UnaryFn::enumerator:            \
-    __VA_ARGS__;                       \
-    return;
-      HG_UNARY_FUNCTIONS(HG_CASE)
-      HG_CONSTANT_FUNCTIONS(HG_CASE)
-#undef HG_CASE
-  }
-}
-
 /// Returns the larger number; NaN if either is NaN (fmaxf would return the other).
 HG_HOST_DEVICE inline float larger(float a, float b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -314,6 +296,24 @@ HG_HOST_DEVICE inline float smaller(float a, float b) {
 #else
   return a < b || a != a ? a : b;
 #endif
+}
+
+/// x[j] = fn(x[j]). gelu is x/2 (1 + erf(x / sqrt 2)), by normal_below(); gelu_tanh is the tanh
+/// form. NaN stays NaN.
+template <int W>
+HG_HOST_DEVICE inline void apply(UnaryFn fn, float (&x)[W]) {
+  const float by = fn.by;
+  switch (fn.kind) {
+    case UnaryFn::kCopy:
+      return;
+#define HG_CASE(enumerator, name, ...) \
+  case UnaryFn::enumerator:            \
+    __VA_ARGS__;                       \
+    return;
+      HG_UNARY_FUNCTIONS(HG_CASE)
+      HG_CONSTANT_FUNCTIONS(HG_CASE)
+#undef HG_CASE
+  }
 }
 
 /// x[j] = fn(x[j], y[j]).

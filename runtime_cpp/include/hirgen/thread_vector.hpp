@@ -242,6 +242,14 @@ namespace fn {
 HG_UNARY_FUNCTIONS(HG_UNARY)
 #undef HG_UNARY
 
+#define HG_CONSTANT(enumerator, name, ...)                \
+  template <Value A>                                      \
+  HG_HOST_DEVICE inline auto name(const A& a, float by) { \
+    return unary(UnaryFn{UnaryFn::enumerator, by}, a);    \
+  }
+HG_CONSTANT_FUNCTIONS(HG_CONSTANT)
+#undef HG_CONSTANT
+
 #define HG_BINARY(enumerator, name, ...)                    \
   template <Value A, Value B>                               \
   HG_HOST_DEVICE inline auto name(const A& a, const B& b) { \

@@ -67,11 +67,13 @@ HG_HOST_DEVICE inline void ends(double x, double e, float (&moved)[4]) {
 }
 
 /// Returns whether a function is evaluated with at most one rounding: each result is the operand,
-/// up to sign, a sum, a product or an integer.
+/// up to sign, a sum, a product, a constant or an integer.
 HG_HOST_DEVICE inline bool is_plain(UnaryFn fn) {
   switch (fn.kind) {
     case UnaryFn::kCopy:
     case UnaryFn::kAbs:
+    case UnaryFn::kClampMax:
+    case UnaryFn::kClampMin:
     case UnaryFn::kNeg:
     case UnaryFn::kRelu:
     case UnaryFn::kReluGrad:

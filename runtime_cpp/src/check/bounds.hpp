@@ -94,11 +94,12 @@ void any_infinite(float* largest, const float* bound, int64_t n, cudaStream_t st
 void largest_distance(float* largest, const float* a, const float* b, const float* bound, int64_t n,
                       cudaStream_t stream);
 
-/// Returns whether each result of a function is an operand, up to sign, a small integer, or -inf;
-/// false for kCopy, which may round.
+/// Returns whether each result of a function is an operand, up to sign, a constant, a small
+/// integer, or -inf; false for kCopy, which may round.
 HG_HOST_DEVICE inline bool chooses(UnaryFn fn) {
   return fn.kind == UnaryFn::kAbs || fn.kind == UnaryFn::kNeg || fn.kind == UnaryFn::kRelu ||
-         fn.kind == UnaryFn::kReluGrad || fn.kind == UnaryFn::kSign;
+         fn.kind == UnaryFn::kReluGrad || fn.kind == UnaryFn::kSign ||
+         fn.kind == UnaryFn::kClampMin || fn.kind == UnaryFn::kClampMax;
 }
 HG_HOST_DEVICE inline bool chooses(BinaryFn fn) {
   return fn == BinaryFn::kGe || fn == BinaryFn::kGt || fn == BinaryFn::kEq ||

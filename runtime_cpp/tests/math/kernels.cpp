@@ -74,6 +74,8 @@ const NamedUnary kUnary[] = {
      }},
     {"scale(0.375)", [](double x) { return 0.375 * x; }},
     {"shift(-1.5e+0)", [](double x) { return x - 1.5; }},
+    {"clamp_min(1.25)", [](double x) { return std::fmax(x, 1.25); }},
+    {"clamp_max(1.25)", [](double x) { return std::fmin(x, 1.25); }},
 };
 
 /// The error of rounding to 8 bits (bf16) or 11 bits (fp16), or a few units in the last place
