@@ -24,7 +24,10 @@ func cumsum(e *expansion) {
 	}
 	last, block := len(axes)-1, blockOfSum(axes[e.axis].Size)
 	switch {
-	case !e.op.In[0].DType.Computes():
+	case e.op.In[0].DType.IsInteger():
+		sums := e.step("fp32", "cumsum", []string{x}, along(e.axis, exclusive)...)
+		e.add(out, "cast", []string{sums}, []string{"dtype", string(e.op.In[0].DType)})
+	case e.op.In[0].DType.Saturates():
 		e.add(out, "cumsum", []string{x}, along(e.axis, exclusive))
 	case e.op.In[0].DType != domain.FP32:
 		e.resultBy("cumsum", []string{x}, along(e.axis, exclusive)...)

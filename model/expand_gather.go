@@ -66,8 +66,12 @@ func (in *inference) numbersRows(operand int) bool {
 	if t.DType.IsInteger() {
 		return true
 	}
-	in.a.list.Add(in.src.args[operand].pos, diag.DTypeMismatch, "the numbers of rows are integers, and %s is %s", t.Name, t.DType).
-		WithHint("declare %s: {axes: ..., dtype: int32}", t.Name)
+	d := in.a.list.Add(in.src.args[operand].pos, diag.DTypeMismatch, "the numbers of rows are integers, and %s is %s", t.Name, t.DType)
+	if t.Producer != nil {
+		d.WithHint("convert it with cast(%s, dtype=%s)", t.Name, domain.Int32)
+	} else {
+		d.WithHint("declare %s: {axes: ..., dtype: %s}", t.Name, domain.Int32)
+	}
 	return false
 }
 

@@ -33,11 +33,12 @@ func meanOf(e *expansion) {
 }
 
 // argmax(X) is the first index at which X has its maximum along an axis, which the result does not have, unless it is the only one. It
-// is infinity if the maximum is NaN, which no element equals.
+// is the largest int32 if the maximum is NaN, which no element equals.
 func argmax(e *expansion) {
 	x := e.arg(0)
 	hits := e.hits(x, e.fold("max", "max", x), e.before(x))
-	e.add(e.src.out.value, "neg", []string{e.step("first", "max", []string{hits}, "axis", strconv.Itoa(e.axis))}, nil)
+	index := e.step("index", "neg", []string{e.step("first", "max", []string{hits}, "axis", strconv.Itoa(e.axis))})
+	e.add(e.src.out.value, "cast", []string{index}, []string{"dtype", string(domain.Int32)})
 }
 
 // before computes the index of each element along the axis, times -1, so that a maximum finds the first of several elements.
@@ -148,6 +149,10 @@ func where(e *expansion) {
 		e.broken()
 		return
 	}
+	if dtype.IsInteger() {
+		e.inFP32(dtype, e.arg(0), e.arg(1), e.arg(2))
+		return
+	}
 	if e.op.In[0].DType != dtype {
 		mask = e.step("mask", "cast", []string{mask}, "dtype", string(dtype))
 	}
@@ -183,7 +188,7 @@ func clamp(e *expansion) {
 // castsMask reports whether a keep, drop or masked has a mask of another element type than its first operand, which has a type
 // that operations compute in.
 func (a *assembler) castsMask(so *sourceOp) bool {
-	if !slices.Contains([]string{"keep", "drop", "masked"}, so.fn.value) || len(so.args) != 2 {
+	if !takesMask(so.fn.value) || len(so.args) != 2 {
 		return false
 	}
 	of, mask := a.tensors[so.args[0].value], a.tensors[so.args[1].value]

@@ -34,14 +34,14 @@ func topK(e *expansion) {
 			before = e.step("before", "masked", []string{before, others})
 		}
 	}
-	last := strconv.Itoa(e.axis)
+	index, last := indices[0], strconv.Itoa(e.axis)
 	if k == 1 {
 		e.resultBy("set", values)
-		e.add(e.src.more[0].value, "set", indices, nil)
-		return
+	} else {
+		e.resultBy("concat", values, "axis", last)
+		index = e.step("indices", "concat", indices, "axis", last)
 	}
-	e.resultBy("concat", values, "axis", last)
-	e.add(e.src.more[0].value, "concat", indices, []string{"axis", last})
+	e.add(e.src.more[0].value, "cast", []string{index}, []string{"dtype", string(domain.Int32)})
 }
 
 // taken reads the attribute k, and checks that the operation has two results.

@@ -59,10 +59,6 @@ func inferCast(in *inference) bool {
 		in.fail(diag.BadAttribute, "cast needs an element type").WithHint("write cast(%s, dtype=fp32)", in.op.In[0].Name)
 	}
 	in.axes = in.axesOf(0)
-	if in.dtype.IsInteger() {
-		in.fail(diag.BadAttribute, "cast does not give %s: integers are inputs alone", in.dtype)
-		return false
-	}
 	return in.dtype != ""
 }
 
@@ -72,6 +68,10 @@ func (in *inference) multiplies() bool { return multiplies(in.src.fn.value) }
 // computesInFloats reports an operand in which the operation cannot compute. Moves, casts, positions and gathers take all types, as does
 // the seed of a dropout, and GEMMs take fp8 types. Other operands must not be integers or fp8.
 func (in *inference) computesInFloats() bool {
+	integers := slices.ContainsFunc(in.op.In, func(t *Tensor) bool { return t.DType.IsInteger() })
+	if integers && in.rule.kind == OpBinary && domain.FunctionOf(in.rule.fn).Is(domain.Integers) && !in.sameDTypes() {
+		return false
+	}
 	for i, t := range in.op.In {
 		if t.DType.Computes() || in.rule.kind == OpCast || in.rule.kind == OpPositions || in.rule.kind == OpDropout && i == 1 ||
 			in.rule.kind == OpGather || in.rule.kind.Moves() || in.multiplies() && i < 2 && t.DType.Saturates() {

@@ -123,6 +123,9 @@ func (a *assembler) operation(so *sourceOp) {
 	if !ok && a.castsMask(so) {
 		rule, ok = operation{least: 2, most: 2, expand: masked}, true
 	}
+	if !ok {
+		rule, ok = a.computesIntegers(so)
+	}
 	if !ok && a.leavesOneElement(so) {
 		rule, ok = operation{least: 1, most: 1, attrs: []string{"axis"}, expand: toOneElement}, true
 	}

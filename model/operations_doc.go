@@ -32,7 +32,8 @@ var primitives = slices.Concat([]opRow{
 		"the operands one after the other along axis i, by default the last one"},
 	{[]string{"positions(A, axis=i)", "positions(A, size=n)"}, "the index of each element along axis i of A, 0, 1, ..., in fp32, or the " +
 		"numbers 0 to n-1; the values of A do not matter"},
-	{[]string{"cast(A, dtype=fp32)"}, "A in another element type; without `dtype`, the type of the declared result"},
+	{[]string{"cast(A, dtype=fp32)"}, "A in another element type; without `dtype`, the type of the declared result. A cast to integers " +
+		"drops the fraction, limits a number to the range of the type, and makes NaN 0"},
 }, functionRows(), []opRow{
 	{[]string{"gather_at(Table, Ids, first)"},
 		"the core of `gather`, without the sum: the result has the axes of blocks, of Ids and of a row. `first` has the number of the first " +
@@ -70,12 +71,12 @@ var attentions = []opRow{
 // composites are expanded into primitives.
 var composites = []opRow{
 	{[]string{"mean(X, axis=i)"}, "the sum along an axis divided by its extent; without axis, along the last one"},
-	{[]string{"argmax(X, axis=i)"}, "the first index of the maximum along an axis, in fp32; infinity if the maximum is NaN"},
-	{[]string{"V, I = top_k(X, k=2)"}, "the k largest elements along the last axis in descending order, and their indices in fp32; the " +
-		"first of equal ones comes first. k is at most 16. In a row with NaN all values are NaN, and all indices infinity"},
+	{[]string{"argmax(X, axis=i)"}, "the first index of the maximum along an axis, in `int32`; 2147483647 if the maximum is NaN"},
+	{[]string{"V, I = top_k(X, k=2)"}, "the k largest elements along the last axis in descending order, and their indices in `int32`; " +
+		"the first of equal ones comes first. k is at most 16. In a row with NaN all values are NaN, and all indices 2147483647"},
 	{[]string{"cumsum(X, axis=i)", "cumsum(X, axis=i, exclusive=true)", "cumsum(X, axis=i, reverse=true)"},
 		"the sums of the elements up to each one along an axis, by default the last axis, added in fp32. With `exclusive` an element " +
-			"itself is left out; `reverse` adds from the end. Whole numbers are exact up to 2^24, and the sums of integers are fp32"},
+			"itself is left out; `reverse` adds from the end. Whole numbers are exact up to 2^24"},
 	{[]string{"softmax(X, axis=i)"}, "exp(X - max X) over its sum along the axis"},
 	{[]string{"softmax(X, causal=true)", "softmax(X, causal=true, split=rows)"},
 		"the causal softmax of `X: [..., queries, keys]`: each query sees the keys up to its position, and the last query sees all. With " +

@@ -16,7 +16,8 @@ var otherNames = map[string]string{
 	"multiply": "mul", "times": "mul", "divide": "div", "maximum": "max", "minimum": "min", "swish": "silu",
 	"scaled_dot_product_attention": "attention", "sdpa": "attention", "flash_attention": "attention",
 	"layernorm": "layer_norm", "rmsnorm": "rms_norm", "rotary": "rope", "rotary_embedding": "rope", "logsoftmax": "log_softmax",
-	"masked_fill": "masked", "clip": "clamp", "select": "where", "embedding": "gather", "take": "gather", "index_select": "gather", "lookup": "gather",
+	"clip": "clamp", "masked_fill": "masked", "select": "where",
+	"embedding": "gather", "take": "gather", "index_select": "gather", "lookup": "gather",
 	"index_add": "scatter_add", "prefix_sum": "cumsum", "segment_sum": "scatter_add", "topk": "top_k", "scan": "cumsum",
 }
 

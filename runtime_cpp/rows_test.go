@@ -35,7 +35,7 @@ var headers = map[string]string{
 {{- range .Types}}{{if .Name.Saturates}} \
   row({{enumerator (print .Name)}}, {{.Name}}, {{.Cpp}}, {{.ABI}}, {{.Bytes}}, {{.Digits}}, {{.Stored}}, {{.CUDA}}, , , {{.Least}}){{end}}{{end}}
 
-/// Integers. No operation computes in them.
+/// Integers. Kernels compute with them in fp32.
 #define HG_INTEGER_TYPES(row)
 {{- range .Types}}{{if .Name.IsInteger}} \
   row({{enumerator (print .Name)}}, {{.Name}}, {{.Cpp}}, {{.ABI}}, {{.Bytes}}, {{.Digits}}, {{.Stored}}, , , , ){{end}}{{end}}

@@ -21,8 +21,12 @@ func (r *rank) launch(s *calls.Launch, v views) (func() error, error) {
 		element, err = gathered(v), nil
 	}
 	out := v[effects.Out]
+	round := out.dtype.Round
+	if v[1].dtype != out.dtype {
+		round = out.dtype.Convert
+	}
 	return func() error {
-		each(out.extents, func(index []int64) { out.set(index, element(index)) })
+		each(out.extents, func(index []int64) { out.set(index, round(element(index))) })
 		return nil
 	}, err
 }
@@ -144,6 +148,6 @@ func (v view) row(index []int64, columns int64) []float64 {
 // setRow stores a row, as far as the view has columns. The last value repeats if there are fewer values.
 func (v view) setRow(index []int64, values []float64) {
 	for c := range v.extents[len(index)] {
-		v.set(append(slices.Clone(index), c), values[min(int(c), len(values)-1)])
+		v.set(append(slices.Clone(index), c), v.dtype.Convert(values[min(int(c), len(values)-1)]))
 	}
 }

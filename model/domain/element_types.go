@@ -8,8 +8,8 @@ import (
 // DType is an element type.
 type DType string
 
-// The element types. GEMMs of types of 8 and 16 bits accumulate in fp32. Integers are only inputs, such as seeds, positions, indices
-// of rows and masks, and copies of these. Elements of fp8 types are only moved, converted and multiplied in GEMMs.
+// The element types. GEMMs of types of 8 and 16 bits accumulate in fp32. Integers are seeds, positions, indices of rows, counts and
+// masks. Operations compute with them in fp32. Elements of fp8 types are only moved, converted and multiplied in GEMMs.
 const (
 	FP32    DType = "fp32"
 	FP16    DType = "fp16"
@@ -101,7 +101,7 @@ func (t DType) Row() *ElementType {
 func (t DType) Size() int64 { return t.Row().Bytes }
 
 // Computes reports whether all operations compute in a type. They do not in integer and fp8 types, which are moved and cast. GEMMs
-// also multiply fp8 elements, and dropouts and gathers read integers.
+// also multiply fp8 elements, and dropouts and gathers read integers. The model computes with other integers in fp32.
 func (t DType) Computes() bool { return !t.IsInteger() && !t.Saturates() }
 
 // IsInteger reports whether a type is an integer type.

@@ -27,10 +27,10 @@ func NewArray(shape ...int64) *Array {
 // last returns the extent of the i-th axis from the end. The last axis has i = 1.
 func (a *Array) last(i int) int64 { return a.Shape[len(a.Shape)-i] }
 
-// Round rounds every element to the element type, ties to even.
+// Round converts every element to the element type, as domain.DType.Convert does.
 func (a *Array) Round(dtype domain.DType) {
 	for i, v := range a.Data {
-		a.Data[i] = dtype.Round(v)
+		a.Data[i] = dtype.Convert(v)
 	}
 }
 

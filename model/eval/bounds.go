@@ -76,13 +76,12 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 		in, other, e = append(in, k.value), append(other, k.other), append(e, k.bound)
 		rounds, jumps = rounds || k.rounds, jumps || k.jumps
 	}
-	if op.Kind == model.OpGather { // the row numbers, operands 1 and 2, are exact
-		other, e = append(other[:1:1], in[1:]...), append(e[:1:1], in[1:]...)
-		rounds, jumps = b.known[op.In[0]].rounds, b.known[op.In[0]].jumps
-	}
 	var raw, others, made []*Array
 	switch _, attends := domain.AttentionOf(op.Fn); {
-	case op.Kind.Moves() || op.Kind == model.OpGather:
+	case op.Kind == model.OpGather:
+		b.gather(op, in, values[op.Out.Name])
+		return
+	case op.Kind.Moves():
 		bound := doubles.evaluate(op, e)
 		b.known[op.Out] = &bounded{values[op.Out.Name], bound, doubles.evaluate(op, other), rounds, jumps, min(samples, len(bound.Data))}
 		return
@@ -105,6 +104,21 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 			own = min(samples, own)
 		}
 		b.known[t] = &bounded{values[t.Name], rounded(t.DType, raw[i], made[i], keptBy(op)), others[i], rounds, jumps, own}
+	}
+}
+
+// gather bounds the rows of a table. A row whose number is not certain may have any values.
+func (b *bounder) gather(op *model.Op, in []*Array, value *Array) {
+	table, ids := b.known[op.In[0]], b.known[op.In[1]]
+	of := func(table *Array) *Array { return doubles.evaluate(op, append([]*Array{table}, in[1:]...)) }
+	k := &bounded{value, of(table.bound), of(table.other), table.rounds, table.jumps, min(table.samples, len(value.Data))}
+	inner := strides(in[0].Shape)[rowsAxis(in)]
+	b.known[op.Out] = k
+	numbers := ids.bound.Data
+	for i := range k.bound.Data {
+		if numbers[int64(i)/inner%int64(len(numbers))] > 0 {
+			k.bound.Data[i], k.jumps = math.Inf(1), true
+		}
 	}
 }
 
@@ -271,8 +285,11 @@ func varied(op *model.Op, in, e []*Array) (raw, bound *Array, jumps bool) {
 		widest(bound, at, op, in, e, 0, last, raised, lowered, zeroed)
 		widest(bound, at, op, in, e, 0, len(in)-1, finite)
 	}
+	if op.Out.DType.IsInteger() { // a cast, which makes an infinity the largest integer
+		bound = combined(bound, e[0], func(b, e float64) float64 { return choose(b > 0 && math.IsInf(e, 1), e, b) })
+	}
 	decides := other
-	if bound = combined(bound, other, math.Hypot); fn.Gradient == domain.NoGradient {
+	if bound = combined(bound, other, math.Hypot); fn.Gradient == domain.NoGradient || op.Out.DType.IsInteger() {
 		decides = bound
 	} else if !slices.Contains([]string{"keep", "drop", "masked"}, op.Fn) {
 		decides = &Array{}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -52,12 +53,12 @@ func TestCompositesAgainstFormulas(t *testing.T) {
 	}
 }
 
-// TestArgmax checks that argmax returns the first of equal maxima, and infinity for a row with NaN.
+// TestArgmax checks that argmax returns the first of equal maxima, and the largest int32 for a row with NaN.
 func TestArgmax(t *testing.T) {
 	p := mustLoad(t, "hirgen: 1\nname: p\ndtype: bf16\ntensors: {A: [3, 4]}\nops: [\"Y = argmax(A)\", \"Z = argmax(A, axis=0)\"]")
-	inf, nan := math.Inf(1), math.NaN()
+	inf, nan, none := math.Inf(1), math.NaN(), float64(math.MaxInt32)
 	values := mustEvaluate(t, p, map[string]*Array{"A": array([]int64{3, 4}, 1, 5, 5, -2, -inf, -inf, -3, -inf, 0, inf, nan, inf)})
-	for name, want := range map[string][]float64{"Y": {1, 2, inf}, "Z": {0, 2, inf, 2}} {
+	for name, want := range map[string][]float64{"Y": {1, 2, none}, "Z": {0, 2, none, 2}} {
 		if got := values[name].Data; !slices.Equal(got, want) {
 			t.Errorf("%s = %v, want %v", name, got, want)
 		}
@@ -68,13 +69,13 @@ func TestArgmax(t *testing.T) {
 // -infinity once. A row with NaN has only NaN.
 func TestTopK(t *testing.T) {
 	p := mustLoad(t, spec("A: [4, 4], B: [4]", "- V, I = top_k(A, k=3)\n- W, J = top_k(A, k=1)\n- U, K = top_k(B, k=2)"))
-	inf, nan := math.Inf(1), math.NaN()
+	inf, nan, none := math.Inf(1), math.NaN(), float64(math.MaxInt32)
 	values := mustEvaluate(t, p, map[string]*Array{
 		"A": array([]int64{4, 4}, 1, 5, 5, -2, -inf, -3, -inf, -inf, 0, inf, nan, inf, inf, 7, 8, inf), "B": array([]int64{4}, 2, 4, 1, 3),
 	})
 	for name, want := range map[string][]float64{
-		"V": {5, 5, 1, -3, -inf, -inf, nan, nan, nan, inf, inf, 8}, "I": {1, 2, 0, 1, 0, 2, inf, inf, inf, 0, 3, 2},
-		"W": {5, -3, nan, inf}, "J": {1, 1, inf, 0}, "U": {4, 3}, "K": {1, 3},
+		"V": {5, 5, 1, -3, -inf, -inf, nan, nan, nan, inf, inf, 8}, "I": {1, 2, 0, 1, 0, 2, none, none, none, 0, 3, 2},
+		"W": {5, -3, nan, inf}, "J": {1, 1, none, 0}, "U": {4, 3}, "K": {1, 3},
 	} {
 		if got := values[name].Data; fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s = %v, want %v", name, got, want)
@@ -235,6 +236,50 @@ func TestCompositesComputeInFP32(t *testing.T) {
 	for _, op := range p.Ops {
 		if op.Pos.Line != 6 {
 			t.Errorf("%s has position %s, not that of the softmax", op.Out.Name, op.Pos)
+		}
+	}
+}
+
+// TestIntegers checks operations of integers: their types and values, masks, casts, and the rows that a gather reads by them.
+func TestIntegers(t *testing.T) {
+	const i32 = domain.Int32
+	p := mustLoad(t, spec("I: {axes: [4], dtype: int32}, J: {axes: [4], dtype: int32}, X: [4], T: [3, 2], M: [2, 4]", `
+- K = sub(I, J)
+- Q = scale(I, by=-3)
+- C = clamp(I, min=0, max=2)
+- E = eq(I, J)
+- P = mul(X, I)
+- W = where(X, I, J)
+- N = sum(I, axis=0)
+- R = cast(X, dtype=int32)
+- L = keep(I, X)
+- A = argmax(M, axis=0)
+- G = gather(T, A)
+- V, B = top_k(M, k=2)
+- H = gather(T, B)
+- F = cumsum(E)
+- Z = scatter_add(A, X, rows=2)
+- U = gather(T, C)`))
+	nan, inf := math.NaN(), math.Inf(1)
+	values := mustEvaluate(t, p, map[string]*Array{
+		"I": array([]int64{4}, -1, 0, 2, 7), "J": array([]int64{4}, 3, 0, 1, 7), "X": array([]int64{4}, 1.75, 2.5, nan, -inf),
+		"T": array([]int64{3, 2}, 1, 2, 3, 4, 5, 6), "M": array([]int64{2, 4}, 5, 1, 7, 2, 6, 0, 7, 3),
+	})
+	for _, c := range []struct {
+		name  string
+		dtype domain.DType
+		want  []float64
+	}{
+		{"K", i32, []float64{-4, 0, 1, 0}}, {"Q", i32, []float64{3, 0, -6, -21}},
+		{"C", i32, []float64{0, 0, 2, 2}}, {"E", i32, []float64{0, 1, 0, 1}},
+		{"P", domain.FP32, []float64{-1.75, 0, nan, -inf}}, {"W", i32, []float64{-1, 0, 2, 7}}, {"N", i32, []float64{8}},
+		{"R", i32, []float64{1, 2, 0, math.MinInt32}}, {"L", i32, []float64{-1, 0, 2, 7}}, {"A", i32, []float64{1, 0, 0, 1}},
+		{"G", domain.FP32, []float64{3, 4, 1, 2, 1, 2, 3, 4}}, {"H", domain.FP32, []float64{5, 6, 1, 2, 5, 6, 1, 2}},
+		{"F", i32, []float64{0, 1, 1, 2}}, {"U", domain.FP32, []float64{1, 2, 1, 2, 5, 6, 5, 6}},
+	} {
+		i := slices.IndexFunc(p.Tensors, func(t *model.Tensor) bool { return t.Name == c.name })
+		if got := values[c.name].Data; p.Tensors[i].DType != c.dtype || fmt.Sprint(got) != fmt.Sprint(c.want) {
+			t.Errorf("%s is %s %v, want %s %v", c.name, p.Tensors[i].DType, got, c.dtype, c.want)
 		}
 	}
 }

@@ -63,7 +63,13 @@ func (n Numbers) evaluateAll(ops []*model.Op, values map[string]*Array) {
 func (n Numbers) evaluate(op *model.Op, in []*Array) *Array {
 	shape := domain.Shape(op.Out.Axes)
 	switch op.Kind {
-	case model.OpSet, model.OpCast, model.OpReshape, model.OpBroadcast:
+	case model.OpCast:
+		out := &Array{Shape: shape, Data: slices.Clone(in[0].Data)}
+		if op.Out.DType.IsInteger() {
+			n.Round(out, op.Out.DType)
+		}
+		return out
+	case model.OpSet, model.OpReshape, model.OpBroadcast:
 		return &Array{Shape: shape, Data: slices.Clone(in[0].Data)}
 	case model.OpSlice:
 		return gather(in[0], shape, strides(in[0].Shape), op.Start.Size*strides(in[0].Shape)[op.Axis])

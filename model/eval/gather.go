@@ -4,9 +4,9 @@ package eval
 // number. If the table has blocks of rows, the third operand has the number of the first row of each block.
 func (n Numbers) rows(in []*Array, shape []int64) *Array {
 	table, ids, first := in[0], in[1].Data, []float64{0}
-	axis := 0
+	axis := rowsAxis(in)
 	if len(in) > 2 {
-		first, axis = in[2].Data, len(in[2].Shape)
+		first = in[2].Data
 	}
 	count, inner, out := table.Shape[axis], strides(table.Shape)[axis], NewArray(shape...)
 	for b, from := range first {
@@ -21,4 +21,12 @@ func (n Numbers) rows(in []*Array, shape []int64) *Array {
 		}
 	}
 	return out
+}
+
+// rowsAxis returns the axis of rows of a gather's table, from the operands of the gather.
+func rowsAxis(in []*Array) int {
+	if len(in) > 2 {
+		return len(in[2].Shape)
+	}
+	return 0
 }

@@ -17,7 +17,7 @@ type Numbers struct {
 }
 
 // singles accumulate in fp32, except in attentions, and round each result. doubles do neither, but limit fp8 results to the
-// range of their type.
+// range of their type, and convert results to integer types.
 var (
 	singles = Numbers{domain.Singles, addProducts[float32], domain.Attention.Run, picks, (*Array).Round}
 	doubles = Numbers{
@@ -30,8 +30,11 @@ var (
 	}
 )
 
-// saturate limits elements to the range of an fp8 type. It does nothing for other types.
+// saturate limits elements to the range of an fp8 type, and converts them to an integer type. It does nothing for other types.
 func saturate(a *Array, dtype domain.DType) {
+	if dtype.IsInteger() {
+		a.Round(dtype)
+	}
 	if !dtype.Saturates() {
 		return
 	}

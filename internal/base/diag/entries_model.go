@@ -31,7 +31,7 @@ var tensorEntries = []Entry{
 			"axes.",
 		Example: "hirgen: 1\nname: p\ntensors: {A: [8], B: [8, 8]}\nops:\n  - C = matmul(A, B)\n"},
 	{Code: UnknownDType, Title: "an element type does not exist",
-		Text:    "docs/spec.md lists the element types. Only inputs may be integers. Integers and types of 8 bits are only moved and cast.",
+		Text:    "docs/spec.md lists the element types, and says which operations take integers. Types of 8 bits are only moved and cast.",
 		Example: "hirgen: 1\nname: p\ndtype: float32\ntensors: {A: [8]}\nops: [B = relu(A)]\n"},
 	{Code: UnusedTensor, Title: "a tensor is not used",
 		Text: "Every tensor must be an operand or a result of an operation. Most often the name is misspelt in an operation. If an operation " +

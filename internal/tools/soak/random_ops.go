@@ -38,6 +38,7 @@ var makers = []struct {
 	{1, (*generator).scatterAdd},
 	{1, (*generator).topK},
 	{1, (*generator).cumsum},
+	{1, (*generator).truncated},
 }
 
 // operation adds a random operation that fits. It gives up after 20 tries.
@@ -455,9 +456,12 @@ func (g *generator) alongAxis(op Op, v *value) bool {
 	}
 	at, like := g.IntN(len(v.axes)), v
 	if op.Fn == "argmax" {
-		like = v.as(domain.FP32)
+		like = v.as(domain.Int32)
 	}
-	g.add(op.with(g.axisAttr(at, len(v.axes))), slices.Delete(slices.Clone(v.axes), at, at+1), like)
+	out := g.add(op.with(g.axisAttr(at, len(v.axes))), slices.Delete(slices.Clone(v.axes), at, at+1), like)
+	if op.Fn == "argmax" {
+		g.whole(out)
+	}
 	return true
 }
 

@@ -32,7 +32,7 @@ func (g *generator) topK() bool {
 	k := 1 + g.Int64N(min(v.axes[last].Size, 4))
 	axes := append(slices.Clone(v.axes[:last]), serialAxis(k))
 	g.add(on("top_k", v).with(number("k", k)), axes, v)
-	g.further(axes, v.as(domain.FP32))
+	g.whole(g.further(axes, v.as(domain.Int32)))
 	return true
 }
 

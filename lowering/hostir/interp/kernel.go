@@ -32,8 +32,12 @@ func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 		strides = append(strides, along(in[i], row, out))
 		start = append(start, in[i].Offset)
 	}
+	round := dtype.Round
+	if _, converts := s.(*hostir.Cast); converts {
+		round = dtype.Convert
+	}
 	return func() error {
-		walk(out.Size, strides, start, func(at []int64) { out.data[at[0]] = dtype.Round(element(at[1:])) })
+		walk(out.Size, strides, start, func(at []int64) { out.data[at[0]] = round(element(at[1:])) })
 		return nil
 	}, nil
 }
@@ -135,7 +139,7 @@ func fused(s *hostir.Fused, results, in []*view) func() error {
 					to = at[others+i]
 				}
 				for c, value := range values[len(in)+made] {
-					results[i].data[to+int64(c)*apart[i]] = s.Out[i].DType.Round(value)
+					results[i].data[to+int64(c)*apart[i]] = s.Out[i].DType.Convert(value)
 				}
 			}
 		})

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "hirgen/kernels.hpp"
@@ -19,11 +20,21 @@ HG_HOST_DEVICE inline float widen(T x) {
   return static_cast<float>(x);
 }
 
-/// Rounds x to the element type, to nearest even. For an integer type, x must be a whole number. An
-/// 8-bit type saturates at its largest number.
+/// Rounds x to the element type, to nearest even. An 8-bit type saturates at its largest number. An
+/// integer type drops the fraction, limits x to its range, and replaces NaN by 0.
 template <typename T>
 HG_HOST_DEVICE inline void narrow(float x, T& out) {
-  out = static_cast<T>(x);
+  if constexpr (std::is_integral_v<T>) {
+    constexpr T kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
+    constexpr auto kLimit = -static_cast<float>(kLeast);
+    if (!(x < kLimit)) {
+      out = x >= kLimit ? kMost : T{0};
+    } else {
+      out = x < -kLimit ? kLeast : static_cast<T>(x);
+    }
+  } else {
+    out = static_cast<T>(x);
+  }
 }
 
 /// W adjacent elements, aligned to their total size, but to 16 bytes if that is larger.
@@ -145,17 +156,16 @@ HG_HOST_DEVICE inline float round_as(float x) {
   return widen(element);
 }
 
-/// Returns x as it is after it was stored as `type` and loaded again; x itself for integer types.
+/// Returns x as it is after it was stored as `type` and loaded again.
 HG_HOST_DEVICE inline float round_to(DType type, float x) {
   switch (type) {
 #define HG_CASE(enumerator, name, element, ...) \
   case DType::enumerator:                       \
     return round_as<element>(x);
-    HG_FLOAT_TYPES(HG_CASE)
+    HG_TYPES(HG_CASE)
 #undef HG_CASE
-    default:
-      return x;  // integers
   }
+  __builtin_unreachable();  // every type is a row
 }
 
 /// Returns a / b to two units in the last place, if the size of b is from 2^-126 to 2^126. For

@@ -17,7 +17,7 @@
   row(kFp8E4m3, fp8_e4m3, __nv_fp8_e4m3, 5, 1, 3, F8_E4M3, CUDA_R_8F_E4M3, , , -6) \
   row(kFp8E5m2, fp8_e5m2, __nv_fp8_e5m2, 6, 1, 2, F8_E5M2, CUDA_R_8F_E5M2, , , -14)
 
-/// Integers. No operation computes in them.
+/// Integers. Kernels compute with them in fp32.
 #define HG_INTEGER_TYPES(row) \
   row(kInt32, int32, int32_t, 3, 4, 23, I32, , , , ) \
   row(kInt64, int64, int64_t, 4, 8, 23, I64, , , , )

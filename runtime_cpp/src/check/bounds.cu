@@ -109,9 +109,14 @@ struct UnaryBound {
     ends(x, e, moved);
     apply(fn, raw);
     apply(fn, moved);
+    if (is_integer(dtype)) {  // a cast, which drops the fraction
+      raw[0] = round_to(dtype, raw[0]);
+      for (float& y : moved) y = round_to(dtype, y);
+    }
     double widest = 0;
     for (const float y : moved) widest = larger_of(widest, apart(y, raw[0]));
-    if (decides(fn) && widest > 0) raise(jumps, 1);
+    if (is_integer(dtype) && widest > 0 && e == INFINITY) widest = INFINITY;
+    if ((decides(fn) || is_integer(dtype)) && widest > 0) raise(jumps, 1);
     // A copy to fp32 does not round. A copy to a shorter type may round an element with an error.
     const bool copies = fn.kind == UnaryFn::kCopy && (dtype == DType::kFp32 || widest == 0);
     bound[i] = chooses(fn) || copies ? kept(dtype, raw[0], widest) : rounded(dtype, raw[0], widest);

@@ -323,6 +323,15 @@ void DeviceReference::gather(const char* out, const char* table, const char* ids
   move(out, {source}, shape, [&](float* to, const Arrays& in) {
     reference::gather_rows(to, in[0], rows, elements_of(shape), stream_);
   });
+  if (!numbers.bound) return;
+  if (!tensors_[out].bound) {
+    bounded(out, {source}, DType::kFp32, /*repeats=*/true);
+    reference::gather_rows(tensors_[out].other.get(), source.data.get(), rows, elements_of(shape),
+                           stream_);
+  }
+  tensors_[out].jumps = true;
+  reference::unsure_rows(tensors_[out].bound.get(), numbers.bound.get(), rows, elements_of(shape),
+                         stream_);
 }
 
 void DeviceReference::positions(const char* out, int64_t extent) {
@@ -372,7 +381,8 @@ void DeviceReference::unary(const char* out, const char* fn, const char* in, DTy
                    stream_);
   if (ranks_ == 0) return;
   Tensor& result = bounded(out, {source}, dtype, reference::chooses(function));
-  reference::unary(function, result.other.get(), source.again(), n, DType::kFp32, stream_);
+  reference::unary(function, result.other.get(), source.again(), n,
+                   is_integer(dtype) ? dtype : DType::kFp32, stream_);
   const reference::Largest jumps(stream_);
   reference::unary_bound(function, result.bound.get(), {source.data.get(), source.bound.get()}, n,
                          dtype, jumps.get(), stream_);

@@ -91,6 +91,16 @@ struct RowElement {
   }
 };
 
+struct UnsureRow {
+  float* bound;
+  const float* ids_bound;
+  Rows rows;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    if (ids_bound[i / rows.inner % rows.numbers] > 0) bound[i] = INFINITY;
+  }
+};
+
 struct ScatterElement {
   float* out;
   Strided view;
@@ -235,6 +245,11 @@ void gather(float* out, const float* in, const Strided& in_view, cudaStream_t st
 
 void gather_rows(float* out, const float* in, const Rows& rows, int64_t n, cudaStream_t stream) {
   parallel_for(n, stream, kReference, RowElement{out, in, rows});
+}
+
+void unsure_rows(float* bound, const float* ids_bound, const Rows& rows, int64_t n,
+                 cudaStream_t stream) {
+  parallel_for(n, stream, kReference, UnsureRow{bound, ids_bound, rows});
 }
 
 void scatter(float* out, const Strided& out_view, const float* in, cudaStream_t stream) {

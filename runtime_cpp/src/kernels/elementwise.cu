@@ -187,9 +187,8 @@ void launch_unary(UnaryFn fn, void* out, DType out_type, const Strided& out_view
   }
 #define HG_MOVE(enumerator, name, element, ...) \
   if (out_type == DType::enumerator) return move<element>(out, in, walk, stream, where);
-  HG_INTEGER_TYPES(HG_MOVE)
   if (fn.kind == UnaryFn::kCopy && in_type == out_type) {
-    HG_SHORT_TYPES(HG_MOVE)
+    HG_INTEGER_TYPES(HG_MOVE) HG_SHORT_TYPES(HG_MOVE)
   }
 #undef HG_MOVE
   const int64_t n = walk.elements();
