@@ -66,7 +66,7 @@ func referenceArgs(op domain.Operation) []string {
 		if len(op.In) < 3 {
 			args = append(args, "nullptr")
 		}
-		return args
+		return append(args, fmt.Sprint(op.Axis), fmt.Sprint(op.Batches))
 	case "linear":
 		if len(op.In) < 3 {
 			args = append(args, "nullptr")

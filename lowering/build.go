@@ -174,7 +174,7 @@ func statement(op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stm
 	case model.OpPositions:
 		return &hostir.Positions{Info: info, Out: out}
 	case model.OpGather:
-		s := &hostir.Gather{Info: info, Out: out, Table: in[0], IDs: in[1]}
+		s := &hostir.Gather{Info: info, Out: out, Table: in[0], IDs: in[1], Axis: liveAxis(in[0], op.Axis), Batches: op.Batches}
 		if len(in) > 2 {
 			s.First = in[2]
 		}
@@ -225,8 +225,11 @@ func reference(op *model.Op) domain.Operation {
 	case model.OpReduce, model.OpBroadcast, model.OpSlice, model.OpConcat:
 		ref.Axis, ref.Start = op.Axis, op.Start
 	}
-	if op.Kind == model.OpPermute {
+	switch op.Kind {
+	case model.OpPermute:
 		ref.Perm = op.Perm
+	case model.OpGather:
+		ref.Axis, ref.Batches = op.Axis, op.Batches
 	}
 	for _, t := range op.In {
 		if op.Kind != model.OpPositions { // positions depend only on the extent

@@ -61,9 +61,9 @@ func composite(name string) (rule operation, ok bool) {
 	case "scaled_linear":
 		return operation{least: 4, most: 5, attrs: []string{"dtype"}, expand: scaledLinear}, true
 	case "gather":
-		return operation{least: 2, most: 2, attrs: []string{"split"}, expand: gather}, true
+		return operation{least: 2, most: 2, attrs: []string{"split", "axis", "batches"}, expand: gather}, true
 	case "scatter_add":
-		return operation{least: 2, most: 2, attrs: []string{"rows", "blocks"}, expand: scatterAdd}, true
+		return operation{least: 2, most: 2, attrs: []string{"rows", "blocks", "batches"}, expand: scatterAdd}, true
 	case "top_k":
 		return operation{least: 1, most: 1, results: 2, attrs: []string{"k"}, expand: topK}, true
 	case "cumsum":

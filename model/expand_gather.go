@@ -16,48 +16,89 @@ func gather(e *expansion) {
 	attr, operands := e.src.attr("split"), lists.Map(e.src.args, func(t text) string { return t.value })
 	switch {
 	case attr == nil:
-		e.add(e.src.out.value, "gather_at", operands, nil)
+		e.add(e.src.out.value, "gather_at", operands, nil, e.src.attrs...)
 		return
 	case attr.list || attr.values[0].value != domain.SplitRows:
 		e.a.list.Add(attr.name.pos, diag.BadAttribute, "split is %s", domain.SplitRows)
+	case len(e.src.attrs) > 1:
+		e.a.list.Add(attr.name.pos, diag.BadAttribute, "with split=rows the rows are along the second axis, and there are no batches").
+			WithHint("permute %s", e.op.In[0].Name)
 	case len(e.axesOf(0)) < 2:
 		e.a.list.Add(attr.name.pos, diag.BadAttribute, "%s has one axis; with split=rows its first axis counts blocks of rows", e.op.In[0].Name)
 	default:
 		block := e.step("block", "positions", operands[:1], "axis", "0")
 		first := e.step("first", "scale", []string{block}, "by", strconv.FormatInt(e.axesOf(0)[1].Size, 10))
-		parts := e.step("parts", "gather_at", append(operands, first))
+		parts := e.step("parts", "gather_at", append(operands, first), "axis", "1")
 		e.add(e.src.out.value, "sum", []string{parts}, []string{"axis", "0"})
 		return
 	}
 	e.broken()
 }
 
-// inferGather replaces the axis of the rows by the axes of the second operand. The third operand, if there is one, has the
-// axes before the rows.
+// inferGather replaces the axis of the rows by the axes of the second operand after its batches. The third operand, if there is one,
+// has the first axes of the table.
 func inferGather(in *inference) bool {
-	table, ids, name, rows := in.axesOf(0), in.axesOf(1), in.op.In[0].Name, int64(1)
-	at, fits := 0, true
-	if !in.numbersRows(1) {
+	table, ids, name := in.axesOf(0), in.axesOf(1), in.op.In[0].Name
+	at, batches, ok := in.rowsOf(table)
+	if !ok || !in.numbersRows(1) {
 		return false
 	}
+	rows := table[at].Size
 	if len(in.op.In) > 2 {
 		first := in.axesOf(2)
-		at = len(first)
-		fits = at < len(table) && slices.Equal(domain.Shape(table[:at]), domain.Shape(first)) && in.op.In[2].DType == domain.FP32
-	}
-	if !fits {
-		in.fail(diag.ShapeMismatch, "%s is not fp32 with the axes before the rows of %s", in.op.In[2].Name, name)
-		return false
-	}
-	for _, axis := range table[:at+1] {
-		rows *= axis.Size
+		n := len(first)
+		if n > at || !slices.Equal(domain.Shape(table[:n]), domain.Shape(first)) || in.op.In[2].DType != domain.FP32 {
+			in.fail(diag.ShapeMismatch, "%s is not fp32 with the axes before the rows of %s", in.op.In[2].Name, name)
+			return false
+		}
+		for _, axis := range first {
+			rows *= axis.Size
+		}
 	}
 	if rows > mostPositions {
 		in.a.list.Add(in.src.args[0].pos, diag.ShapeMismatch, "%s has %d rows; a gather takes at most %d", name, rows, mostPositions)
 		return false
 	}
-	in.axes = slices.Concat(table[:at], ids, table[at+1:])
+	for i := range batches {
+		table[i] = joinKinds(table[i], ids[i])
+	}
+	in.op.Axis, in.op.Batches = at, batches
+	in.axes = slices.Concat(table[:at], ids[batches:], table[at+1:])
 	return true
+}
+
+// rowsOf reads the attribute axis, whose default is the axis after the batches and blocks, and the attribute batches.
+func (in *inference) rowsOf(table []domain.Axis) (at, batches int, ok bool) {
+	if batches, ok = in.batches(0, 1); !ok {
+		return 0, 0, false
+	}
+	at = batches
+	if len(in.op.In) > 2 {
+		at = max(at, len(in.axesOf(2)))
+	}
+	if in.src.attr("axis") != nil {
+		at, ok = in.axisAttr(len(table))
+	}
+	if ok && (at < batches || at >= len(table)) {
+		in.fail(diag.BadAttribute, "%s has no axis of rows after its batches", in.op.In[0].Name)
+		return 0, 0, false
+	}
+	return at, batches, ok
+}
+
+// batches reads the attribute batches, which is 0 by default: the number of axes with which two operands begin.
+func (in *inference) batches(a, b int) (n int, ok bool) {
+	if in.src.attr("batches") == nil {
+		return 0, true
+	}
+	v, ok := in.wholeNumber("batches", 1)
+	x, y := domain.Shape(in.axesOf(a)), domain.Shape(in.axesOf(b))
+	if ok && (v > int64(min(len(x), len(y))) || !slices.Equal(x[:v], y[:v])) {
+		in.fail(diag.ShapeMismatch, "with batches=%d, %s and %s begin with the same axes; their shapes are %s and %s", v, in.op.In[a].Name,
+			in.op.In[b].Name, domain.FormatShape(x), domain.FormatShape(y))
+		return 0, false
+	}
+	return int(v), ok
 }
 
 // numbersRows checks that an operand, which has the numbers of rows, has an integer type.
@@ -77,11 +118,20 @@ func (in *inference) numbersRows(operand int) bool {
 
 // scatterAdd(Ids, X) adds up the rows of X that have the same id. It is a GEMM of X with a matrix that has a one where the number
 // of a result's row equals an id, and zeros elsewhere. So each rank multiplies its own rows of X, and ranks add the results. With
-// the attribute blocks, the first axis of the result counts blocks of rows.
+// the attribute blocks, the first axis of the result counts blocks of rows. With batches, there is a GEMM for each batch.
 func scatterAdd(e *expansion) {
 	ids, x := e.axesOf(0), e.axesOf(1)
 	axes, fits := e.rowsOfResult()
 	if !fits || !e.numbersRows(0) || !e.computes(1) || !e.hasRows(ids, x) {
+		e.broken()
+		return
+	}
+	batches, ok := e.batches(0, 1)
+	if ok && batches > 0 && len(axes) > 1 {
+		e.fail(diag.BadAttribute, "scatter_add has blocks of rows or batches, not both")
+		ok = false
+	}
+	if !ok {
 		e.broken()
 		return
 	}
@@ -93,17 +143,21 @@ func scatterAdd(e *expansion) {
 		number = e.step("number", "add", []string{e.step("first_b", "broadcast", []string{first}, "axis", "1"), number})
 	}
 	number = e.step("number_b", "broadcast", []string{number}, "axis", strconv.Itoa(len(axes)))
-	rows, columns := domain.Axis{Extent: domain.Merge(ids)}, domain.Axis{Extent: domain.Merge(rest)}
-	is := e.step("is", "eq", []string{number, e.shaped("numbers", e.arg(0), ids, rows)})
+	rows, columns := domain.Axis{Extent: domain.Merge(ids[batches:])}, domain.Axis{Extent: domain.Merge(rest)}
+	numbers := []domain.Axis{rows}
+	if batches > 0 { // one row of numbers for each batch
+		numbers = slices.Concat(ids[:batches], []domain.Axis{{Extent: domain.Extent{Size: 1}}}, numbers)
+	}
+	is := e.step("is", "eq", []string{number, e.shaped("numbers", e.arg(0), ids, numbers...)})
 	if dtype := e.op.In[1].DType; dtype != domain.FP32 {
 		is = e.step("is_"+string(dtype), "cast", []string{is}, "dtype", string(dtype))
 	}
-	operands := []string{is, e.shaped("values", e.src.args[1].value, x, rows, columns)}
+	operands := []string{is, e.shaped("values", e.src.args[1].value, x, slices.Concat(x[:batches], []domain.Axis{rows, columns})...)}
 	if len(rest) == 1 {
 		e.add(e.src.out.value, "matmul", operands, nil)
 		return
 	}
-	e.reshape(e.src.out.value, e.step("rows", "matmul", operands), slices.Concat(axes, rest))
+	e.reshape(e.src.out.value, e.step("rows", "matmul", operands), slices.Concat(x[:batches], axes, rest))
 }
 
 // rowsOfResult reads the attributes blocks, if given, and rows, and returns them as axes in this order.

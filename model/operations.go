@@ -34,7 +34,7 @@ var operations = map[string]operation{
 	"slice":          {kind: OpSlice, least: 1, most: 1, attrs: []string{"axis", "start", "stop", "size"}, infer: inferSlice},
 	"positions":      {kind: OpPositions, least: 1, most: 1, attrs: []string{"axis", "size"}, infer: inferPositions},
 	"dropout_at":     {kind: OpDropout, least: 3, most: 4, attrs: []string{"p", "salt", "width"}, infer: inferDropout},
-	"gather_at":      {kind: OpGather, least: 2, most: 3, infer: inferGather},
+	"gather_at":      {kind: OpGather, least: 2, most: 3, attrs: []string{"axis", "batches"}, infer: inferGather},
 	"concat":         {kind: OpConcat, least: 2, most: maxConcat, attrs: []string{"axis"}, infer: inferConcat},
 	"attention":      {kind: OpAttention, least: 3, most: 3, results: 2, attrs: attentionAttrs, infer: inferAttention},
 	"attention_grad": {kind: OpAttentionGrad, least: 6, most: 6, results: 3, attrs: attentionAttrs, infer: inferAttentionGrad},

@@ -35,9 +35,9 @@ var primitives = slices.Concat([]opRow{
 	{[]string{"cast(A, dtype=fp32)"}, "A in another element type; without `dtype`, the type of the declared result. A cast to integers " +
 		"drops the fraction, limits a number to the range of the type, and makes NaN 0"},
 }, functionRows(), []opRow{
-	{[]string{"gather_at(Table, Ids, first)"},
+	{[]string{"gather_at(Table, Ids, first)", "gather_at(Table, Ids, axis=i, batches=n)"},
 		"the core of `gather`, without the sum: the result has the axes of blocks, of Ids and of a row. `first` has the number of the first " +
-			"row of each block, in fp32; its axes come before the rows of Table. Without `first` there are no blocks"},
+			"row of each block, in fp32; its axes are the first ones of Table. Without `first` there are no blocks"},
 	{[]string{"dropout_at(A, seed, column, row, p=0.1, salt=0, width=n)"},
 		"the core of `dropout`: `column` and `row`, which stretch to A, are the place of an element in a tensor with rows of `width` elements; " +
 			"without `row` it is the first row"},
@@ -119,10 +119,14 @@ var composites = []opRow{
 			"column of the result. Its gradients are such GEMMs, too"},
 	{[]string{"gather(Table, Ids)"}, "the rows of `Table: [rows, ...]` whose numbers are in Ids, in `int32` or `int64`, and zeros for a " +
 		"number without a row. The axes of Ids are in place of the axis of the rows"},
+	{[]string{"gather(Table, Ids, axis=i)", "gather(Table, Ids, axis=i, batches=n)"}, "the same of the elements along axis i, in place of " +
+		"which the result has the axes of Ids. The first n axes of Ids are the first axes of Table, and axis n is the default of `axis`: with " +
+		"`batches=1`, `[B, V, C]` and `[B, N]` give `[B, N, C]`"},
 	{[]string{"gather(Table, Ids, split=rows)"}, "the same of `Table: [blocks, rows, ...]`, with numbers that continue from block to block; " +
 		"see below"},
 	{[]string{"scatter_add(Ids, X, rows=n)"}, "zeros `[n, ...]`, to which each row of X is added at the number that Ids has for it, " +
 		"in `int32` or `int64`. X begins with the axes of Ids. A number without a row adds nothing"},
+	{[]string{"scatter_add(Ids, X, rows=n, batches=m)"}, "the same for each index of the first m axes, which Ids and X share"},
 	{[]string{"scatter_add(Ids, X, rows=n, blocks=m)"},
 		"the same as `[m, n, ...]`, with numbers that continue from block to block, as in `gather` with `split=rows`"},
 	{[]string{"clamp(X, min=0, max=6)", "clamp(X, min=0)", "clamp(X, max=6)"},

@@ -79,9 +79,10 @@ const (
 	OpUnary     OpKind = "unary"     // Fn: relu, gelu, silu, neg, exp, ...
 	OpBinary    OpKind = "binary"    // Fn: add, sub, mul, div, max, min, ge, keep, ...
 	OpReduce    OpKind = "reduce"    // Fn: sum, max, min, prod; over Axis
-	// The rows of the first operand, a table, whose numbers are in the second operand, and zeros for a number without a row. If
-	// the table has blocks of rows, the third operand has the number of the first row of each block. Its axes come first in the
-	// table, before the axis of rows, and first in the result.
+	// The rows of the first operand, a table, whose numbers are in the second operand, and zeros for a number without a row. The
+	// rows are the elements along Axis, which the axes of the numbers replace in the result. The first Batches axes of the numbers
+	// are the first axes of the table. If the table has blocks of rows, the third operand has the number of the first row of each
+	// block. Its axes are the first axes of the table, too.
 	OpGather OpKind = "gather"
 	// softmax(scale Q K^T) V, and L, the log-sum-exp of each row of scores; Fn is domain.Attention's.
 	OpAttention OpKind = "attention"
@@ -105,15 +106,18 @@ func (k OpKind) Moves() bool {
 // Op is one operation: Out, More... = Kind(In...). Axis and Perm are indices of axes without reduction axes, as in
 // domain.WithoutReductions.
 type Op struct {
-	Kind  OpKind
-	Fn    string // the function of a unary, binary or reduce operation, an attention or a dropout, spelled as for domain.UnaryFn
-	In    []*Tensor
-	Out   *Tensor
-	More  []*Tensor     // additional results
-	Axis  int           // reduce, slice, positions: the axis of the operand, -1 for none; broadcast, concat: the axis of the result
-	Perm  []int         // permute: axis i of the result is axis Perm[i] of the operand
-	Start domain.Extent // slice: the index of the first element along the axis, 0 or more
-	Pos   diag.Pos
+	Kind OpKind
+	Fn   string // the function of a unary, binary or reduce operation, an attention or a dropout, spelled as for domain.UnaryFn
+	In   []*Tensor
+	Out  *Tensor
+	More []*Tensor // additional results
+	// Axis is an axis of the first operand (reduce, slice, gather, and positions, where -1 stands for none) or of the result
+	// (broadcast, concat).
+	Axis    int
+	Batches int           // gather: how many axes of the numbers are axes of the table
+	Perm    []int         // permute: axis i of the result is axis Perm[i] of the operand
+	Start   domain.Extent // slice: the index of the first element along the axis, 0 or more
+	Pos     diag.Pos
 	// Whole is the composite operation that this one is a part of, as specs spell it: "layer_norm(X, g, b)". The last
 	// part computes its result. Empty: not part of a composite, or a slice of a split.
 	Whole string

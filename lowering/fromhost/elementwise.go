@@ -95,7 +95,7 @@ func (b *builder) binary(s *hostir.Binary) []calls.Stmt {
 func (b *builder) gather(s *hostir.Gather) []calls.Stmt {
 	buffers, w := b.elementwise(s)
 	table := buffers[1]
-	at := slices.IndexFunc(table.dims, func(d dim) bool { return d.axis == s.Rows() })
+	at := slices.IndexFunc(table.dims, func(d dim) bool { return d.axis == s.Axis })
 	rows := walk{[]extents.Quantity{extents.Number(1)}, slices.Repeat([][]extents.Quantity{{extents.Number(0)}}, len(buffers))}
 	rows.strides[1] = []extents.Quantity{table.dims[at].stride}
 	w = rows.then(w)

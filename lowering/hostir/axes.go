@@ -1,5 +1,7 @@
 package hostir
 
+import "slices"
+
 // Unmapped stands for an axis that does not exist. In an AxisMap it marks an axis of an operand without a counterpart in the
 // result, such as a contracted one.
 const Unmapped = -1
@@ -106,43 +108,26 @@ func linearAxes(s *Linear) [][]int {
 	return rows
 }
 
-// Rows returns the axis of Table that has the rows; Unmapped if there is none.
-func (s *Gather) Rows() int {
-	if live, at := Live(s.Table), s.blocks(); at < len(live) {
-		return live[at]
-	}
-	return Unmapped
-}
-
-// blocks returns the number of axes that count blocks of rows.
-func (s *Gather) blocks() int {
-	if s.First == nil {
-		return 0
-	}
-	return len(Live(s.First))
-}
-
-// gatherAxes returns the AxisMap of a Gather. The first axes of the result count blocks; the axes of IDs follow, and then the axes of
-// a row.
+// gatherAxes returns the AxisMap of a Gather. The result has the axes of Table before the rows, the axes of IDs after the batches, and
+// the other axes of Table. The axes of batches, and of First, are the first ones.
 func gatherAxes(s *Gather) [][]int {
-	maps, live, at := make([][]int, len(Uses(s))), Live(s.Table), min(s.blocks(), len(Live(s.Table)))
+	maps, live, ids, out := make([][]int, len(Uses(s))), Live(s.Table), Live(s.IDs), Live(s.Out)
 	for i, t := range Uses(s) {
 		maps[i] = unmapped(t)
 	}
-	var to []int
-	take := func(row, axes []int) {
-		for i := 0; i < len(axes) && len(to) > 0; i++ {
-			row[axes[i]], to = to[0], to[1:]
+	take := func(row, axes []int, from int) {
+		for i := 0; i < len(axes) && from+i < len(out); i++ {
+			row[axes[i]] = out[from+i]
 		}
 	}
+	at, batches := max(slices.Index(live, s.Axis), 0), min(s.Batches, len(ids))
+	take(maps[0], live[:at], 0)
+	take(maps[1], ids[:batches], 0)
+	take(maps[1], ids[batches:], at)
+	take(maps[0], live[min(at+1, len(live)):], at+len(ids)-batches)
 	if s.First != nil {
-		to = Live(s.Out)
-		take(maps[2], Live(s.First))
+		take(maps[2], Live(s.First), 0)
 	}
-	to = Live(s.Out)
-	take(maps[0], live[:at])
-	take(maps[1], Live(s.IDs))
-	take(maps[0], live[min(at+1, len(live)):])
 	return maps
 }
 

@@ -152,14 +152,17 @@ type (
 		In   []*Tensor
 		Axis int `text:"axis"`
 	}
-	// Gather copies rows of Table: those whose numbers are in IDs, or zeros for a number without a row. Rows lie along the first axis
-	// of Table or, with First, along the axis after the axes of First. Out has the axes of IDs in place of the row axis. The axes of
-	// First count blocks of rows, and an element of First is the number of the first row of a block, in fp32.
+	// Gather copies rows of Table: those whose numbers are in IDs, or zeros for a number without a row. Rows lie along the logical axis
+	// Axis of Table. Table and IDs begin with the same axes, Batches of them. Out has the other axes of IDs in place of the row axis.
+	// The axes of First, which Table begins with, count blocks of rows. An element of First is the number of the first row of a block,
+	// in fp32.
 	Gather struct {
 		Info
 		Out        *Tensor `text:"="`
 		Table, IDs *Tensor
 		First      *Tensor `text:"?"`
+		Axis       int     `text:"axis?"`
+		Batches    int     `text:"batches?"`
 	}
 	// TopK selects the largest elements of each row of In, in descending order. Rows lie along the last axis. Out is their values, and
 	// then their positions in the row, in fp32; the first of equal elements comes first. In a row with NaN all values are NaN, and all

@@ -34,14 +34,7 @@ func (r *rewriter) written(s hostir.Stmt, in []form, c choice) []form {
 		n.Axis = at
 		return r.clone(&n, in, dims)
 	case *hostir.Gather:
-		var dims []dim
-		for k, f := range in {
-			in[k] = r.arranged(f, standard(f.dims))
-			if k < 2 {
-				dims = append(dims, renumbered(in[k].dims, rows[k])...)
-			}
-		}
-		return r.clone(s, in, standard(slices.DeleteFunc(dims, func(d dim) bool { return d.axis == hostir.Unmapped })))
+		return r.gather(s, in, rows)
 	case *hostir.Concat:
 		dims := slices.Clone(in[0].dims)
 		n := *s
@@ -61,6 +54,30 @@ func (r *rewriter) written(s hostir.Stmt, in []form, c choice) []form {
 	default:
 		return r.inOrder(s, in, c)
 	}
+}
+
+// gather writes a gather. The table and the numbers begin with the same dims, those of the batches.
+func (r *rewriter) gather(s *hostir.Gather, in []form, rows [][]int) []form {
+	for k, f := range in {
+		in[k] = r.arranged(f, standard(slices.DeleteFunc(slices.Clone(f.dims), func(d dim) bool { return d.axis < 0 })))
+	}
+	batches := func(f form) int {
+		n := slices.IndexFunc(f.dims, func(d dim) bool { return d.axis >= s.Batches })
+		if n < 0 {
+			return len(f.dims)
+		}
+		return n
+	}
+	table, ids := batches(in[0]), batches(in[1])
+	n := *s
+	if n.Batches = max(table, ids); table < ids { // the other operand has whole axes for the blocks of one
+		in[0] = r.reshaped(in[0], slices.Concat(in[1].dims[:ids], in[0].dims[table:]))
+	} else {
+		in[1] = r.reshaped(in[1], slices.Concat(in[0].dims[:table], in[1].dims[ids:]))
+	}
+	n.Axis = slices.IndexFunc(in[0].dims, func(d dim) bool { return d.axis == s.Axis && d.ranks == "" })
+	dims := slices.Concat(renumbered(in[0].dims, rows[0]), renumbered(in[1].dims[n.Batches:], rows[1]))
+	return r.clone(&n, in, standard(slices.DeleteFunc(dims, func(d dim) bool { return d.axis == hostir.Unmapped })))
 }
 
 // standard returns dims in the order of the tensor's axes. Blocks come before the elements of their axis, and summands before all axes.

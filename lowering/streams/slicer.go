@@ -116,6 +116,13 @@ func dropAxis(s hostir.Stmt, out, in, live int) {
 		if out < s.Axis {
 			s.Axis--
 		}
+	case *hostir.Gather:
+		if out < s.Batches {
+			s.Batches--
+		}
+		if in >= 0 && in < s.Axis {
+			s.Axis--
+		}
 	case *hostir.Permute:
 		s.Perm = hostir.DropAxis(s.Perm, live)
 	}

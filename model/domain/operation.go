@@ -10,19 +10,20 @@ import (
 
 // Operation is one primitive operation of the model, with names in place of tensors.
 type Operation struct {
-	Kind  string // a model.OpKind: "matmul", "unary", ...
-	Fn    string // of a unary, binary or reduce operation, an attention or a dropout
-	Out   string
-	More  []string // additional results
-	In    []string
-	Axis  int      // reduce, broadcast, slice, concat: the logical axis
-	Perm  []int    // permute
-	Start Extent   // slice
-	Shape []Extent // the logical shape of Out, without reduced axes
-	DType DType    // of Out
-	Whole string   // its operation in the spec, if a composite or with attributes: "Y = layer_norm(X, g, b)"; otherwise empty
-	Part  string   // the composite within Whole that it is a part of: "quantize"; empty: none
-	Pos   diag.Pos
+	Kind    string // a model.OpKind: "matmul", "unary", ...
+	Fn      string // of a unary, binary or reduce operation, an attention or a dropout
+	Out     string
+	More    []string // additional results
+	In      []string
+	Axis    int      // reduce, broadcast, slice, concat, gather: the logical axis
+	Batches int      // gather: the number of axes that the operands share
+	Perm    []int    // permute
+	Start   Extent   // slice
+	Shape   []Extent // the logical shape of Out, without reduced axes
+	DType   DType    // of Out
+	Whole   string   // its operation in the spec, if a composite or with attributes: "Y = layer_norm(X, g, b)"; otherwise empty
+	Part    string   // the composite within Whole that it is a part of: "quantize"; empty: none
+	Pos     diag.Pos
 }
 
 // Results lists the results of an operation.

@@ -112,11 +112,10 @@ func (b *bounder) gather(op *model.Op, in []*Array, value *Array) {
 	table, ids := b.known[op.In[0]], b.known[op.In[1]]
 	of := func(table *Array) *Array { return doubles.evaluate(op, append([]*Array{table}, in[1:]...)) }
 	k := &bounded{value, of(table.bound), of(table.other), table.rounds, table.jumps, min(table.samples, len(value.Data))}
-	inner := strides(in[0].Shape)[rowsAxis(in)]
+	g := shapeOfGather(op, in)
 	b.known[op.Out] = k
-	numbers := ids.bound.Data
 	for i := range k.bound.Data {
-		if numbers[int64(i)/inner%int64(len(numbers))] > 0 {
+		if ids.bound.Data[g.number(int64(i)/g.inner)] > 0 {
 			k.bound.Data[i], k.jumps = math.Inf(1), true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -281,5 +282,55 @@ func TestIntegers(t *testing.T) {
 		if got := values[c.name].Data; p.Tensors[i].DType != c.dtype || fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s is %s %v, want %s %v", c.name, p.Tensors[i].DType, got, c.dtype, c.want)
 		}
+	}
+}
+
+// TestGatherAlongAxes compares gathers along each axis, with each number of batches, with loops, and scatter_add with their transpose.
+func TestGatherAlongAxes(t *testing.T) {
+	table := []int64{2, 3, 4, 2}
+	x := NewArray(table...)
+	for i := range x.Data {
+		x.Data[i] = float64(i + 1)
+	}
+	for axis := range table {
+		for batches := range axis + 1 {
+			shape := slices.Concat(table[:batches], []int64{5})
+			ids := NewArray(shape...)
+			for i := range ids.Data {
+				ids.Data[i] = float64(i*7%6 - 1) // some have no row
+			}
+			list := func(shape []int64) string { return strings.ReplaceAll(fmt.Sprint(shape), " ", ",") }
+			attrs := fmt.Sprintf(", axis=%d", axis)
+			if batches > 0 {
+				attrs += fmt.Sprintf(", batches=%d", batches)
+			}
+			p := mustLoad(t, spec("T: "+list(table)+", I: {axes: "+list(shape)+", dtype: int32}", "- Y = gather(T, I"+attrs+")"))
+			got := mustEvaluate(t, p, map[string]*Array{"T": x, "I": ids})["Y"]
+			step, outer, at := strides(table), int(strides(table)[axis]*table[axis]), 0
+			for o := range len(x.Data) / outer {
+				batch := o * outer * int(max(1, lists.Product(table[:batches], func(n int64) int64 { return n }))) / len(x.Data)
+				for n := range 5 {
+					for c := range int(step[axis]) {
+						want, row := 0.0, ids.Data[batch*5+n]
+						if row >= 0 && row < float64(table[axis]) {
+							want = x.Data[o*outer+int(row)*int(step[axis])+c]
+						}
+						if got.Data[at] != want {
+							t.Fatalf("axis %d, %d batches: element %d is %v, want %v", axis, batches, at, got.Data[at], want)
+						}
+						at++
+					}
+				}
+			}
+			if at != len(got.Data) {
+				t.Errorf("axis %d, %d batches: %d elements, want %d", axis, batches, len(got.Data), at)
+			}
+		}
+	}
+	p := mustLoad(t, spec("I: {axes: [2, 3], dtype: int32}, X: [2, 3, 2]", "- Y = scatter_add(I, X, rows=2, batches=1)"))
+	got := mustEvaluate(t, p, map[string]*Array{"I": array([]int64{2, 3}, 1, 1, 0, 5, 0, 1),
+		"X": array([]int64{2, 3, 2}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)})["Y"].Data
+	if want := []float64{5, 6, 4, 6, 9, 10, 11, 12}; !slices.Equal(got, want) {
+		t.Errorf("scatter_add in batches is %v, want %v", got, want)
 	}
 }

@@ -99,7 +99,7 @@ func (n Numbers) evaluate(op *model.Op, in []*Array) *Array {
 	case model.OpDropout:
 		return n.dropout(op, in, shape)
 	case model.OpGather:
-		return n.rows(in, shape)
+		return n.rows(op, in, shape)
 	case model.OpReduce:
 		return n.reduce(op, in[0], shape)
 	default:

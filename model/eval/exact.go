@@ -123,13 +123,11 @@ func isProduct(op *model.Op) bool { return op.Kind == model.OpMatmul || op.Kind 
 
 // rowsOf returns the number of rows of a gather's table, in all blocks.
 func rowsOf(op *model.Op) float64 {
-	rows, axes := 1.0, domain.Shape(op.In[0].Axes)
-	at := 0
+	rows := float64(domain.Shape(op.In[0].Axes)[op.Axis])
 	if len(op.In) > 2 {
-		at = len(op.In[2].Axes)
-	}
-	for _, n := range axes[:at+1] {
-		rows *= float64(n)
+		for _, n := range domain.Shape(op.In[2].Axes) {
+			rows *= float64(n)
+		}
 	}
 	return rows
 }

@@ -1,32 +1,46 @@
 package eval
 
+import "github.com/hirgen/hirgen/model"
+
+// gatherShape has the extents of a gather. The table is [outer, count, inner], the numbers are [outer / shared, numbers], and the
+// result is [outer, numbers, inner]. The number of a block's first row, if there is one, applies to counted indices of outer.
+type gatherShape struct{ outer, shared, count, counted, numbers, inner int64 }
+
+func shapeOfGather(op *model.Op, in []*Array) gatherShape {
+	table, g := in[0].Shape, gatherShape{outer: 1, shared: 1, inner: strides(in[0].Shape)[op.Axis], count: in[0].Shape[op.Axis]}
+	for i, n := range table[:op.Axis] {
+		g.outer *= n
+		if i >= op.Batches {
+			g.shared *= n
+		}
+	}
+	g.numbers = int64(len(in[1].Data)) * g.shared / g.outer
+	if g.counted = g.outer; len(in) > 2 {
+		g.counted = g.outer / int64(len(in[2].Data))
+	}
+	return g
+}
+
+// number returns the index of the number that selects a row, given by its index in the result.
+func (g gatherShape) number(row int64) int64 { return row/g.numbers/g.shared*g.numbers + row%g.numbers }
+
 // rows computes a gather: for each id the sum of all rows of a table, each times the factor Numbers.Picks of the id and the row's
 // number. If the table has blocks of rows, the third operand has the number of the first row of each block.
-func (n Numbers) rows(in []*Array, shape []int64) *Array {
+func (n Numbers) rows(op *model.Op, in []*Array, shape []int64) *Array {
 	table, ids, first := in[0], in[1].Data, []float64{0}
-	axis := rowsAxis(in)
 	if len(in) > 2 {
 		first = in[2].Data
 	}
-	count, inner, out := table.Shape[axis], strides(table.Shape)[axis], NewArray(shape...)
-	for b, from := range first {
-		rows := table.Data[int64(b)*count*inner:]
-		for i, id := range ids {
-			sums := out.Data[int64(b*len(ids)+i)*inner:][:inner]
-			for r := range count {
-				if by := n.Picks(id, from+float64(r)); by != 0 {
-					n.AddProducts(sums, by, rows[r*inner:][:inner])
-				}
+	g, out := shapeOfGather(op, in), NewArray(shape...)
+	for i := range g.outer * g.numbers {
+		block := i / g.numbers
+		rows, id := table.Data[block*g.count*g.inner:], ids[g.number(i)]
+		sums := out.Data[i*g.inner:][:g.inner]
+		for r := range g.count {
+			if by := n.Picks(id, first[block/g.counted]+float64(r)); by != 0 {
+				n.AddProducts(sums, by, rows[r*g.inner:][:g.inner])
 			}
 		}
 	}
 	return out
-}
-
-// rowsAxis returns the axis of rows of a gather's table, from the operands of the gather.
-func rowsAxis(in []*Array) int {
-	if len(in) > 2 {
-		return len(in[2].Shape)
-	}
-	return 0
 }

@@ -1,22 +1,48 @@
 package grad
 
-import "github.com/hirgen/hirgen/model/domain"
+import (
+	"slices"
+	"strconv"
 
-// gather adds up the rows of the gradient that come from one row of the table.
+	"github.com/hirgen/hirgen/internal/base/lists"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// gather adds up the rows of the gradient that come from one row of the table. A scatter_add has the rows next to the batches, so
+// permutes exchange the rows and the axes before them.
 func gather(u use) {
 	table, ids, g := u.in(0), u.in(1), u.typed(u.whole(), u.In[0].DType)
-	at := len(table.axes) - len(g.axes) + len(ids.axes) - 1 // 1 if the first axis counts blocks of rows, otherwise 0
-	r := like("scatter_add", ids, g).with("rows=" + table.axes[at].Extent.String()).along(table.axes)
-	if at > 0 {
-		r = r.with("blocks=" + table.axes[0].Extent.String())
+	if u.Attr("split") != nil {
+		r := like("scatter_add", ids, g).with("rows="+table.axes[1].Extent.String(), "blocks="+table.axes[0].Extent.String()).along(table.axes)
+		r.dtype = g.dtype
+		u.give(0, r, nil)
+		return
 	}
-	r.dtype = g.dtype
+	at, batches := u.Ops[0].Axis, u.Ops[0].Batches
+	own, rows := len(ids.axes)-batches, table.axes
+	if at > batches {
+		g = u.named(g.name+"_rows", swapped(g, batches, at, at+own))
+		rows = slices.Concat(rows[:batches], rows[at:at+1], rows[batches:at], rows[at+1:])
+	}
+	r := like("scatter_add", ids, g).with("rows=" + table.axes[at].Extent.String()).along(rows)
+	if batches > 0 {
+		r = r.with("batches=" + strconv.Itoa(batches))
+	}
+	if r.dtype = g.dtype; at > batches {
+		r = swapped(u.named("d"+table.name+"_rows", r), batches, batches+1, at+1)
+	}
 	u.give(0, r, nil)
+}
+
+// swapped exchanges two adjacent ranges of axes, from first to middle-1 and from middle to end-1.
+func swapped(v value, first, middle, end int) result {
+	n := lists.Numbers(len(v.axes))
+	return permuted(v, slices.Concat(n[:first], n[middle:end], n[first:middle], n[end:]))
 }
 
 // scatterAdd reads the rows of the gradient to which rows were added.
 func scatterAdd(u use) {
-	r := like("gather", u.whole()).reading(u.backward, u.In[0]).along(u.axes(u.In[1]))
+	r := like("gather", u.whole()).reading(u.backward, u.In[0]).along(u.axes(u.In[1])).with(attrs(u.WrittenOp, "rows", "blocks")...)
 	if u.Attr("blocks") != nil {
 		r = r.with("split=" + domain.SplitRows)
 	}

@@ -31,21 +31,32 @@ func (g *generator) dropout() bool {
 	return true
 }
 
-// gather takes rows of a tensor, or of the blocks that its first axis counts. It returns false if the result
-// could be too large or have too many axes.
+// gather takes rows of a tensor, along any axis, in batches, or of the blocks that its first axis counts. It returns false if the
+// result could be too large or have too many axes.
 func (g *generator) gather() bool {
-	v, shape, rows := g.any(), []int64{g.extent(), g.extent()}[:1+g.IntN(2)], 1
-	op := on("gather", v)
-	if len(v.axes) > 1 && !v.dtype.IsInteger() && g.chance(0.5) {
-		op, rows = op.with(word("split", domain.SplitRows)), 2
+	v, shape := g.any(), []int64{g.extent(), g.extent()}[:1+g.IntN(2)]
+	op, batches, at := on("gather", v), 0, 0
+	before := v.axes[:0]
+	switch {
+	case len(v.axes) > 1 && !v.dtype.IsInteger() && g.chance(0.4):
+		op, at = op.with(word("split", domain.SplitRows)), 1
+	case len(v.axes) > 1 && g.chance(0.6):
+		at = g.IntN(len(v.axes))
+		if batches = g.IntN(at + 1); batches > 0 {
+			op = op.with(number("batches", int64(batches)))
+		}
+		if at != batches || g.chance(0.3) {
+			op = op.with(g.axisAttr(at, len(v.axes)))
+		}
+		before = v.axes[:at]
 	}
-	rest := v.axes[rows:]
-	if len(shape)+len(rest) >= maxAxes || product(shape)*product(v.shape()) > maxElements {
+	shape = slices.Concat(v.shape()[:batches], shape)
+	if len(shape)+len(v.axes) > maxAxes || product(shape)*product(v.shape()) > maxElements {
 		return false
 	}
 	ids := g.integers(shape, pick(g, domain.Int32, domain.Int64), v.mesh)
 	op.read(ids)
-	g.add(op, g.sound(slices.Concat(ids.axes, rest)), v)
+	g.add(op, g.sound(slices.Concat(before, ids.axes[batches:], v.axes[at+1:])), v)
 	return true
 }
 

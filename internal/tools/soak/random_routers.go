@@ -6,13 +6,18 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// scatterAdd adds rows of a tensor to the rows of a result that indices name, in one block or several. It returns false
-// if the result could be too large or has too many axes.
+// scatterAdd adds rows of a tensor to the rows of a result that indices name, in one block or several, or in batches. It returns
+// false if the result could be too large or has too many axes.
 func (g *generator) scatterAdd() bool {
 	v, rows := g.any(), g.extent()
 	lead := 1 + g.IntN(len(v.axes))
 	attrs, axes := []Attr{number("rows", rows)}, []domain.Axis{serialAxis(rows)}
-	if g.chance(0.5) {
+	switch {
+	case lead > 1 && g.chance(0.5):
+		batches := 1 + g.IntN(lead-1)
+		attrs = append(attrs, number("batches", int64(batches)))
+		axes = slices.Concat(v.axes[:batches], axes)
+	case g.chance(0.5):
 		blocks := g.extent()
 		attrs, axes = append(attrs, number("blocks", blocks)), slices.Insert(axes, 0, serialAxis(blocks))
 	}

@@ -207,7 +207,7 @@ func elementFn(s hostir.Stmt, in []*view) (func(at []int64) float64, error) {
 
 // gathered returns the function for one element of a Gather.
 func gathered(s *hostir.Gather, in []*view) func(at []int64) float64 {
-	count, step := in[0].Size[s.Rows()], in[0].Stride[s.Rows()]
+	count, step := in[0].Size[s.Axis], in[0].Stride[s.Axis]
 	return func(at []int64) float64 {
 		row := in[1].data[at[1]]
 		if s.First != nil {

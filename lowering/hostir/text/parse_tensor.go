@@ -129,7 +129,7 @@ func (p *parser) extent(stops string) domain.Extent {
 }
 
 // withAxis lists the kinds of operations that take the argument axis.
-var withAxis = []string{"reduce", "broadcast", "slice", "concat"}
+var withAxis = []string{"reduce", "broadcast", "slice", "concat", "gather"}
 
 func (p *parser) referenceLine(list *[]domain.Operation) {
 	op := domain.Operation{Out: p.Name("a tensor")}
@@ -150,6 +150,8 @@ func (p *parser) referenceLine(list *[]domain.Operation) {
 			p.FailAt(at, "%q is no operand", word)
 		case word == "axis" && slices.Contains(withAxis, op.Kind) && !p.startsArgumentEnd():
 			op.Axis = p.Small()
+		case word == "batches" && op.Kind == "gather" && !p.startsArgumentEnd():
+			op.Batches = p.Small()
 		case word == "start" && op.Kind == "slice" && !p.startsArgumentEnd():
 			op.Start = p.extent(")")
 		case word == "perm" && op.Kind == "permute" && !p.startsArgumentEnd():

@@ -75,6 +75,13 @@ func formatRefOp(op domain.Operation) string {
 		args = append(args, fmt.Sprintf("axis %d", op.Axis))
 	case "concat":
 		args = append(args, fmt.Sprintf("axis %d", op.Axis))
+	case "gather":
+		if op.Axis > 0 {
+			args = append(args, fmt.Sprintf("axis %d", op.Axis))
+		}
+		if op.Batches > 0 {
+			args = append(args, fmt.Sprintf("batches %d", op.Batches))
+		}
 	case "slice":
 		args = append(args, fmt.Sprintf("axis %d", op.Axis), "start "+op.Start.String())
 	case "permute":

@@ -73,9 +73,9 @@ func (v *verifier) operation(s hostir.Stmt) {
 
 // gather checks the types and the number of axes of a Gather. It returns false after a breach.
 func (v *verifier) gather(s *hostir.Gather) bool {
-	axes := len(hostir.Live(s.Table)) - 1 + len(hostir.Live(s.IDs))
-	ok := s.Rows() != hostir.Unmapped && axes == len(hostir.Live(s.Out)) && s.Out.DType == s.Table.DType && s.IDs.DType.IsInteger() &&
-		(s.First == nil || s.First.DType == domain.FP32)
+	axes, at := len(hostir.Live(s.Table))-1+len(hostir.Live(s.IDs))-s.Batches, slices.Index(hostir.Live(s.Table), s.Axis)
+	ok := s.Batches >= 0 && s.Batches <= min(at, len(hostir.Live(s.IDs))) && axes == len(hostir.Live(s.Out)) && s.Out.DType == s.Table.DType &&
+		s.IDs.DType.IsInteger() && (s.First == nil || s.First.DType == domain.FP32 && len(hostir.Live(s.First)) <= at)
 	if !ok {
 		v.breach(s, "shape", "%s %s does not have the rows of %s %s by %s %s", s.Out.Name, domain.FormatAxes(s.Out.Axes), s.Table.Name,
 			domain.FormatAxes(s.Table.Axes), s.IDs.Name, domain.FormatAxes(s.IDs.Axes))

@@ -51,10 +51,12 @@ class Reference {
   virtual void slice(const char* out, const char* in, int axis, int64_t start, int64_t extent) = 0;
   /// Concatenates tensors along an axis.
   virtual void concat(const char* out, const std::vector<const char*>& in, int axis) = 0;
-  /// The rows of `table` whose numbers are in `ids`, and zeros for numbers without a row. Unless
-  /// `first` is null, `table` has blocks of rows: the axes of `first`, which holds the number of
-  /// each block's first row, are the leading axes of `table`.
-  virtual void gather(const char* out, const char* table, const char* ids, const char* first) = 0;
+  /// The rows of `table`, along `axis`, whose numbers are in `ids`, and zeros for numbers without a
+  /// row. The first `batches` axes of `ids` are the leading axes of `table`; the others replace
+  /// `axis`. Unless `first` is null, `table` has blocks of rows: the axes of `first`, which holds
+  /// the number of each block's first row, are leading axes of `table`.
+  virtual void gather(const char* out, const char* table, const char* ids, const char* first,
+                      int axis, int batches) = 0;
   /// The numbers 0, 1, ..., extent - 1.
   virtual void positions(const char* out, int64_t extent) = 0;
   /// `logs`, the log-sum-exp of each query's scores, may be null.

@@ -54,7 +54,8 @@ class DeviceReference final : public Reference {
   void reshape(const char* out, const char* in, const Shape& shape) override;
   void slice(const char* out, const char* in, int axis, int64_t start, int64_t extent) override;
   void concat(const char* out, const std::vector<const char*>& in, int axis) override;
-  void gather(const char* out, const char* table, const char* ids, const char* first) override;
+  void gather(const char* out, const char* table, const char* ids, const char* first, int axis,
+              int batches) override;
   void positions(const char* out, int64_t extent) override;
   void attention(const char* out, const char* logs, const AttentionKind& kind, const char* q,
                  const char* k, const char* v, DType dtype) override;

@@ -306,20 +306,22 @@ void DeviceReference::concat(const char* out, const std::vector<const char*>& in
   });
 }
 
-void DeviceReference::gather(const char* out, const char* table, const char* ids,
-                             const char* first) {
+void DeviceReference::gather(const char* out, const char* table, const char* ids, const char* first,
+                             int axis, int batches) {
   const Tensor source = found(table), numbers = found(ids);
   const std::shared_ptr<float> firsts = first == nullptr ? nullptr : found(first).data;
-  const size_t at = first == nullptr ? 0 : found(first).shape.size();
-  require(at < source.shape.size(), out, "rows of " + text(source.shape));
-  Shape shape(source.shape.begin(), source.shape.begin() + static_cast<ptrdiff_t>(at));
+  const auto at = static_cast<size_t>(axis), shared = static_cast<size_t>(batches);
+  require(at < source.shape.size() && shared <= at && shared <= numbers.shape.size(), out,
+          "rows of " + text(source.shape));
+  Shape shape(source.shape.begin(), source.shape.begin() + axis);
   reference::Rows rows{.ids = numbers.data.get(), .first = firsts.get()};
   rows.count = source.shape[at];
-  rows.numbers = elements_of(numbers.shape);
+  rows.numbers = elements_between(numbers.shape, shared, numbers.shape.size());
   rows.inner = elements_between(source.shape, at + 1, source.shape.size());
-  shape.insert(shape.end(), numbers.shape.begin(), numbers.shape.end());
-  shape.insert(shape.end(), source.shape.begin() + static_cast<ptrdiff_t>(at) + 1,
-               source.shape.end());
+  rows.shared = elements_between(source.shape, shared, at);
+  if (first != nullptr) rows.counted = elements_of(shape) / elements_of(found(first).shape);
+  shape.insert(shape.end(), numbers.shape.begin() + batches, numbers.shape.end());
+  shape.insert(shape.end(), source.shape.begin() + axis + 1, source.shape.end());
   move(out, {source}, shape, [&](float* to, const Arrays& in) {
     reference::gather_rows(to, in[0], rows, elements_of(shape), stream_);
   });

@@ -83,8 +83,8 @@ struct RowElement {
 
   HG_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t block = i / rows.inner / rows.numbers;
-    const float id = rows.ids[i / rows.inner % rows.numbers];
-    const float row = rows.first == nullptr ? id : id - rows.first[block];
+    const float id = rows.ids[rows.number(i)];
+    const float row = rows.first == nullptr ? id : id - rows.first[block / rows.counted];
     const bool known = row >= 0 && row < static_cast<float>(rows.count);
     const int64_t at = block * rows.count + (known ? static_cast<int64_t>(row) : 0);
     out[i] = known ? in[at * rows.inner + i % rows.inner] : 0.0F;
@@ -97,7 +97,7 @@ struct UnsureRow {
   Rows rows;
 
   HG_HOST_DEVICE void operator()(int64_t i) const {
-    if (ids_bound[i / rows.inner % rows.numbers] > 0) bound[i] = INFINITY;
+    if (ids_bound[rows.number(i)] > 0) bound[i] = INFINITY;
   }
 };
 

@@ -62,11 +62,18 @@ void reduce(ReduceFn fn, float* out, const float* in, int64_t outer, int64_t cou
             DType dtype, cudaStream_t stream);
 /// out[i] = the element of `in` that in_view puts at out's row-major index i.
 void gather(float* out, const float* in, const Strided& in_view, cudaStream_t stream);
-/// The operands of gather_rows(): out[block, number, inner] = row ids[number] - first[block] of
-/// in[block, count, inner], or 0 if there is no such row. out has n elements; `first` may be null.
+/// The operands of gather_rows(): out[block, number, inner] = row ids[block / shared, number] -
+/// first[block / counted] of in[block, count, inner], or 0 if there is no such row. out has n
+/// elements; `first` may be null.
 struct Rows {
   const float *ids = nullptr, *first = nullptr;
-  int64_t count = 1, numbers = 1, inner = 1;
+  int64_t count = 1, numbers = 1, inner = 1, shared = 1, counted = 1;
+
+  /// Returns the index in ids of the number that selects element i of the result.
+  HG_HOST_DEVICE int64_t number(int64_t i) const {
+    const int64_t row = i / inner;
+    return row / numbers / shared * numbers + row % numbers;
+  }
 };
 void gather_rows(float* out, const float* in, const Rows& rows, int64_t n, cudaStream_t stream);
 /// Sets the bounds of the elements of a gather_rows() to infinity whose id has a bound above 0.

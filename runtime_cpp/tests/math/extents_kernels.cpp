@@ -117,7 +117,7 @@ void test_gathers() {
       out.get(), table.get(), ids.get(), nullptr, kRows, 2, walk};
   const Sparse<float> blocks(2 * kLong), rows(kLong);
   const float numbers[2] = {3, 1};
-  const reference::RowElement element{rows.get(), blocks.get(), {numbers, nullptr, 4, 2, kInner}};
+  const reference::RowElement element{rows.get(), blocks.get(), {numbers, nullptr, 4, 2, kInner, kLong}};
   for (const int64_t i : long_numbers(19)) {
     const int64_t row = kRows - 1 - i / 2;
     ids[i / 2] = row;
