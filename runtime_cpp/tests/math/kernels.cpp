@@ -191,6 +191,17 @@ void test_transposes() {
 }
 
 /// A transpose, and a strided slice: the views that permute and Select make.
+void test_casts_to_integers() {
+  const std::vector<float> values = {1.75F, -2.5F, NAN, INFINITY, -INFINITY, 3e19F, -0.5F, 8.0F};
+  const Strided view = row_major({8});
+  for (const auto& [to, most] : {std::pair{DType::kInt32, 0x1p31F}, {DType::kInt64, 0x1p63F}}) {
+    const Elements in(DType::kFp32, values), out(to, 8);
+    hirgen::launch_unary(UnaryFn::kCopy, out.get(), to, view, in.get(), DType::kFp32, view,
+                         stream(), "test");
+    expect_equal(out.read(), {1, -2, 0, most, -most, most, 0, 8}, "cast to integers");
+  }
+}
+
 void test_copies_of_strided_views() {
   const std::vector<float> values = integers(6 * 16, 1);
   for (const DType type : kTypes) {
@@ -437,10 +448,11 @@ void test_constants_of_all_sizes() {
 }  // namespace
 
 int main() {
-  return run("math_kernels",
-             {test_unary_functions, test_moves_of_8_bits, test_nan_passes_through_relu_and_max,
-              test_casts_round_to_nearest_even, test_copies_of_strided_views, test_transposes,
-              test_binary_functions_broadcast, test_reductions, test_reductions_into_few_results,
-              test_reductions_of_unaligned_slices, test_sums_are_fp32_and_rounded_once,
-              test_misfits_are_errors, test_constants_of_all_sizes});
+  return run(
+      "math_kernels",
+      {test_unary_functions, test_moves_of_8_bits, test_nan_passes_through_relu_and_max,
+       test_casts_round_to_nearest_even, test_casts_to_integers, test_copies_of_strided_views,
+       test_transposes, test_binary_functions_broadcast, test_reductions,
+       test_reductions_into_few_results, test_reductions_of_unaligned_slices,
+       test_sums_are_fp32_and_rounded_once, test_misfits_are_errors, test_constants_of_all_sizes});
 }
