@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "hirgen/kernels.hpp"
@@ -25,7 +24,8 @@ HG_HOST_DEVICE inline float widen(T x) {
 template <typename T>
 HG_HOST_DEVICE inline void narrow(float x, T& out) {
   if constexpr (std::is_integral_v<T>) {
-    constexpr T kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
+    constexpr auto kMost = static_cast<T>((uint64_t{1} << (8 * sizeof(T) - 1)) - 1);
+    constexpr T kLeast = -kMost - 1;
     constexpr auto kLimit = -static_cast<float>(kLeast);
     if (!(x < kLimit)) {
       out = x >= kLimit ? kMost : T{0};

@@ -8,18 +8,18 @@
 #include <string>
 #include <vector>
 
+#include "hirgen/host_device.hpp"
 #include "hirgen/type_rows.hpp"
 
 namespace hirgen {
 
-/// Element types. Values are stable: they are part of the C ABI. Operations only move and convert
-/// integers, which hold seeds, positions, row numbers and masks, and types of 8 bits, which GEMMs
-/// also multiply.
+/// Element types. Values are stable: they are part of the C ABI. Kernels compute with integers in
+/// fp32. Operations only move and convert types of 8 bits, which GEMMs also multiply.
 #define HG_ENUMERATOR(enumerator, name, type, value, ...) enumerator = (value),
 enum class DType : int { HG_TYPES(HG_ENUMERATOR) };
 #undef HG_ENUMERATOR
 
-constexpr bool is_integer(DType type) {
+HG_HOST_DEVICE constexpr bool is_integer(DType type) {
 #define HG_IS(enumerator, ...) || type == DType::enumerator
   return false HG_INTEGER_TYPES(HG_IS);
 #undef HG_IS
