@@ -157,7 +157,7 @@ func everyStatement() []calls.Stmt {
 		&calls.Transfer{}, &calls.Transfer{Batch: "b"}, &calls.NcclGroup{}, &calls.Gemm{}, &calls.Attend{},
 		&calls.Launch{Kernel: "unary", Fn: "relu"},
 		&calls.Launch{Kernel: "binary", Fn: "add"}, &calls.Launch{Kernel: "reduce", Fn: "sum"}, &calls.Launch{Kernel: "positions"},
-		&calls.Launch{Kernel: "gather", Fn: "int32"}, &calls.Launch{Kernel: calls.TopK, Fn: "fp32"},
+		&calls.Launch{Kernel: "gather", Fn: "int32"}, &calls.Launch{Kernel: calls.TopK, Fn: "int32"},
 		&calls.Launch{Kernel: "silu_mul"}, &calls.Delay{}, &calls.PeerSum{}, &calls.PeerPart{},
 		&calls.RowExchange{}, &calls.FlagWrite{Batch: "b", On: caller}, &calls.FlagWait{Batch: "b", On: caller},
 		&calls.Transfer{Batch: "b", On: caller}, &calls.Memcpy{Batch: "b", On: caller}, &calls.Launch{Batch: "b", Kernel: "silu_mul"},

@@ -16,7 +16,7 @@ import (
 //	V_max = Reduce(max, X_fp32, axis 1)
 //	...
 //	V = Concat(V_max_b, V_max2_b, axis 1)
-//	I = Concat(V_index, V_index2, axis 1)
+//	I = Cast(Concat(V_index, V_index2, axis 1))
 //
 // Requires: every statement is local or one movement.
 // Establishes: a top_k whose rows are whole on each rank, without a Stream axis, is one statement.
@@ -80,7 +80,7 @@ func (k *topK) replace(names *hostir.Namer) {
 	for i, t := range out {
 		if t == nil { // nothing reads it, but the kernel writes it
 			unread := *out[1-i]
-			unread.Name, unread.DType, unread.Role = names.Fresh(k.results[i]), []domain.DType{in.DType, domain.FP32}[i], hostir.Temp
+			unread.Name, unread.DType, unread.Role = names.Fresh(k.results[i]), []domain.DType{in.DType, domain.Int32}[i], hostir.Temp
 			out[i] = &unread
 			k.program.Tensors = append(k.program.Tensors, &unread)
 		}
@@ -156,7 +156,7 @@ func selects(in *hostir.Tensor, out []*hostir.Tensor) bool {
 			continue
 		}
 		axes := hostir.Live(t)
-		if t.Mesh != in.Mesh || t.Role == hostir.View || t.DType != []domain.DType{in.DType, domain.FP32}[i] || len(axes) != len(rows) ||
+		if t.Mesh != in.Mesh || t.Role == hostir.View || t.DType != []domain.DType{in.DType, domain.Int32}[i] || len(axes) != len(rows) ||
 			t.Axes[axes[last]].Kind != domain.Serial {
 			return false
 		}

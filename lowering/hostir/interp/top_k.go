@@ -18,7 +18,7 @@ func topK(s *hostir.TopK, out []*view, in *view) func() error {
 		}
 		for i, made := range [][]float64{values, positions} {
 			at := 0
-			out[i].each(func(to int64) { out[i].data[to] = made[at]; at++ })
+			out[i].each(func(to int64) { out[i].data[to] = s.Out[i].DType.Round(made[at]); at++ })
 		}
 		return nil
 	}

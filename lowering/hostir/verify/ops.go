@@ -86,7 +86,7 @@ func (v *verifier) gather(s *hostir.Gather) bool {
 // topK checks the results of a TopK: both have the rows of the operand, and at most as many columns. It returns false after a breach.
 func (v *verifier) topK(s *hostir.TopK) bool {
 	in := domain.Shape(s.In.Axes)
-	last, types := len(in)-1, []domain.DType{s.In.DType, domain.FP32}
+	last, types := len(in)-1, []domain.DType{s.In.DType, domain.Int32}
 	for i, t := range s.Out {
 		shape := domain.Shape(t.Axes)
 		if len(s.Out) != 2 || last < 0 || len(shape) != last+1 || !slices.Equal(shape[:last], in[:last]) || shape[last] > in[last] ||

@@ -110,9 +110,9 @@ void launch_gather(void* out, const Strided& out_view, const void* table, const 
 /// Enqueues the selection of the largest elements of each row of `in`, in descending order; rows
 /// lie along the last axis. `values` and `positions` have the rows of `in`, and as many columns as
 /// elements are selected. The first of equal elements comes first. In a row with NaN all values are
-/// NaN, and all positions infinite. `values` and `in` have type `type`. Throws Error(kInternal) if
+/// NaN, and all positions INT32_MAX. `values` and `in` have type `type`. Throws Error(kInternal) if
 /// that is an integer type or has 8 bits.
-void launch_top_k(void* values, const Strided& values_view, float* positions,
+void launch_top_k(void* values, const Strided& values_view, int32_t* positions,
                   const Strided& positions_view, const void* in, DType type, const Strided& in_view,
                   cudaStream_t stream, const char* where);
 
@@ -162,7 +162,7 @@ void launch_reduce(ReduceFn fn, int axis, O* out, const Strided& out_view, const
   launch_reduce(fn, axis, out, dtype_of<O>(), out_view, in, dtype_of<I>(), in_view, stream, where);
 }
 template <typename T>
-void launch_top_k(T* values, const Strided& values_view, float* positions,
+void launch_top_k(T* values, const Strided& values_view, int32_t* positions,
                   const Strided& positions_view, const T* in, const Strided& in_view,
                   cudaStream_t stream, const char* where) {
   launch_top_k(values, values_view, positions, positions_view, in, dtype_of<T>(), in_view, stream,

@@ -1,5 +1,6 @@
 // The largest elements of rows, in descending order.
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 #include "hirgen/grid.hpp"
@@ -27,7 +28,7 @@ struct Found {
 template <typename T>
 struct TopK {
   T* values;
-  float* positions;
+  int32_t* positions;
   const T* in;
   int64_t k;
   int32_t columns;
@@ -53,7 +54,7 @@ struct TopK {
       last = lanes.largest(best);
       if (lanes.lane == 0) {
         narrow(ordered ? last.value : NAN, values[at[0] + j * step[0]]);
-        positions[at[1] + j * step[1]] = ordered ? static_cast<float>(last.at) : INFINITY;
+        positions[at[1] + j * step[1]] = ordered ? last.at : INT32_MAX;
       }
     }
   }
@@ -181,7 +182,7 @@ void launch_of(const TopK<T>& kernel, int64_t rows, cudaStream_t stream, const c
 
 }  // namespace
 
-void launch_top_k(void* values, const Strided& values_view, float* positions,
+void launch_top_k(void* values, const Strided& values_view, int32_t* positions,
                   const Strided& positions_view, const void* in, DType type, const Strided& in_view,
                   cudaStream_t stream, const char* where) {
   const int last = values_view.axes - 1;

@@ -2,6 +2,7 @@
 // elements, infinities and NaN, rows that are not dense.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -28,9 +29,9 @@ void test_rows(DType type, int64_t rows, int64_t columns, int64_t k, int64_t apa
   const std::vector<float> x = values_of(rows, columns);
   std::vector<float> spread(x.size() * static_cast<size_t>(apart), 1e9F);
   for (size_t i = 0; i < x.size(); ++i) spread[i * static_cast<size_t>(apart)] = x[i];
-  const Elements in(type, spread), values(type, rows * k), positions(DType::kFp32, rows * k);
+  const Elements in(type, spread), values(type, rows * k), positions(DType::kInt32, rows * k);
   const Strided selected{2, {rows, k}, {k, 1}};
-  hirgen::launch_top_k(values.get(), selected, static_cast<float*>(positions.get()), selected,
+  hirgen::launch_top_k(values.get(), selected, static_cast<int32_t*>(positions.get()), selected,
                        in.get(), type, {2, {rows, columns}, {columns * apart, apart}}, stream(),
                        "test");
   std::vector<float> want_values, want_positions;
@@ -46,7 +47,7 @@ void test_rows(DType type, int64_t rows, int64_t columns, int64_t k, int64_t apa
     for (int64_t j = 0; j < k; ++j) {
       const int64_t at = order[static_cast<size_t>(j)];
       want_values.push_back(has_nan ? NAN : of[at]);
-      want_positions.push_back(has_nan ? INFINITY : static_cast<float>(at));
+      want_positions.push_back(has_nan ? static_cast<float>(INT32_MAX) : static_cast<float>(at));
     }
   }
   const std::string what = "top " + std::to_string(k) + " of " + std::to_string(columns);
