@@ -117,12 +117,19 @@ void test_gathers() {
       out.get(), table.get(), ids.get(), nullptr, kRows, 2, walk};
   const Sparse<float> blocks(2 * kLong), rows(kLong);
   const float numbers[2] = {3, 1};
-  const reference::RowElement element{rows.get(), blocks.get(), {numbers, nullptr, 4, 2, kInner, kLong}};
+  const reference::RowElement element{
+      rows.get(), blocks.get(), {numbers, nullptr, 4, 2, kInner, kLong}};
+  const float bounds[2] = {0, 1};
+  const reference::UnsureRow unsure{rows.get(), bounds, element.rows};
   for (const int64_t i : long_numbers(19)) {
     const int64_t row = kRows - 1 - i / 2;
     ids[i / 2] = row;
     expect_element(name_of("gather", i), table[Wide{row} * 2 + i % 2], out[i], 3.0F,
                    [&] { gather(i); });
+    const bool second = i / kInner % 2 != 0;
+    rows[i] = 0;
+    unsure(i);
+    expect((rows[i] == INFINITY) == second, name_of("bound of a row", i));
     const Wide from = i / kInner / 2 * 4 + (i / kInner % 2 == 0 ? 3 : 1);
     expect_element(name_of("row of a block", i), blocks[from * kInner + i % kInner], rows[i], 3.0F,
                    [&] { element(i); });
