@@ -124,6 +124,7 @@ type (
 		AlignA, AlignB, AlignC    int64     // bytes to which all pointers are aligned, if less than the rows are; otherwise 0
 		TransposeA, TransposeB    bool
 		Bias, Addend              bool
+		Scales                    bool   // A and B have scales of blocks
 		PackA, PackB, PackC       bool   // the call copies the operand to, or from, aligned rows in its workspace
 		Then                      string // applied to C before rounding; empty: nothing
 		Type                      domain.DType

@@ -29,6 +29,9 @@ func (k *Kernel) Alike(other *Kernel) bool {
 // Packs reports which matrices of a GEMM its calls copy: A and B to aligned rows before the GEMM, C from aligned rows after it.
 func (d *Shape) Packs() packing.Packs { return packing.Packs{A: d.PackA, B: d.PackB, C: d.PackC} }
 
+// Copies reports whether the calls of a GEMM copy operands to their workspace: matrices that they pack, or scales of blocks.
+func (d *Shape) Copies() bool { return d.Packs().Any() || d.Scales }
+
 // Problem describes a GEMM to package packing. It leaves out the alignment of the operands.
 func (d *Shape) Problem(values Values) packing.GEMM {
 	number := func(e expr.Expr, otherwise int64) int64 {

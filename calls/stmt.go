@@ -172,6 +172,8 @@ type (
 		Shape        string // the Shape with its plan
 		Out, A, B    Pointer
 		Addend, Bias *Pointer
+		// the scales of blocks of A and B, row-major in fp32: [m, k / domain.BlockRow] and [n / domain.BlockRow, k / domain.BlockRow]
+		ScalesA, ScalesB *Pointer
 		Workspace    expr.Expr // index of the compute stream whose workspace it uses; nil: the caller's stream
 		On           Stream
 	}

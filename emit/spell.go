@@ -74,7 +74,7 @@ func (s *speller) funcs() template.FuncMap {
 		"alias": alias, "nccl": ncclType, "ucc": uccName, "dtype": dtype, "ncclfn": func(fn string) string { return domain.FoldOf(fn).NCCL },
 		"rank": rankOf, "note": note, "memory": s.memory, "lives": livesOf,
 		"shapename": func(s *calls.Shape) string { return cmp.Or(s.Like, s.Name) }, "pluck": s.plan, "packs": func(shape string) bool {
-			return s.shapes[shape].Packs().Any()
+			return s.shapes[shape].Copies()
 		}, "attend": s.attend, "attention": s.attentionNamed, "attentionshape": s.attentionOf, "layout": layoutOf, "gradients": gradientsOf,
 		"attentionplan": planOfAttention, "fn": fnOf, "collective": collective.Of, "view": view, "extents": extents,
 		"holds": s.holds, "condition": s.condition, "use": useOf, "branch": s.branchOf, "workspace": workspace, "scratch": s.scratch,

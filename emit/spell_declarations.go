@@ -37,7 +37,7 @@ func shapeOf(d *calls.Shape) string {
 	for _, flag := range []struct {
 		name string
 		set  bool
-	}{{"transpose_a", d.TransposeA}, {"transpose_b", d.TransposeB}, {"bias", d.Bias}, {"addend", d.Addend},
+	}{{"transpose_a", d.TransposeA}, {"transpose_b", d.TransposeB}, {"bias", d.Bias}, {"addend", d.Addend}, {"scales", d.Scales},
 		{"pack_a", d.PackA}, {"pack_b", d.PackB}, {"pack_c", d.PackC},
 	} {
 		if flag.set {

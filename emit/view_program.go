@@ -115,7 +115,7 @@ func (f *form) parts() {
 	for s := range calls.All(v.Body) {
 		switch s := s.(type) {
 		case *calls.Gemm:
-			packs := shapes[s.Shape].Packs().Any()
+			packs := shapes[s.Shape].Copies()
 			v.Gemms, v.GemmAdds = v.Gemms || s.Addend == nil && !packs, v.GemmAdds || s.Addend != nil && !packs
 		case *calls.Launch:
 			headers["hirgen/kernels.hpp"] = headers["hirgen/kernels.hpp"] || !s.Own()

@@ -163,6 +163,8 @@ func statement(op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stm
 			s.Bias = in[2]
 		}
 		return s
+	case model.OpBlockLinear:
+		return &hostir.BlockLinear{Info: info, Out: out, X: in[0], W: in[1], S: in[2], T: in[3]}
 	case model.OpBroadcast:
 		return &hostir.Broadcast{Info: info, Out: out, In: in[0], Axis: liveAxis(out, op.Axis)}
 	case model.OpPermute:

@@ -11,7 +11,7 @@ import (
 
 // quantize computes Q = X / S in an fp8 type, and the scales S. For each group of elements, S has their largest absolute value
 // divided by the largest number of the type, rounded up to a power of two if powers_of_two is true. The scale of a group of
-// zeros is 1. Groups are the rows along the last axis, blocks of these rows, or all elements.
+// zeros is 1. Groups are the rows along the last axis, blocks of these rows, blocks of the last two axes, or all elements.
 func quantize(e *expansion) {
 	dtype, ok := e.shortType()
 	whole, flagged := e.truth("whole")
@@ -22,12 +22,18 @@ func quantize(e *expansion) {
 		return
 	}
 	x, columns := e.inBlocks(0, block), len(e.axesOf(0))-1
-	if block > 0 {
+	if block.columns > 0 {
+		columns++
+	}
+	if block.rows > 0 {
 		columns++
 	}
 	largest := e.step("largest", "abs", []string{x})
 	for axis := columns; axis == columns || whole && axis >= 0; axis-- {
 		largest = e.step("largest", "max", []string{largest}, "axis", strconv.Itoa(axis))
+	}
+	if block.rows > 0 {
+		largest = e.step("largest", "max", []string{largest}, "axis", strconv.Itoa(columns-2))
 	}
 	s, empty := e.src.more[0].value, e.step("empty", "neg", []string{e.step("any", "relu_grad", []string{largest})})
 	scale := e.step("scale", "scale", []string{largest}, "by", formatFloat(1/dtype.Row().Largest))
@@ -38,8 +44,11 @@ func quantize(e *expansion) {
 		e.add(s, "add", last, nil)
 	}
 	divisor := s
+	if block.rows > 0 {
+		divisor = e.step("divisor_row", "broadcast", []string{divisor}, "axis", strconv.Itoa(columns-2))
+	}
 	if !whole && columns > 0 { // the only axis keeps one element
-		divisor = e.step("divisor", "broadcast", []string{s}, "axis", strconv.Itoa(columns))
+		divisor = e.step("divisor", "broadcast", []string{divisor}, "axis", strconv.Itoa(columns))
 	}
 	e.outOfBlocks(block, "cast", []string{e.step("div", "div", []string{x, divisor})}, "dtype", string(dtype))
 }
@@ -47,13 +56,18 @@ func quantize(e *expansion) {
 // dequantize(Q, S) = Q S, where S has the scales of the groups of quantize.
 func dequantize(e *expansion) {
 	q, s := domain.Shape(e.axesOf(0)), domain.Shape(e.axesOf(1))
-	last, block := len(q)-1, int64(0)
+	last, block := len(q)-1, blockSize{}
 	whole := len(s) == 1 && s[0] == 1
+	rows := q[:last]
 	if n := len(s) - 1; n == last && !whole && s[n] > 0 && q[last]%s[n] == 0 {
-		block = q[last] / s[n]
+		block.columns = q[last] / s[n]
+		if n > 0 && s[n-1] < q[n-1] && q[n-1]%s[n-1] == 0 {
+			block.rows = q[n-1] / s[n-1]
+			rows = slices.Concat(q[:n-1], s[n-1:n])
+		}
 		s = s[:n]
 	}
-	if !whole && !slices.Equal(s, q[:last]) {
+	if !whole && !slices.Equal(s, rows) {
 		e.a.list.Add(e.src.args[1].pos, diag.ShapeMismatch, "%s has no scale for each row or block of %s: their shapes are %s and %s",
 			e.op.In[1].Name, e.op.In[0].Name, domain.FormatShape(domain.Shape(e.axesOf(1))), domain.FormatShape(q)).
 			WithHint("scales have the shape of %s without its last axis, or with the number of blocks as the last axis", e.op.In[0].Name)
@@ -62,8 +76,12 @@ func dequantize(e *expansion) {
 	}
 	scale := e.arg(1)
 	if !whole {
-		if block > 0 {
+		if block.columns > 0 {
 			last++
+		}
+		if block.rows > 0 {
+			last++
+			scale = e.step("factor_row", "broadcast", []string{scale}, "axis", strconv.Itoa(last-2))
 		}
 		scale = e.step("factor", "broadcast", []string{scale}, "axis", strconv.Itoa(last))
 	}
@@ -90,39 +108,73 @@ func (e *expansion) shortType() (dtype domain.DType, ok bool) {
 	return dtype, dtype.Saturates()
 }
 
-// blockOf reads the attribute block, the number of elements of a group along the last axis. It returns 0 if there is none.
-func (e *expansion) blockOf() (block int64, ok bool) {
+// blockSize is the size of a group of elements with one scale: columns elements along the last axis, in each of rows rows. rows is 0 for
+// one row. columns is 0 for a whole row.
+type blockSize struct{ rows, columns int64 }
+
+// blockOf reads the attribute block: the number of elements of a group along the last axis, or along the last two axes.
+func (e *expansion) blockOf() (block blockSize, ok bool) {
 	attr := e.src.attr("block")
 	if attr == nil {
-		return 0, true
+		return block, true
 	}
-	size, ok := e.a.extent(attr.values[0])
+	axes := e.axesOf(0)
+	if flag := e.src.attr("whole"); flag != nil {
+		e.a.list.Add(flag.name.pos, diag.BadAttribute, "groups are blocks, or the whole tensor").WithHint("leave out block or whole")
+		return block, false
+	}
+	if n := len(attr.values); n == 0 || n > min(2, len(axes)) {
+		e.a.list.Add(attr.name.pos, diag.BadAttribute, "a block has an extent along the last axis, or along the last two").
+			WithHint("write block=128 or block=[128, 128]")
+		return block, false
+	}
+	for i, value := range attr.values {
+		at := len(axes) - len(attr.values) + i
+		size, ok := e.blockAlong(value, at)
+		if !ok {
+			return block, false
+		}
+		if block.columns = size; i+1 < len(attr.values) {
+			block.rows = size
+		}
+	}
+	return block, true
+}
+
+// blockAlong reads the extent of a block along an axis, which it must divide.
+func (e *expansion) blockAlong(value text, at int) (int64, bool) {
+	size, ok := e.a.extent(value)
 	if !ok {
 		return 0, false
 	}
 	axes := e.axesOf(0)
-	columns := axes[len(axes)-1].Extent
-	if flag := e.src.attr("whole"); flag != nil {
-		e.a.list.Add(flag.name.pos, diag.BadAttribute, "groups are blocks, or the whole tensor").WithHint("leave out block or whole")
-		return 0, false
+	extent, axis := axes[at].Extent, "the last axis"
+	if at < len(axes)-1 {
+		axis = "axis " + strconv.Itoa(at)
 	}
-	if columns.Size%size.Size != 0 {
-		e.a.list.Add(attr.values[0].pos, diag.BadAttribute, "blocks of %d do not divide the last axis of %s, %s, which they would cut", size.Size,
-			e.op.In[0].Name, withValue(columns)).
-			WithHint("%d or %d elements fit", max(1, columns.Size/size.Size)*size.Size, (columns.Size/size.Size+1)*size.Size)
+	if extent.Size%size.Size != 0 {
+		e.a.list.Add(value.pos, diag.BadAttribute, "blocks of %d do not divide %s of %s, %s, which they would cut", size.Size, axis,
+			e.op.In[0].Name, withValue(extent)).
+			WithHint("%d or %d elements fit", max(1, extent.Size/size.Size)*size.Size, (extent.Size/size.Size+1)*size.Size)
 		return 0, false
 	}
 	return size.Size, true
 }
 
-// inBlocks returns the name of an operand in fp32. If block is not 0, the last axis becomes two: blocks, and their elements.
-func (e *expansion) inBlocks(operand int, block int64) string {
+// inBlocks returns the name of an operand in fp32. With blocks, each axis that they divide becomes two: blocks, and their elements.
+func (e *expansion) inBlocks(operand int, block blockSize) string {
 	name, dtype := e.src.args[operand].value, e.op.In[operand].DType
-	if block > 0 {
+	if block.columns > 0 {
 		axes, out := e.axesOf(operand), e.fresh(e.src.out.value+"_blocks")
 		last := len(axes) - 1
-		blocks, elements := domain.Extent{Size: axes[last].Size / block}, domain.Extent{Size: block}
-		e.reshape(out, name, slices.Concat(axes[:last], []domain.Axis{{Extent: blocks}, {Extent: elements}}))
+		inBlocks := func(at int, size int64) []domain.Axis {
+			return []domain.Axis{{Extent: domain.Extent{Size: axes[at].Size / size}}, {Extent: domain.Extent{Size: size}}}
+		}
+		lead, rows := axes[:last], []domain.Axis(nil)
+		if block.rows > 0 {
+			lead, rows = axes[:last-1], inBlocks(last-1, block.rows)
+		}
+		e.reshape(out, name, slices.Concat(lead, rows, inBlocks(last, block.columns)))
 		name = out
 	}
 	if dtype == domain.FP32 {
@@ -131,9 +183,9 @@ func (e *expansion) inBlocks(operand int, block int64) string {
 	return e.step("fp32", "cast", []string{name}, "dtype", string(domain.FP32))
 }
 
-// outOfBlocks adds the last operation. If block is not 0, it also joins the blocks again.
-func (e *expansion) outOfBlocks(block int64, fn string, args []string, attrs ...string) {
-	if block == 0 {
+// outOfBlocks adds the last operation. With blocks, it also joins the blocks again.
+func (e *expansion) outOfBlocks(block blockSize, fn string, args []string, attrs ...string) {
+	if block.columns == 0 {
 		e.add(e.src.out.value, fn, args, attrs)
 		return
 	}

@@ -12,8 +12,10 @@ import (
 // scaledLinear expands scaled_linear(Q, S, W, T, bias) = S (Q W^T) T + bias. S has a scale for each row of Q, and T for each row of W;
 // or one for all of them. The GEMM sums in fp32. Its result is rounded to bf16 if the scaled result is: a kernel that scales it then
 // reads half the bytes, and may go on in fp32.
+// With scales of blocks for both operands, block_linear scales the sums instead.
 func scaledLinear(e *expansion) {
-	if !e.scaleFits(0) || !e.scaleFits(2) {
+	blocks := e.hasBlocks(0) && e.hasBlocks(2)
+	if !blocks && (!e.scaleFits(0) || !e.scaleFits(2)) {
 		e.broken()
 		return
 	}
@@ -25,8 +27,15 @@ func scaledLinear(e *expansion) {
 	e.scaled(args[0].value, args[1].value, args[2].value, args[3].value, bias)
 }
 
+// hasBlocks reports whether the operand after operand at has as many axes as that operand, as scales of blocks have.
+func (e *expansion) hasBlocks(at int) bool {
+	q, s := domain.Shape(e.op.In[at].Axes), domain.Shape(e.op.In[at+1].Axes)
+	return len(q) == len(s) && len(q) > 1 && !isOne(e.op.In[at+1])
+}
+
 // quantizedProduct expands a GEMM with the attribute quantize: it quantizes the rows of both operands, the second in the layout of
-// linear, and expands the scaled GEMM of the quantized operands.
+// linear, and expands the scaled GEMM of the quantized operands. With the attribute block, it quantizes blocks of the rows of the first
+// operand, and square blocks of the second.
 func quantizedProduct(e *expansion) {
 	attr, w, axes := e.src.attr("quantize"), e.src.args[1].value, len(e.axesOf(1))
 	if axes < 2 || !e.op.In[0].DType.Computes() || !e.op.In[1].DType.Computes() {
@@ -41,19 +50,24 @@ func quantizedProduct(e *expansion) {
 		e.permute(turned, w, perm)
 		w = turned
 	}
-	quantized := func(suffix, of string) (q, s string) {
+	block, ok := e.squareBlocks()
+	if !ok {
+		e.broken()
+		return
+	}
+	quantized := func(suffix, of string, axes int) (q, s string) {
 		q, s = e.fresh(e.src.out.value+"_"+suffix), e.fresh(e.src.out.value+"_"+suffix+"_scales")
 		at := func(value string) text { return text{value: value, pos: e.src.pos} }
 		e.a.operation(&sourceOp{out: at(q), more: []text{at(s)}, fn: at("quantize"), args: []text{at(of)}, pos: e.src.pos,
-			attrs: []sourceAttr{{name: at("dtype"), values: attr.values}}})
+			attrs: slices.Concat([]sourceAttr{{name: at("dtype"), values: attr.values}}, block(axes))})
 		return q, s
 	}
 	bias := ""
 	if len(e.src.args) > 2 {
 		bias = e.arg(2)
 	}
-	x, s := quantized("rows", e.src.args[0].value)
-	w, t := quantized("weight", w)
+	x, s := quantized("rows", e.src.args[0].value, 1)
+	w, t := quantized("weight", w, 2)
 	e.scaled(x, s, w, t, bias)
 }
 
@@ -66,6 +80,10 @@ func (e *expansion) scaled(q, s, w, t, bias string) {
 		return
 	}
 	dtype := e.resultType()
+	if len(domain.Shape(columns.Axes)) == len(domain.Shape(e.a.tensors[w].Axes)) && !isOne(columns) {
+		e.scaledBlocks([]string{q, w, s, t}, bias, dtype)
+		return
+	}
 	product := e.step("product", "linear", []string{q, w}, "dtype", string(productType(dtype)))
 	if productType(dtype) != domain.FP32 {
 		product = e.step("fp32", "cast", []string{product}, "dtype", string(domain.FP32))
@@ -90,6 +108,50 @@ func (e *expansion) scaled(q, s, w, t, bias string) {
 		return
 	}
 	e.add(e.src.out.value, "cast", []string{e.step("wide", fn, []string{last, by})}, []string{"dtype", string(dtype)})
+}
+
+// scaledBlocks adds the GEMM of fp8 tensors with scales of blocks, the addition of the bias, if there is one, and the rounding.
+func (e *expansion) scaledBlocks(operands []string, bias string, dtype domain.DType) {
+	product := productType(dtype)
+	if bias == "" && product == dtype {
+		e.add(e.src.out.value, "block_linear", operands, []string{"dtype", string(dtype)})
+		return
+	}
+	last := e.step("product", "block_linear", operands, "dtype", string(domain.FP32))
+	if e.a.broken[last] {
+		e.broken()
+		return
+	}
+	if bias != "" {
+		if n := len(domain.Shape(e.a.tensors[bias].Axes)); n > 1 {
+			bias = e.step("column", "broadcast", []string{bias}, "axis", strconv.Itoa(n-1))
+		}
+		if dtype == domain.FP32 {
+			e.add(e.src.out.value, "add", []string{last, bias}, nil)
+			return
+		}
+		last = e.step("wide", "add", []string{last, bias})
+	}
+	e.add(e.src.out.value, "cast", []string{last}, []string{"dtype", string(dtype)})
+}
+
+// squareBlocks reads the attribute block of a GEMM. It returns a function that lists the attributes of quantize for blocks along some
+// axes; none without the attribute.
+func (e *expansion) squareBlocks() (attrs func(axes int) []sourceAttr, ok bool) {
+	attr := e.src.attr("block")
+	if attr == nil {
+		return func(int) []sourceAttr { return nil }, true
+	}
+	if size, known := e.a.extent(attr.values[0]); !known || attr.list || size.Size != domain.BlockRow {
+		if known {
+			e.a.list.Add(attr.values[0].pos, diag.BadAttribute, "GEMMs have scales for blocks of %d elements", domain.BlockRow).
+				WithHint("write block=%d, or leave it out for a scale for each row", domain.BlockRow)
+		}
+		return nil, false
+	}
+	return func(axes int) []sourceAttr {
+		return []sourceAttr{{name: attr.name, values: slices.Repeat(attr.values, axes), list: axes > 1}}
+	}, true
 }
 
 // productType returns the type of the GEMM's result before it is scaled: the type of the result, or fp32 for fp16, whose range is too
@@ -131,7 +193,8 @@ func (e *expansion) scaleFits(at int) bool {
 	case !isOne(s) && !slices.Equal(domain.Shape(s.Axes), shape[:len(shape)-1]):
 		e.a.list.Add(e.src.args[at+1].pos, diag.ShapeMismatch, "%s has no scale for each row of %s: their shapes are %s and %s", s.Name, q.Name,
 			domain.FormatShape(domain.Shape(s.Axes)), domain.FormatShape(shape)).
-			WithHint("scales of blocks are for dequantize(%s, %s)", q.Name, s.Name)
+			WithHint("scales of blocks are for both operands: for each %d elements of a row of the first, and for %d x %d of the second",
+				domain.BlockRow, domain.BlockRow, domain.BlockRow)
 	default:
 		return true
 	}

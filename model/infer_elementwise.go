@@ -63,7 +63,9 @@ func inferCast(in *inference) bool {
 }
 
 // multiplies reports whether the operation is a GEMM.
-func (in *inference) multiplies() bool { return multiplies(in.src.fn.value) }
+func (in *inference) multiplies() bool {
+	return multiplies(in.src.fn.value) || in.rule.kind == OpBlockLinear
+}
 
 // computesInFloats reports an operand in which the operation cannot compute. Moves, casts, positions and gathers take all types, as does
 // the seed of a dropout, and GEMMs take fp8 types. Other operands must not be integers or fp8.
@@ -74,7 +76,7 @@ func (in *inference) computesInFloats() bool {
 	}
 	for i, t := range in.op.In {
 		if t.DType.Computes() || in.rule.kind == OpCast || in.rule.kind == OpPositions || in.rule.kind == OpDropout && i == 1 ||
-			in.rule.kind == OpGather || in.rule.kind.Moves() || in.multiplies() && i < 2 && t.DType.Saturates() {
+			in.rule.kind == OpGather || in.rule.kind == OpBlockLinear || in.rule.kind.Moves() || in.multiplies() && i < 2 && t.DType.Saturates() {
 			continue
 		}
 		kind, other := "integers", domain.FP32

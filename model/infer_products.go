@@ -22,7 +22,7 @@ func inferLinear(in *inference) bool {
 	if !in.product(in.axesOf(0), w) {
 		return false
 	}
-	if len(in.op.In) < 3 {
+	if len(in.op.In) < 3 || in.rule.kind != OpLinear {
 		return true
 	}
 	weight, bias := domain.Shape(in.op.In[1].Axes), domain.Shape(in.op.In[2].Axes)
@@ -72,6 +72,11 @@ func (in *inference) product(a, b []domain.Axis) bool {
 // productDTypes checks the types of the operands of a GEMM, and sets the type of the result: the operands' type or fp32. For fp8
 // operands it is any type in which operations compute.
 func (in *inference) productDTypes() bool {
+	if attr := in.src.attr("block"); attr != nil {
+		in.a.list.Add(attr.name.pos, diag.BadAttribute, "blocks have scales, and %s without quantize has none", in.src.fn.value).
+			WithHint("write quantize=fp8_e4m3, block=%d", domain.BlockRow)
+		return false
+	}
 	x := in.op.In[0].DType
 	short := x.Saturates() && in.op.In[1].DType.Saturates()
 	if in.dtype = x; short {
@@ -93,7 +98,7 @@ func (in *inference) productDTypes() bool {
 			return false
 		}
 	}
-	return !short || in.biasOf8Bits()
+	return !short || in.rule.kind != OpLinear || in.biasOf8Bits()
 }
 
 // biasOf8Bits checks the bias of a GEMM of fp8 operands: the result must have 16 bits, and the bias the type of the result.
@@ -112,7 +117,7 @@ func (in *inference) hintOfProduct(otherFits bool) string {
 	x, y := in.op.In[0].Name, in.op.In[1].Name
 	how := fmt.Sprintf("matmul(%s, %s) takes %s as [.., K, N]", x, y, y)
 	other := fmt.Sprintf("linear(%s, %s) takes %s as [.., N, K], as nn.Linear has weights", x, y, y)
-	if in.rule.kind == OpLinear {
+	if in.rule.kind != OpMatmul {
 		how, other = other, how
 	}
 	if otherFits {
@@ -123,7 +128,7 @@ func (in *inference) hintOfProduct(otherFits bool) string {
 
 // summedAxis returns the axis of the second operand, of n axes, that a GEMM sums over.
 func (in *inference) summedAxis(n int) int {
-	if in.rule.kind == OpLinear {
+	if in.rule.kind != OpMatmul {
 		return n - 1
 	}
 	return n - 2

@@ -25,8 +25,9 @@ type operation struct {
 // min are both: with one operand they are reductions.
 var operations = map[string]operation{
 	"set":            {kind: OpSet, least: 1, most: 1, infer: inferSame},
-	"matmul":         {kind: OpMatmul, least: 2, most: 2, attrs: []string{"dtype", "quantize"}, infer: inferMatmul},
-	"linear":         {kind: OpLinear, least: 2, most: 3, attrs: []string{"dtype", "quantize"}, infer: inferLinear},
+	"matmul":         {kind: OpMatmul, least: 2, most: 2, attrs: []string{"dtype", "quantize", "block"}, infer: inferMatmul},
+	"linear":         {kind: OpLinear, least: 2, most: 3, attrs: []string{"dtype", "quantize", "block"}, infer: inferLinear},
+	"block_linear":   {kind: OpBlockLinear, least: 4, most: 4, attrs: []string{"dtype"}, infer: inferBlockLinear},
 	"broadcast":      {kind: OpBroadcast, least: 1, most: 1, attrs: []string{"axis"}, infer: inferBroadcast},
 	"permute":        {kind: OpPermute, least: 1, most: 1, attrs: []string{"perm"}, infer: inferPermute},
 	"reshape":        {kind: OpReshape, least: 1, most: 1, attrs: []string{"shape"}, infer: inferReshape},
@@ -130,7 +131,7 @@ func (a *assembler) operation(so *sourceOp) {
 		rule, ok = operation{least: 1, most: 1, attrs: []string{"axis"}, expand: toOneElement}, true
 	}
 	if !ok && multiplies(so.fn.value) && so.attr("quantize") != nil {
-		rule, ok = operation{least: 2, most: 3, attrs: []string{"quantize", "dtype"}, expand: quantizedProduct}, true
+		rule, ok = operation{least: 2, most: 3, attrs: []string{"quantize", "dtype", "block"}, expand: quantizedProduct}, true
 	}
 	if !ok {
 		rule, _ = lookup(so.fn.value, len(so.args))
@@ -177,7 +178,7 @@ func (a *assembler) operation(so *sourceOp) {
 	a.p.Ops = append(a.p.Ops, op)
 }
 
-// multiplies reports whether an operation of this name is a GEMM.
+// multiplies reports whether an operation of this name is a GEMM without scales.
 func multiplies(name string) bool { return name == "matmul" || name == "linear" }
 
 // atMost describes the allowed number of results.

@@ -21,6 +21,9 @@ var primitives = slices.Concat([]opRow{
 		"of the operands or fp32. Of numbers of 8 bits it has the type of the spec, or any that `dtype` or its declaration says"},
 	{[]string{"linear(X, W)", "linear(X, W, bias)", "linear(X, W, dtype=fp32)"},
 		"`X[..., k] W[n, k]` transposed, plus `bias[n]`; W may have batches as in a matmul, and the bias then has them too"},
+	{[]string{"block_linear(X, W, S, T)", "block_linear(X, W, S, T, dtype=fp32)"},
+		"the core of `scaled_linear` with scales of blocks: `linear(X, W)` of numbers of 8 bits. `S[..., m, k/128]` has a scale for each 128 " +
+			"elements of a row of X, and `T[n/128, k/128]` for each 128 x 128 elements of W. The result is bf16 or fp32"},
 	{[]string{"broadcast(A, axis=i)"}, "A with one more axis `b(1)` at index i"},
 	{[]string{"permute(A, perm=[...])"}, "axis i of the result is axis perm[i] of A"},
 	{[]string{"reshape(A, shape=[...])"}, "the same elements in row-major order; without `shape`, the shape of the declared result"},
@@ -106,17 +109,20 @@ var composites = []opRow{
 	{[]string{"dropout(X, seed, p=0.1)", "dropout(X, seed, p=0.1, salt=0)"},
 		"0 in place of a share p of the elements, by chance, and the others times 1 / (1 - p); see below"},
 	{[]string{"Q, S = quantize(X, dtype=fp8_e4m3)", "Q, S = quantize(X, dtype=fp8_e4m3, block=128)",
-		"Q, S = quantize(X, dtype=fp8_e4m3, whole=true)", "Q, S = quantize(X, dtype=fp8_e4m3, powers_of_two=true)"},
-		"X / S in a type of 8 bits, and a scale S in fp32 for each row along the last axis, each block of such a row, or the whole tensor. A " +
+		"Q, S = quantize(X, dtype=fp8_e4m3, block=[128, 128])", "Q, S = quantize(X, dtype=fp8_e4m3, whole=true)", "Q, S = quantize(X, dtype=fp8_e4m3, powers_of_two=true)"},
+		"X / S in a type of 8 bits, and a scale S in fp32 for each row along the last axis, each block of such a row, each block of " +
+			"the last two axes, or the whole tensor. A " +
 			"scale is the largest size of an element times 1/448, for `fp8_e5m2` 1/57344, or 1 if all are 0. `powers_of_two` rounds it up"},
 	{[]string{"dequantize(Q, S)", "dequantize(Q, S, dtype=bf16)"},
 		"Q times its scales S, in the declared type or the type of the spec"},
 	{[]string{"scaled_linear(Q, S, W, T)", "scaled_linear(Q, S, W, T, bias, dtype=bf16)"},
 		"`linear(Q, W)` of numbers of 8 bits, times the scale S of each row of Q and T of each row of W, plus the bias. One scale may also " +
-			"be for the whole tensor. It scales in fp32; if the result is bf16, so is the product before"},
-	{[]string{"linear(X, W, quantize=fp8_e4m3)", "linear(X, W, bias, quantize=fp8_e4m3)", "matmul(A, B, quantize=fp8_e4m3)"},
+			"be for the whole tensor. It scales in fp32; if the result is bf16, so is the product before. With `S[..., m, k/128]` and " +
+			"`T[n/128, k/128]`, a scale is for 128 elements of a row of Q, and 128 x 128 of W; the GEMM scales its sums"},
+	{[]string{"linear(X, W, quantize=fp8_e4m3)", "linear(X, W, bias, quantize=fp8_e4m3)", "matmul(A, B, quantize=fp8_e4m3)",
+		"linear(X, W, quantize=fp8_e4m3, block=128)", "matmul(A, B, quantize=fp8_e4m3, block=128)"},
 		"the same GEMM of quantized operands: `scaled_linear` of `quantize(X)` and `quantize(W)`, with a scale for each row of X and each " +
-			"column of the result. Its gradients are such GEMMs, too"},
+			"column of the result, or with `block=128` for the blocks of `scaled_linear`. Its gradients are such GEMMs, too"},
 	{[]string{"gather(Table, Ids)"}, "the rows of `Table: [rows, ...]` whose numbers are in Ids, in `int32` or `int64`, and zeros for a " +
 		"number without a row. The axes of Ids are in place of the axis of the rows"},
 	{[]string{"gather(Table, Ids, axis=i)", "gather(Table, Ids, axis=i, batches=n)"}, "the same of the elements along axis i, in place of " +

@@ -69,7 +69,10 @@ const (
 	OpSet       OpKind = "set"       // copy, or reshard
 	OpMatmul    OpKind = "matmul"    // C[..., m, n] = A[..., m, k] B[k, n], or batched when B has batch axes
 	OpLinear    OpKind = "linear"    // Y[..., n] = X[..., k] W[n, k]^T (+ bias[n])
-	OpBroadcast OpKind = "broadcast" // adds an axis of one element
+	// Y[..., n] = X[..., k] W[n, k]^T of fp8 operands with a scale in fp32 for each domain.BlockRow elements of a row of X, S, and for
+	// each square block of W, T. Operands are X, W, S, T.
+	OpBlockLinear OpKind = "block_linear"
+	OpBroadcast   OpKind = "broadcast" // adds an axis of one element
 	OpPermute   OpKind = "permute"
 	OpReshape   OpKind = "reshape"
 	OpCast      OpKind = "cast"

@@ -36,7 +36,9 @@ const (
 	B             = 2
 	Addend        = 3
 	Bias          = 4
-	gemmWorkspace = 5
+	ScalesA       = 5
+	ScalesB       = 6
+	gemmWorkspace = 7
 
 	Q               = 0 // of Attend
 	K               = 1

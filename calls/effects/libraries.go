@@ -30,6 +30,9 @@ func (t *Table) gemm(s *calls.Gemm, d *calls.Shape) []Operand {
 	for i := range list {
 		list[i].Align = t.needs(&list[i])
 	}
+	if s.ScalesA != nil {
+		list = append(list, scales(ScalesA, *s.ScalesA, d.M, inBlocks(d.K)), scales(ScalesB, *s.ScalesB, inBlocks(d.N), inBlocks(d.K)))
+	}
 	if s.Bias != nil {
 		list = append(list, Operand{
 			Number: Bias, At: *s.Bias, Type: d.Result(), Extents: []expr.Expr{d.N}, Strides: []expr.Expr{expr.Int(1)}, Align: align.Widest,
@@ -37,6 +40,14 @@ func (t *Table) gemm(s *calls.Gemm, d *calls.Shape) []Operand {
 	}
 	return list
 }
+
+// scales returns the scales of blocks of an operand of a GEMM, [rows, columns]. The call copies them to the layout that cuBLASLt reads.
+func scales(number int16, at calls.Pointer, rows, columns expr.Expr) Operand {
+	return Operand{Number: number, At: at, Type: domain.FP32, Extents: []expr.Expr{rows, columns}, Strides: []expr.Expr{columns, expr.Int(1)}}
+}
+
+// inBlocks returns the number of blocks of a number of elements.
+func inBlocks(elements expr.Expr) expr.Expr { return expr.Op("/", elements, expr.Int(domain.BlockRow)) }
 
 // matrices sets the layout of a batch of matrices. row is the distance between rows, or between columns if transposed; nil: dense.
 func (o *Operand) matrices(batch, apart, rows, columns, row expr.Expr, transposed bool) {

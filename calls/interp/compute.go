@@ -57,6 +57,9 @@ func (r *rank) gemm(s *calls.Gemm, v views) func() error {
 	d := r.machine.shapes[s.Shape]
 	out, a, b := v[effects.Out], v[effects.A], v[effects.B]
 	addend, bias := v[effects.Addend], v[effects.Bias]
+	if d.Scales {
+		return func() error { scaledGemm(v); return nil }
+	}
 	then, depth := domain.Epilogue(d.Then), a.extents[2]
 	return func() error {
 		each(out.extents, func(at []int64) {

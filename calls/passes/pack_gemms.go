@@ -15,6 +15,9 @@ func packGemms(p *calls.Program) {
 	table, shapes, values := effects.New(p), calls.ByName(p.Shapes), p.Values()
 	for gemm := range calls.Each[*calls.Gemm](p.Body) {
 		d := shapes[gemm.Shape]
+		if d.Scales {
+			continue // their rows are aligned
+		}
 		operands, _ := table.Of(gemm)
 		problem := d.Problem(values)
 		problem.AlignC, problem.AlignA, problem.AlignB = operands[effects.Out].Align, operands[effects.A].Align, operands[effects.B].Align

@@ -27,6 +27,9 @@ func (b *builder) calls(p gemm, call *calls.Gemm) []calls.Stmt {
 		if call.Addend != nil {
 			*call.Addend = behind(*call.Addend, at, axis.c)
 		}
+		if call.ScalesA != nil {
+			*call.ScalesA, *call.ScalesB = behind(*call.ScalesA, at, axis.scalesA), behind(*call.ScalesB, at, axis.scalesB)
+		}
 		if call.Bias != nil {
 			*call.Bias = behind(*call.Bias, at, axis.bias)
 		}

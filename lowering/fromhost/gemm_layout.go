@@ -10,8 +10,9 @@ import (
 // A leadingAxis is an axis of a GEMM's result before the columns, with its strides in the result, the operands and the bias. A
 // stride is 0 if the tensor has no such axis, or one element along it.
 type leadingAxis struct {
-	extent        extents.Quantity
-	c, a, b, bias extents.Quantity
+	extent           extents.Quantity
+	c, a, b, bias    extents.Quantity
+	scalesA, scalesB extents.Quantity // 0 without scales of blocks
 }
 
 // gemmOf converts a GEMM of x and y to calls with batches of matrices. The matrices are dense. If that is not possible, there may
@@ -77,7 +78,7 @@ func leadingAxes(out, x, y, bias *buffer) []leadingAxis {
 		}
 		back := len(leading) - i // 1 for the rows
 		axis := leadingAxis{d.extent, d.stride, strideAt(x.dims[:len(x.dims)-1], back), strideAt(y.dims[:len(y.dims)-2], back-1),
-			extents.Number(0)}
+			extents.Number(0), extents.Number(0), extents.Number(0)}
 		if bias != nil {
 			axis.bias = strideAt(bias.dims[:len(bias.dims)-1], back-1)
 		}

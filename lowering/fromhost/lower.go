@@ -210,6 +210,8 @@ func (b *builder) compute(s hostir.Stmt) []calls.Stmt {
 		return b.matmul(s)
 	case *hostir.Linear:
 		return b.linear(s)
+	case *hostir.BlockLinear:
+		return b.blockLinear(s)
 	default:
 		panic(refusal{internalError(s, "nothing calls it")})
 	}

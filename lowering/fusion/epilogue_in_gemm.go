@@ -55,6 +55,9 @@ func mayApply(gemm hostir.Stmt, fn *hostir.Unary) bool {
 	if gemm == nil || !hostir.IsGEMM(gemm) || hostir.Epilogue(gemm) != "" || domain.FunctionOf(fn.Fn).Epilogue == "" {
 		return false
 	}
+	if _, scaled := gemm.(*hostir.BlockLinear); scaled {
+		return false // cuBLASLt documents no epilogue for it
+	}
 	in, out := fn.In, fn.Out
 	return in.Role == hostir.Temp && in.Mesh == out.Mesh && hostir.SameAxes(in, out) && hostir.SameLayout(in, out)
 }

@@ -27,6 +27,8 @@ func AxisMap(s Stmt) [][]int {
 		return matmulAxes(s)
 	case *Linear:
 		return linearAxes(s)
+	case *BlockLinear:
+		return blockLinearAxes(s)
 	case *Positions:
 		return [][]int{}
 	case *Gather:
@@ -106,6 +108,12 @@ func linearAxes(s *Linear) [][]int {
 		rows = append(rows, aligned(s.Addend, s.Out, 0, 0))
 	}
 	return rows
+}
+
+// blockLinearAxes maps rows and batches as linearAxes does. It maps no axis to the columns of the result, which only whole blocks of W
+// make: no pass may split them as it splits other axes.
+func blockLinearAxes(s *BlockLinear) [][]int {
+	return [][]int{aligned(s.X, s.Out, 1, 1), aligned(s.W, s.Out, 2, 2), aligned(s.S, s.Out, 1, 1), aligned(s.T, s.Out, 2, 2)}
 }
 
 // gatherAxes returns the AxisMap of a Gather. The result has the axes of Table before the rows, the axes of IDs after the batches, and

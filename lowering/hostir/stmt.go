@@ -116,6 +116,13 @@ type (
 		Then   string  `text:"then?"`
 		OneRow bool    `text:"rows 1?" json:"one_row"`
 	}
+	// BlockLinear is Out[..., n] = X[..., k] W[n, k]^T for fp8 X and W. S has a scale for each domain.BlockRow elements of a row of X,
+	// and T for each square block of W.
+	BlockLinear struct {
+		Info
+		Out        *Tensor `text:"="`
+		X, W, S, T *Tensor
+	}
 	// Broadcast adds an axis of one element: the logical axis Axis of Out.
 	Broadcast struct {
 		Info
@@ -273,7 +280,7 @@ type (
 // statements has a nil pointer of each type of statement of this package that a statement list can contain: all types but Either.
 var statements = []Stmt{
 	(*Allocate)(nil), (*Delay)(nil), (*Deallocate)(nil), (*GetCurrentStream)(nil), (*Synchronize)(nil), (*For)(nil), (*If)(nil),
-	(*Select)(nil), (*Set)(nil), (*Matmul)(nil), (*Linear)(nil), (*Broadcast)(nil), (*Permute)(nil), (*Reshape)(nil), (*Slice)(nil),
+	(*Select)(nil), (*Set)(nil), (*Matmul)(nil), (*Linear)(nil), (*BlockLinear)(nil), (*Broadcast)(nil), (*Permute)(nil), (*Reshape)(nil), (*Slice)(nil),
 	(*Concat)(nil), (*Positions)(nil), (*Unary)(nil), (*Binary)(nil), (*Cast)(nil), (*Reduce)(nil), (*Communication)(nil),
 	(*P2PCommunication)(nil), (*PeerReadSum)(nil), (*StartCoalescing)(nil), (*EndCoalescing)(nil), (*Wait)(nil),
 	(*ShareMemHandles)(nil), (*Fused)(nil), (*Attention)(nil), (*Gather)(nil), (*TopK)(nil),

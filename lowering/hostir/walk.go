@@ -210,7 +210,7 @@ func tensors(s Stmt, fields []placed, in *fewTensors) []**Tensor {
 // IsGEMM reports whether a statement is a matrix multiplication.
 func IsGEMM(s Stmt) bool {
 	switch s.(type) {
-	case *Matmul, *Linear:
+	case *Matmul, *Linear, *BlockLinear:
 		return true
 	default:
 		return false

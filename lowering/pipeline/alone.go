@@ -23,7 +23,7 @@ func Alone(m *cost.Machine, s hostir.Stmt) float64 {
 			return m.Device.Flag
 		}
 		return m.CopyAlone(bytesOf(s.Buffer))
-	case *hostir.Matmul, *hostir.Linear:
+	case *hostir.Matmul, *hostir.Linear, *hostir.BlockLinear:
 		return m.GEMMAlone(gemmSizeOf(s))
 	case *hostir.Gather:
 		return m.KernelAlone(2*bytesOf(s.Out) + bytesOf(s.IDs))

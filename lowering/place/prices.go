@@ -73,7 +73,7 @@ func (p *pricing) local(s hostir.Stmt, in, out []Placements) float64 {
 	switch s.(type) {
 	case *hostir.Reshape, *hostir.Permute, *hostir.Broadcast, *hostir.Slice:
 		return 0 // views
-	case *hostir.Matmul, *hostir.Linear:
+	case *hostir.Matmul, *hostir.Linear, *hostir.BlockLinear:
 		second, columns := hostir.SecondOperand(s)
 		size := func(t *hostir.Tensor, at Placements) int64 { return p.bytes(t, at) / t.DType.Size() }
 		k := int64(1)

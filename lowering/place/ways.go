@@ -89,7 +89,7 @@ func fits(s hostir.Stmt, w way) bool {
 	switch s.(type) {
 	case *hostir.Attention, *hostir.Fused:
 		return !slices.Contains(w.in, Whole)
-	case *hostir.Matmul, *hostir.Linear:
+	case *hostir.Matmul, *hostir.Linear, *hostir.BlockLinear:
 		return len(hostir.Uses(s)[0].Axes) >= 2
 	}
 	return true

@@ -33,12 +33,15 @@ func (c *contiguity) multipliably(list []hostir.Stmt) []hostir.Stmt {
 
 // multipliable reports whether some call can read operand k of a matmul in its layout. Each matrix of the second operand must
 // be contiguous, by rows or by columns. In the first operand the summed axis must be innermost, or only rows may lie inside
-// of it, in the order of the result. The last axis of a bias or an addend must be innermost.
+// of it, in the order of the result. The last axis of a bias or an addend must be innermost. A GEMM with scales of blocks reads
+// dense rows alone.
 func multipliable(s hostir.Stmt, k int) bool {
 	t, row := hostir.Uses(s)[k], hostir.AxisMap(s)[k]
 	live, lies := hostir.Live(t), inProduct(s, t, row)
 	inside := func(axis int) []int { return lies[slices.Index(lies, axis)+1:] }
 	switch last := live[len(live)-1]; {
+	case hostir.Is[*hostir.BlockLinear](s): // batches and rows in order, then the summed axis
+		return slices.IsSorted(lies)
 	case k == 1:
 		matrix := slices.DeleteFunc(slices.Clone(live[len(live)-2:]), func(a int) bool { return !slices.Contains(lies, a) })
 		innermost := lies[len(lies)-len(matrix):]

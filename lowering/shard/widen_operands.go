@@ -14,7 +14,8 @@ import (
 //
 // cuBLASLt has GEMMs of 8-bit numbers under three conditions. Both operands are stored along the summed axis, 16 divides its
 // extent, and at least one operand is fp8_e4m3 (https://docs.nvidia.com/cuda/cublas/#cublasltmatmul; Hopper with CUDA 13.0 has no
-// others). The conversion is exact, so the result does not change.
+// others). The conversion is exact, so the result does not change. A GEMM with scales of blocks has no form for
+// wider operands, and MakeReshardingsContiguous gives it operands that are stored along the summed axis.
 //
 // Requires: layouts are final, and every statement is local or one movement.
 func WidenOperands(p *hostir.Program) error {
@@ -23,7 +24,7 @@ func WidenOperands(p *hostir.Program) error {
 	wide := map[*hostir.Tensor]*hostir.Tensor{}
 	for _, s := range p.Body {
 		why := ""
-		if hostir.IsGEMM(s) && hostir.Uses(s)[0].DType.Saturates() {
+		if !hostir.Is[*hostir.BlockLinear](s) && hostir.IsGEMM(s) && hostir.Uses(s)[0].DType.Saturates() {
 			why = narrowObstacle(s)
 		}
 		for _, t := range hostir.Uses(s) {

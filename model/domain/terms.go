@@ -51,7 +51,7 @@ type contractions struct {
 
 func (c *contractions) operation(op Operation) {
 	switch op.Kind {
-	case "matmul", "linear":
+	case "matmul", "linear", "block_linear":
 		for i := min(len(op.In), 2) - 1; i >= 0; i-- {
 			shape := c.shape(op.In[i])
 			axis := len(shape) - 1

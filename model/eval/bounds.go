@@ -76,6 +76,10 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 		in, other, e = append(in, k.value), append(other, k.other), append(e, k.bound)
 		rounds, jumps = rounds || k.rounds, jumps || k.jumps
 	}
+	if op.Kind == model.OpBlockLinear {
+		b.blockLinear(op, values)
+		return
+	}
 	var raw, others, made []*Array
 	switch _, attends := domain.AttentionOf(op.Fn); {
 	case op.Kind == model.OpGather:

@@ -87,6 +87,8 @@ func (n Numbers) evaluate(op *model.Op, in []*Array) *Array {
 		return n.matmul(in[0], in[1], shape)
 	case model.OpLinear:
 		return n.linear(in, shape)
+	case model.OpBlockLinear:
+		return n.blockLinear(in, shape)
 	case model.OpUnary:
 		fn := n.Unary(op.Fn)
 		out := NewArray(shape...)
@@ -206,13 +208,8 @@ func matrices(in *Array, batch []int64) []float64 {
 // linear multiplies with the transposed weight, and adds the bias, if there is one, before the result is rounded.
 func (n Numbers) linear(in []*Array, shape []int64) *Array {
 	w := in[1]
-	perm := make([]int, len(w.Shape))
-	for i := range perm {
-		perm[i] = i
-	}
-	last := len(perm) - 1
-	perm[last-1], perm[last] = last, last-1
-	out := n.matmul(in[0], permuted(w, perm), shape)
+	last := len(w.Shape) - 1
+	out := n.matmul(in[0], permuted(w, turned(last+1)), shape)
 	if len(in) < 3 {
 		return out
 	}

@@ -35,6 +35,8 @@ func Exact(p *model.Pipeline) bool {
 			n = max(n, products[t])
 		}
 		switch {
+		case op.Kind == model.OpBlockLinear:
+			n += 2 // the scales multiply, too
 		case isProduct(op):
 			n++
 		case op.Kind == model.OpBinary && op.Fn == "mul":
@@ -119,7 +121,9 @@ func Deviations(p *model.Pipeline) map[*model.Tensor]float64 {
 	return deviations
 }
 
-func isProduct(op *model.Op) bool { return op.Kind == model.OpMatmul || op.Kind == model.OpLinear }
+func isProduct(op *model.Op) bool {
+	return op.Kind == model.OpMatmul || op.Kind == model.OpLinear || op.Kind == model.OpBlockLinear
+}
 
 // rowsOf returns the number of rows of a gather's table, in all blocks.
 func rowsOf(op *model.Op) float64 {

@@ -14,6 +14,10 @@ func (m *machine) gemm(o *unroll.Op, views operands) {
 	out, a, b := views[effects.Out], views[effects.A].read(), views[effects.B].read()
 	batch, rows, columns := out.extents[0], out.extents[1], out.extents[2]
 	k := views[effects.A].extents[2]
+	if _, scaled := views[effects.ScalesA]; scaled {
+		out.write(m.scaledSums(views, a, b), o.Stmt)
+		return
+	}
 	sums := make([]float64, batch*rows*columns)
 	if addend, ok := views[effects.Addend]; ok {
 		copy(sums, addend.read())
@@ -38,6 +42,26 @@ func (m *machine) gemm(o *unroll.Op, views operands) {
 		}
 	}
 	out.write(sums, o.Stmt)
+}
+
+// scaledSums returns the result of a GEMM with scales of blocks, from its operands row-major.
+func (m *machine) scaledSums(views operands, a, b []float64) []float64 {
+	const block = domain.BlockRow
+	scalesA, scalesB, mul := views[effects.ScalesA].read(), views[effects.ScalesB].read(), m.f.binary("mul")
+	rows, columns, k := views[effects.Out].extents[1], views[effects.Out].extents[2], views[effects.A].extents[2]
+	sums, blocks := make([]float64, rows*columns), k/block
+	for i := range rows {
+		for l := range blocks {
+			products := make([]float64, columns)
+			for at := l * block; at < (l+1)*block; at++ {
+				addProducts(products, a[i*k+at], part(b, at, columns))
+			}
+			for j := range columns / block {
+				addProducts(sums[i*columns+j*block:][:block], mul(scalesA[i*blocks+l], scalesB[j*blocks+l]), products[j*block:][:block])
+			}
+		}
+	}
+	return sums
 }
 
 // attend computes an attention, or its gradients.

@@ -20,6 +20,9 @@ func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 			return nil
 		}, nil
 	}
+	if scaled, ok := s.(*hostir.BlockLinear); ok {
+		return blockLinear(scaled, out, in), nil
+	}
 	if ranges := hostir.Ranges(s); ranges != nil {
 		return taken(s, ranges, out, in), nil
 	}

@@ -46,7 +46,7 @@ func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 	out, ranges := hostir.Result(s), hostir.Ranges(s)
 	fused, _ := s.(*hostir.Fused)
 	attention, attends := s.(*hostir.Attention)
-	for axis, j := range hostir.Live(out) {
+	for _, j := range hostir.Live(out) {
 		if out.Axes[j].Size == 1 || fused != nil && fused.Counts(j) && out.Axes[j].Kind == domain.Serial {
 			continue
 		}
@@ -62,9 +62,9 @@ func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 			}
 			continue
 		}
-		if _, selects := s.(*hostir.TopK); selects && axis == len(hostir.Live(out))-1 {
+		if makesColumns(s) && j == columnsOf(out) {
 			if v.lowered && hostir.SplitOver(out.Axes[j]) != "" {
-				v.breach(s, "local", "axis %d of %s, along which %s selects, is split over ranks", j, out.Name, hostir.Op(s))
+				v.breach(s, "local", "axis %d of %s, of which %s makes all columns, is split over ranks", j, out.Name, hostir.Op(s))
 			}
 			continue
 		}
@@ -78,6 +78,22 @@ func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 				j, out.Name, out.Axes[j].Size, hostir.Op(s))
 		}
 	}
+}
+
+// makesColumns reports whether the last axis of the result matches no axis of an operand.
+func makesColumns(s hostir.Stmt) bool {
+	switch s.(type) {
+	case *hostir.TopK, *hostir.BlockLinear:
+		return true
+	default:
+		return false
+	}
+}
+
+// columnsOf returns the last axis of a result.
+func columnsOf(out *hostir.Tensor) int {
+	live := hostir.Live(out)
+	return live[len(live)-1]
 }
 
 // regroups checks that a reshape keeps elements on their ranks: each mesh axis splits both sides into the same runs of elements.

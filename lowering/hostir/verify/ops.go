@@ -126,6 +126,8 @@ func (v *verifier) rank(s hostir.Stmt, t *hostir.Tensor) bool {
 		ok = in <= out || (s.FoldsRows() || s.FoldsColumns()) && in == out+1
 	case *hostir.Matmul:
 		ok = in > 0 && (t != s.B || in > 1) && (t != s.Addend || in == out)
+	case *hostir.BlockLinear:
+		ok = in > 1 && out > 1
 	case *hostir.Linear:
 		ok = in > 0 && (t != s.W || in > 1) && (t != s.Addend || in == out)
 	}
@@ -166,6 +168,9 @@ func (v *verifier) products(s hostir.Stmt) {
 		x, y = s.A, s.B
 	case *hostir.Linear:
 		x, y, fromEnd = s.X, s.W, 1
+	case *hostir.BlockLinear:
+		v.blocks(s)
+		return
 	default:
 		return
 	}
@@ -177,6 +182,27 @@ func (v *verifier) products(s hostir.Stmt) {
 	if x.Axes[i].Size != y.Axes[j].Size {
 		v.breach(s, "shape", "%s sums over axis %d of %s with %d elements and axis %d of %s with %d",
 			hostir.Op(s), i, x.Name, x.Axes[i].Size, j, y.Name, y.Axes[j].Size)
+	}
+}
+
+// blocks checks the types and the last two axes of a GEMM with scales of blocks.
+func (v *verifier) blocks(s *hostir.BlockLinear) {
+	size := func(t *hostir.Tensor, back int) int64 {
+		if live := hostir.Live(t); len(live) >= back {
+			return t.Axes[live[len(live)-back]].Size
+		}
+		return 0
+	}
+	const block = domain.BlockRow
+	m, n, k := size(s.X, 2), size(s.W, 2), size(s.X, 1)
+	ok := size(s.W, 1) == k && size(s.S, 1)*block == k && size(s.T, 1)*block == k && size(s.S, 2) == m && size(s.T, 2)*block == n &&
+		size(s.Out, 1) == n && size(s.Out, 2) == m
+	if !ok {
+		v.breach(s, "shape", "the operands of %s have no scale for each block", hostir.Op(s))
+	}
+	if !s.X.DType.Saturates() || !s.W.DType.Saturates() || s.S.DType != domain.FP32 || s.T.DType != domain.FP32 ||
+		s.Out.DType != domain.FP32 && s.Out.DType != domain.BF16 {
+		v.breach(s, "shape", "%s multiplies numbers of 8 bits with scales in fp32", hostir.Op(s))
 	}
 }
 
@@ -198,6 +224,9 @@ func (v *verifier) dtypes(s hostir.Stmt) {
 		return
 	}
 	accumulates := false
+	if _, scaled := s.(*hostir.BlockLinear); scaled {
+		return // v.blocks checks its types
+	}
 	if product := hostir.IsGEMM(s) && out.DType.Computes(); product && hostir.Uses(s)[0].DType.Saturates() {
 		v.operandsOf8Bits(s, out)
 		return

@@ -42,12 +42,26 @@ typedef enum {
 } cublasLtMatrixLayoutAttribute_t;
 
 typedef enum {
-  CUBLASLT_MATMUL_DESC_TRANSA = 3,           ///< int32_t (cublasOperation_t)
-  CUBLASLT_MATMUL_DESC_TRANSB = 4,           ///< int32_t (cublasOperation_t)
-  CUBLASLT_MATMUL_DESC_EPILOGUE = 7,         ///< uint32_t (cublasLtEpilogue_t)
-  CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8,     ///< void*, device: one element per row of D
+  CUBLASLT_MATMUL_DESC_TRANSA = 3,            ///< int32_t (cublasOperation_t)
+  CUBLASLT_MATMUL_DESC_TRANSB = 4,            ///< int32_t (cublasOperation_t)
+  CUBLASLT_MATMUL_DESC_EPILOGUE = 7,          ///< uint32_t (cublasLtEpilogue_t)
+  CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8,      ///< void*, device: one element per row of D
+  CUBLASLT_MATMUL_DESC_A_SCALE_POINTER = 17,  ///< void*, device: scales of A, see A_SCALE_MODE
+  CUBLASLT_MATMUL_DESC_B_SCALE_POINTER = 18,
   CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE = 26,  ///< int32_t (cudaDataType_t); D's type by default
+  CUBLASLT_MATMUL_DESC_A_SCALE_MODE = 31,    ///< int32_t (cublasLtMatmulMatrixScale_t)
+  CUBLASLT_MATMUL_DESC_B_SCALE_MODE = 32,
 } cublasLtMatmulDescAttributes_t;
+
+/// The scales of an 8-bit operand with m columns (A is transposed, so m are its rows after that),
+/// in fp32. VEC128: [k / 128][m], one for each 128 elements of a column. BLK128x128: [m / 128][k /
+/// 128] with rows at multiples of 4 elements, one for each square. This device has no single
+/// scales.
+typedef enum {
+  CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F = 0,
+  CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F = 4,
+  CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F = 5,
+} cublasLtMatmulMatrixScale_t;
 
 typedef enum {
   CUBLASLT_EPILOGUE_DEFAULT = 1,

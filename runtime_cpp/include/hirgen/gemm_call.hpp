@@ -17,6 +17,8 @@ struct GemmOp {
   cublasLtMatmulDesc_t cublaslt = nullptr;
   const GemmMethod* other = nullptr;  ///< if not null, runs instead of cuBLASLt
   const void* bias = nullptr;         ///< bias vector of later calls; null without a bias
+  /// Scales of blocks of A and B of later calls, row-major in fp32; null without scales.
+  const void *scales_a = nullptr, *scales_b = nullptr;
 };
 
 /// The arguments of the call for a plan's algorithm. Only cuBLASLt uses the layouts and `algo`.

@@ -38,6 +38,10 @@ struct MatmulShape {
   bool transpose_b = false;  ///< B is stored [n, k], like the weight of `linear`
   bool bias = false;         ///< adds bias[n], in the output's type, to every row
   bool addend = false;       ///< adds a matrix in the output's type
+  /// A and B have 8 bits, and fp32 scales: A one for each kScaleBlock elements of a row, B one for
+  /// each square block. kScaleBlock divides n and k, and 4 divides m. There is one batch and no
+  /// bias, addend or epilogue, and the result has type kBf16 or kFp32.
+  bool scales = false;
   bool pack_a = false;  ///< first copies A to aligned rows in the workspace; see MatmulPlan::run
   bool pack_b = false;  ///< the same for B
   bool pack_c = false;  ///< C is computed in aligned rows, then copied back; requires pack_b
@@ -52,6 +56,8 @@ struct MatmulShape {
   DType type_b() const { return dtype_b.value_or(dtype); }
   DType result() const { return dtype_c.value_or(dtype); }
   bool packs() const { return pack_a || pack_b || pack_c; }
+  /// Calls copy operands to their workspace.
+  bool copies() const { return packs() || scales; }
 };
 
 /// The number of 16-bit elements in a 16-byte access. The fast kernels of GEMM libraries need rows
@@ -61,6 +67,9 @@ constexpr int64_t kPackElements = 8;
 constexpr int64_t packed_row(int64_t columns) {
   return (columns + kPackElements - 1) / kPackElements * kPackElements;
 }
+
+/// The elements of a block with one scale, along each of its axes.
+constexpr int64_t kScaleBlock = 128;
 
 /// Returns the GEMM in words: "C[4, 8] = A[4, 16] B[16, 8], bf16". The text is the key for choices
 /// of algorithms: shapes with the same text can use the same algorithm.
@@ -126,7 +135,15 @@ struct MatmulPlan : GemmCall {
   /// Sets the bias vector of later calls, in device memory.
   void set_bias(const void* bias, const char* where);
 
-  /// Enqueues the GEMM, by the plan's library. If the shape packs, first copies the packed operands
+  /// Sets the scales of blocks of later calls, in device memory: fp32 and row-major,
+  /// [m, k / kScaleBlock] of A and [n / kScaleBlock, k / kScaleBlock] of B.
+  void set_scales(const void* scales_a, const void* scales_b) {
+    op.scales_a = scales_a;
+    op.scales_b = scales_b;
+  }
+
+  /// Enqueues the GEMM, by the plan's library. A shape with scales first copies these to the layout
+  /// that cuBLASLt reads, in the workspace. If the shape packs, first copies the packed operands
   /// to aligned rows in the workspace, and with pack_c copies the result to C afterwards. `added`
   /// is null without an addend.
   void run(const void* a, const void* b, const void* added, void* c, void* workspace,
@@ -156,8 +173,8 @@ struct MatmulPlan : GemmCall {
   PlanBook* book_ = nullptr;  // null if the plan is in no book
 };
 
-/// Calls plan.run(). Emitted programs use this function if the shape packs, so that their text
-/// shows the packing.
+/// Calls plan.run(). Emitted programs use this function if the shape packs or has scales, so that
+/// their text shows the copies.
 inline void packed_gemm(cublasLtHandle_t /*cublas*/, const MatmulPlan& plan, const void* a,
                         const void* b, const void* added, void* c, void* workspace,
                         cudaStream_t stream, const char* where) {

@@ -43,6 +43,11 @@ class Reference {
   /// `bias` may be null.
   virtual void linear(const char* out, const char* x, const char* w, const char* bias,
                       DType dtype) = 0;
+  /// linear() of 8-bit x and w with scales of blocks of 128 elements of a row of x, and of squares
+  /// of w. The scales `s` and `t` have the axes of x and w, with the blocks as their last one or
+  /// two.
+  virtual void block_linear(const char* out, const char* x, const char* w, const char* s,
+                            const char* t, DType dtype) = 0;
   /// Inserts an axis of one element before `axis`, which later operations broadcast.
   virtual void broadcast(const char* out, const char* in, int axis) = 0;
   virtual void permute(const char* out, const char* in, const std::vector<int>& perm) = 0;

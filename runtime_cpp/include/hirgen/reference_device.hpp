@@ -49,6 +49,8 @@ class DeviceReference final : public Reference {
   void matmul(const char* out, const char* a, const char* b, DType dtype) override;
   void linear(const char* out, const char* x, const char* w, const char* bias,
               DType dtype) override;
+  void block_linear(const char* out, const char* x, const char* w, const char* s, const char* t,
+                    DType dtype) override;
   void broadcast(const char* out, const char* in, int axis) override;
   void permute(const char* out, const char* in, const std::vector<int>& perm) override;
   void reshape(const char* out, const char* in, const Shape& shape) override;
@@ -126,6 +128,8 @@ class DeviceReference final : public Reference {
   Tensor stretch(const Tensor& operand, Shape batch);
   /// Computes a matmul; broadcasts batch axes. A third operand is the bias.
   void multiply(float* out, std::vector<Tensor> operands, bool transposed_b, DType dtype);
+  /// Returns an 8-bit operand times the scales of its blocks of `rows` x 128 elements.
+  Tensor scaled(const char* in, const char* scales, int64_t rows);
   /// Defines `out` as the result of multiply(), with its bounds.
   void product(const char* out, const std::vector<Tensor>& operands, bool transposed_b,
                DType dtype);

@@ -232,6 +232,36 @@ void DeviceReference::linear(const char* out, const char* x, const char* w, cons
   product(out, operands, true, dtype);
 }
 
+DeviceReference::Tensor DeviceReference::scaled(const char* in, const char* scales, int64_t rows) {
+  constexpr int64_t kBlock = 128;
+  const Tensor source = found(in);
+  Shape blocks = source.shape, of = found(scales).shape;
+  require(blocks.size() > 1 && of.size() == blocks.size() && of.back() * kBlock == blocks.back() &&
+              of[of.size() - 2] * rows == blocks[blocks.size() - 2],
+          in, "scales " + text(of));
+  blocks.back() /= kBlock;
+  blocks.push_back(kBlock);
+  of.push_back(1);
+  blocks.insert(blocks.end() - 2, rows);
+  blocks[blocks.size() - 4] /= rows;
+  of.insert(of.end() - 2, 1);
+  reshape("elements in blocks", in, blocks);
+  reshape("scales in blocks", scales, of);
+  binary("scaled blocks", "mul", "elements in blocks", "scales in blocks", DType::kFp32);
+  reshape("scaled", "scaled blocks", source.shape);
+  Tensor result = found("scaled");
+  result.dtype = source.dtype;  // sums of its products are less precise than those of fp32
+  for (const char* name : {"elements in blocks", "scales in blocks", "scaled blocks", "scaled"}) {
+    tensors_.erase(name);
+  }
+  return result;
+}
+
+void DeviceReference::block_linear(const char* out, const char* x, const char* w, const char* s,
+                                   const char* t, DType dtype) {
+  product(out, {scaled(x, s, 1), scaled(w, t, 128)}, true, dtype);
+}
+
 void DeviceReference::broadcast(const char* out, const char* in, int axis) {
   Shape shape = found(in).shape;
   require(axis >= 0 && static_cast<size_t>(axis) <= shape.size(), out, "broadcast axis");

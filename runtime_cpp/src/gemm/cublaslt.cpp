@@ -52,8 +52,12 @@ class CublasltMethod final : public GemmMethod {
 
   void run(const GemmOperands& operands, void* workspace, cudaStream_t stream,
            const char* where) const override {
-    const auto& [a, b, bias, added, c] = operands;
+    const auto& [a, b, bias, added, c, scales_a, scales_b] = operands;
     const GemmCall& own = own_.call;
+    if (shape_.scales) {
+      set_attribute(own.op.cublaslt, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, scales_b, where);
+      set_attribute(own.op.cublaslt, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, scales_a, where);
+    }
     if (shape_.bias) set_cublaslt_bias(own.op.cublaslt, bias, where);
     HG_CHECK(cublasLtMatmul(cublas_, own.op.cublaslt, &kOne, b, own.b, a, own.a,
                             shape_.addend ? &kOne : &kZero, shape_.addend ? added : c, own.c, c,

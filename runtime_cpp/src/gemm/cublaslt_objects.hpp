@@ -4,6 +4,7 @@
 #include <cublasLt.h>
 
 #include <cstdint>
+#include <string>
 
 #include "gemm/matrix.hpp"
 #include "hirgen/error.hpp"
@@ -38,6 +39,20 @@ template <typename T>
 void set_attribute(cublasLtMatmulDesc_t op, cublasLtMatmulDescAttributes_t attribute,
                    const T& value, const char* where) {
   HG_CHECK(cublasLtMatmulDescSetAttribute(op, attribute, &value, sizeof(value)), where);
+}
+
+/// Makes cuBLASLt read scales: of squares of its A, which is our B, and of runs of its B. Before
+/// CUDA 12.9, cuBLASLt has no such scales.
+inline void set_scale_modes(cublasLtMatmulDesc_t op, const char* where) {
+#if defined(HIRGEN_CPU_DEVICE) || CUBLAS_VERSION >= 120900
+  set_attribute(op, CUBLASLT_MATMUL_DESC_A_SCALE_MODE,
+                static_cast<int32_t>(CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F), where);
+  set_attribute(op, CUBLASLT_MATMUL_DESC_B_SCALE_MODE,
+                static_cast<int32_t>(CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F), where);
+#else
+  static_cast<void>(op);
+  throw Error(Code::kEnvironment, std::string(where) + ": scales of blocks need CUDA 12.9");
+#endif
 }
 
 /// A matrix as cuBLASLt sees it: transposed and column-major, in the same memory.
@@ -103,6 +118,7 @@ class CublasltObjects {
                   where);
     // cuBLASLt's bias has an element for each row of the column-major result: each column of C.
     set_attribute(op, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(shape), where);
+    if (shape.scales) set_scale_modes(op, where);
     const Matrix left = operand_a(shape), right = operand_b(shape);
     call.a = layout_of(rounded ? left.rounded(!shape.transpose_a) : left, shape.dtype, where);
     call.b = layout_of(rounded ? right.rounded(shape.transpose_b) : right, shape.type_b(), where);

@@ -15,10 +15,12 @@
 
 namespace hirgen {
 
-/// The operands of one call. `bias` and `added` are read only if the shape has them.
+/// The operands of one call. `bias`, `added` and the scales are read only if the shape has them.
+/// The scales have the layouts of scales_of_a() and scales_of_b() of matrix.hpp.
 struct GemmOperands {
   const void *a, *b, *bias, *added;
   void* c;
+  const void *scales_a = nullptr, *scales_b = nullptr;
 };
 
 /// The configuration of an algorithm, for reports and plan files: names and numbers as the library

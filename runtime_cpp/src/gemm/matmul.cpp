@@ -76,8 +76,8 @@ void MatmulPlan::set_bias(const void* bias, const char* where) {
 
 void MatmulPlan::run(const void* a, const void* b, const void* added, void* c, void* workspace,
                      cudaStream_t stream, const char* where) const {
-  const GemmOperands operands{a, b, op.bias, added, c};
-  if (!shape_.packs()) return method_->run(operands, workspace, stream, where);
+  const GemmOperands operands{a, b, op.bias, added, c, op.scales_a, op.scales_b};
+  if (!shape_.copies()) return method_->run(operands, workspace, stream, where);
   const GemmOperands copies = copy_operands(shape_, operands, workspace, stream, where);
   method_->run(copies, static_cast<char*>(workspace) + packed_operands(shape_).bytes, stream,
                where);
@@ -86,7 +86,8 @@ void MatmulPlan::run(const void* a, const void* b, const void* added, void* c, v
 
 void run_other_library(const GemmOp& op, const void* a, const void* b, const void* added, void* c,
                        void* workspace, cudaStream_t stream) {
-  op.other->run({a, b, op.bias, added, c}, workspace, stream, host_position.load());
+  op.other->run({a, b, op.bias, added, c, op.scales_a, op.scales_b}, workspace, stream,
+                host_position.load());
 }
 
 std::vector<MatmulCandidate> MatmulPlan::candidates(int limit, const char* where) const {
@@ -114,9 +115,10 @@ GemmMethod* MatmulPlan::method_of(const std::string& library) const {
 void MatmulPlan::take(const MatmulCandidate& candidate, PlanSource by) {
   method_ = method_of(candidate.algorithm.library);
   method_->use(candidate);
-  const void* bias = op.bias;
+  const GemmOp was = op;
   GemmCall::operator=(method_->call());
-  op.bias = bias;
+  op.bias = was.bias;
+  set_scales(was.scales_a, was.scales_b);
   workspace_bytes = candidate.workspace_bytes;
   algorithm_ = candidate.algorithm;
   source = by;

@@ -74,4 +74,13 @@ inline Matrix result(const MatmulShape& s) {
   return s.pack_c ? c.pack() : c;
 }
 
+/// The scales of blocks as cuBLASLt reads them, from a multiple of 16 bytes on: of A with the
+/// scales of one block of k next to each other, m of them, and of B by rows at multiples of 16
+/// bytes.
+inline Matrix scales_of_a(const MatmulShape& s) { return {s.k / kScaleBlock, s.m, 1, 0, 16}; }
+inline Matrix scales_of_b(const MatmulShape& s) {
+  const int64_t blocks = s.k / kScaleBlock;
+  return {s.n / kScaleBlock, blocks, 1, 0, 16, (blocks + 3) / 4 * 4};
+}
+
 }  // namespace hirgen

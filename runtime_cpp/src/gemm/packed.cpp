@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gemm/matrix.hpp"
+#include "hirgen/kernels.hpp"
 #include "hirgen/row_copies.hpp"
 
 namespace hirgen {
@@ -34,6 +35,31 @@ RowCopy copy_of(const void* in, const Matrix& from, void* out, const Matrix& to,
           element};
 }
 
+/// Enqueues a copy of scales [rows, columns], row-major, to a layout with these distances between
+/// rows and columns.
+const void* copy_scales(const void* in, const Strided& from, char* out, int64_t row, int64_t column,
+                        cudaStream_t stream, const char* where) {
+  Strided to = from;
+  to.stride[0] = row;
+  to.stride[1] = column;
+  launch_unary(UnaryFn::kCopy, out, DType::kFp32, to, in, DType::kFp32, from, stream, where);
+  return out;
+}
+
+/// Copies the scales of a shape. Scales of B stay where they are if cuBLASLt can read them there.
+GemmOperands copy_scales(const MatmulShape& s, GemmOperands operands, char* memory,
+                         cudaStream_t stream, const char* where) {
+  const PackedOperands at = packed_operands(s);
+  const Matrix a = scales_of_a(s), b = scales_of_b(s);
+  operands.scales_a = copy_scales(operands.scales_a, {2, {s.m, a.rows}, {a.rows, 1}},
+                                  memory + at.scales_a, 1, s.m, stream, where);
+  const bool dense = b.leading() == b.cols;
+  if (dense && reinterpret_cast<uintptr_t>(operands.scales_b) % 16 == 0) return operands;
+  operands.scales_b = copy_scales(operands.scales_b, {2, {b.rows, b.cols}, {b.cols, 1}},
+                                  memory + at.scales_b, b.leading(), 1, stream, where);
+  return operands;
+}
+
 }  // namespace
 
 PackedOperands packed_operands(const MatmulShape& shape) {
@@ -48,6 +74,8 @@ PackedOperands packed_operands(const MatmulShape& shape) {
   at.b = place(shape.pack_b, operand_b(shape), element);
   at.c = place(shape.pack_c, result(shape), out);
   at.bias = place(shape.pack_c && shape.bias, bias_row(shape).pack(), out);
+  at.scales_a = place(shape.scales, scales_of_a(shape), sizeof(float));
+  at.scales_b = place(shape.scales, scales_of_b(shape), sizeof(float));
   return at;
 }
 
@@ -55,6 +83,7 @@ GemmOperands copy_operands(const MatmulShape& s, const GemmOperands& given, void
                            cudaStream_t stream, const char* where) {
   const PackedOperands at = packed_operands(s);
   char* const memory = static_cast<char*>(workspace);
+  if (s.scales) return copy_scales(s, given, memory, stream, where);
   const size_t element = size_of(s.dtype), out = size_of(s.result());
   std::vector<RowCopy> copies;
   const auto pack = [&](bool packs, const void* in, const Matrix& from, size_t to,

@@ -1,5 +1,5 @@
 // Copies GEMM operands whose rows are not aligned to aligned rows in the workspace, where a library
-// then multiplies them.
+// then multiplies them, and scales of blocks to the layout that it reads.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,15 +10,16 @@
 
 namespace hirgen {
 
-/// The offsets of a packing shape's copies in its workspace, in bytes. The library's own workspace
-/// begins at `bytes`.
+/// The offsets of a shape's copies in its workspace, in bytes. The library's own workspace begins
+/// at `bytes`.
 struct PackedOperands {
-  size_t a = 0, b = 0, c = 0, bias = 0, bytes = 0;
+  size_t a = 0, b = 0, c = 0, bias = 0, scales_a = 0, scales_b = 0, bytes = 0;
 };
 PackedOperands packed_operands(const MatmulShape& shape);
 
 /// Enqueues the copies of the operands that the shape packs, in one kernel; if it packs C, also of
-/// the bias and the addend. Returns the operands for the library. A packed C is in the workspace.
+/// the bias and the addend. Enqueues the copies of scales, each in a kernel. Returns the operands
+/// for the library. A packed C is in the workspace.
 GemmOperands copy_operands(const MatmulShape& shape, const GemmOperands& given, void* workspace,
                            cudaStream_t stream, const char* where);
 

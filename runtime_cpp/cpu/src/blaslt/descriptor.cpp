@@ -86,6 +86,14 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t matmulDesc,
       return set(description.epilogue, buf, sizeInBytes);
     case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
       return set(description.bias, buf, sizeInBytes);
+    case CUBLASLT_MATMUL_DESC_A_SCALE_POINTER:
+      return set(description.scales_a, buf, sizeInBytes);
+    case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER:
+      return set(description.scales_b, buf, sizeInBytes);
+    case CUBLASLT_MATMUL_DESC_A_SCALE_MODE:
+      return set(description.scale_mode_a, buf, sizeInBytes);
+    case CUBLASLT_MATMUL_DESC_B_SCALE_MODE:
+      return set(description.scale_mode_b, buf, sizeInBytes);
     case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
       return set(description.bias_type, buf, sizeInBytes);
   }

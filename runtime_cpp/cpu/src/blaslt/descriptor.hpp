@@ -27,6 +27,9 @@ struct Description {
   cublasLtEpilogue_t epilogue;
   const void* bias;
   int32_t bias_type;  ///< kTypeOfD until it is set
+  const void *scales_a = nullptr, *scales_b = nullptr;
+  /// cublasLtMatmulMatrixScale_t
+  int32_t scale_mode_a = CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F, scale_mode_b = scale_mode_a;
 };
 constexpr int32_t kTypeOfD = -1;
 

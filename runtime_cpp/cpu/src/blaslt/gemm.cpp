@@ -141,11 +141,11 @@ void store_tile(const Gemm& p, const T* c, T* d, const Place& at, const float* t
   }
 }
 
-/// Computes one tile of A B in scratch.tile, as the sum over the blocks of k.
-void compute_tile(const Gemm& p, int64_t batch, const Place& at, Scratch& scratch) {
-  std::fill(scratch.tile.begin(), scratch.tile.end(), 0.0F);
-  for (int64_t k = 0; k < p.k; k += p.tiling.depth) {
-    const int64_t depth = std::min(p.tiling.depth, p.k - k);
+/// Adds the tile's sum over elements `first` to `end` - 1 of k to scratch.tile.
+void add_products(const Gemm& p, int64_t batch, const Place& at, int64_t first, int64_t end,
+                  Scratch& scratch) {
+  for (int64_t k = first; k < end; k += p.tiling.depth) {
+    const int64_t depth = std::min(p.tiling.depth, end - k);
     with_operand_type(p.a.type, [&]<class A>(A*) {
       pack<kRows>(static_cast<const A*>(p.a.data) + batch * p.a.batch_stride,
                   {at.row, at.rows, p.a.row_stride, k, depth, p.a.column_stride}, scratch.a.data());
@@ -162,6 +162,27 @@ void compute_tile(const Gemm& p, int64_t batch, const Place& at, Scratch& scratc
       }
     }
   }
+}
+
+/// Computes one tile of A B in scratch.tile, as the sum over the blocks of k. With scales, these
+/// multiply the sum of each block of kScaled elements.
+void compute_tile(const Gemm& p, int64_t batch, const Place& at, Scratch& scratch) {
+  std::fill(scratch.tile.begin(), scratch.tile.end(), 0.0F);
+  if (p.scales_a.data == nullptr) return add_products(p, batch, at, 0, p.k, scratch);
+  std::vector<float> sum(scratch.tile.size());
+  for (int64_t k = 0; k < p.k; k += kScaled) {
+    std::fill(scratch.tile.begin(), scratch.tile.end(), 0.0F);
+    add_products(p, batch, at, k, k + kScaled, scratch);
+    for (int64_t j = 0; j < at.columns; ++j) {
+      for (int64_t i = 0; i < at.rows; ++i) {
+        const float scale =
+            p.scales_a.at(at.row + i, k / kScaled) * p.scales_b.at(at.column + j, k / kScaled);
+        const auto element = static_cast<size_t>(j * kTile + i);
+        sum[element] += scale * scratch.tile[element];
+      }
+    }
+  }
+  scratch.tile.swap(sum);
 }
 
 }  // namespace

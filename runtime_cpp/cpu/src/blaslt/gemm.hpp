@@ -22,10 +22,23 @@ struct Tiling {
   bool rows_first = false;  ///< tiles are computed row by row, else column by column
 };
 
+/// The scales of an operand's blocks of kScaled elements of k: the scale of block b of line i (a
+/// row of A or a column of B) is data[i / lines * line_stride + b * block_stride].
+struct Scales {
+  const float* data = nullptr;  ///< null: none
+  int64_t lines = 1, line_stride = 0, block_stride = 0;
+
+  float at(int64_t line, int64_t block) const {
+    return data[line / lines * line_stride + block * block_stride];
+  }
+};
+constexpr int64_t kScaled = 128;
+
 struct Gemm {
   int64_t m = 0, n = 0, k = 0, batch = 1;
   float alpha = 1, beta = 0;
   Matrix a, b, c, d;
+  Scales scales_a, scales_b;   ///< both or none
   const void* bias = nullptr;  ///< m elements, or null
   cudaDataType_t bias_type = CUDA_R_32F;
   bool relu = false, gelu = false;

@@ -77,6 +77,22 @@ void set_epilogue(const Description& op, const Layout& d, Gemm& gemm) {
   }
 }
 
+/// The scales of an operand with `lines` rows of A or columns of B, and `k` elements in each.
+Scales scales_of(const void* data, int32_t mode, int64_t lines, int64_t k, const char* name) {
+  if (mode == CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F) return {};
+  const int64_t blocks = k / kScaled;
+  require(data != nullptr, "a scale mode without scales");
+  require_aligned(data, 16, name, "cuBLASLt reads them at multiples of");
+  Scales scales{static_cast<const float*>(data), 1, 1, lines};
+  int64_t count = lines * blocks;
+  if (mode == CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F) {
+    scales = {scales.data, kScaled, (blocks + 3) / 4 * 4, 1};
+    count = (lines / kScaled - 1) * scales.line_stride + blocks;
+  }
+  require_device_memory(data, static_cast<size_t>(count) * sizeof(float), name);
+  return scales;
+}
+
 /// The operands of a GEMM, and the part of its workspace that it writes.
 std::vector<LoggedOperand> operands_of(const Gemm& gemm, void* workspace, size_t workspace_bytes) {
   const auto matrix = [&](const Matrix& m, bool write, int64_t rows, int64_t columns) {
@@ -94,6 +110,16 @@ std::vector<LoggedOperand> operands_of(const Gemm& gemm, void* workspace, size_t
     operands.push_back(
         logged_run(gemm.bias, false, size_of(gemm.bias_type), static_cast<size_t>(gemm.m)));
   }
+  const auto scales = [&](const Scales& s, int64_t lines) {
+    if (s.data == nullptr) return;
+    operands.push_back({s.data,
+                        false,
+                        sizeof(float),
+                        {1, lines / s.lines, gemm.k / kScaled},
+                        {0, s.line_stride, s.block_stride}});
+  };
+  scales(gemm.scales_a, gemm.m);
+  scales(gemm.scales_b, gemm.n);
   const size_t used = std::min(workspace_bytes, kUsedWorkspace);
   if (used > 0) operands.push_back(logged_run(workspace, true, 1, used));
   return operands;
@@ -127,6 +153,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t
     gemm.c = matrix_of(C, c, false);
     gemm.d = matrix_of(D, d, false);
     set_epilogue(open(computeDesc), d, gemm);
+    const Description& op = open(computeDesc);
+    gemm.scales_a = scales_of(op.scales_a, op.scale_mode_a, gemm.m, gemm.k, "the scales of A");
+    gemm.scales_b = scales_of(op.scales_b, op.scale_mode_b, gemm.n, gemm.k, "the scales of B");
     if (algo != nullptr) gemm.tiling = tiling_of(open(*algo));
     const auto extra = algo != nullptr ? extra_of(open(*algo)) : std::chrono::milliseconds(0);
     log_call("gemm", stream, [&] { return operands_of(gemm, workspace, workspaceSizeInBytes); });

@@ -30,6 +30,24 @@ bool multiplies_short(const Description& op, const Layout& a, const Layout& b, c
          (a.type == CUDA_R_8F_E4M3 || b.type == CUDA_R_8F_E4M3);
 }
 
+/// Whether the scale modes fit, as in cuBLASLt: one operand has scales of runs of 128 elements and
+/// the other of squares, or both of runs. k, and the lines of squares, are whole blocks here,
+/// though cuBLASLt takes any. A column of scales of runs is a multiple of 16 bytes. There is one
+/// batch, no epilogue, and D has type bf16 or fp32.
+bool scales_fit(const Description& op, const Gemm& gemm, const Layout& a, const Layout& d) {
+  const auto fits = [&](int32_t mode, int64_t lines) {
+    return mode == CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F
+               ? lines % 4 == 0
+               : mode == CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F && lines % kScaled == 0;
+  };
+  const bool squares = op.scale_mode_a == CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F &&
+                       op.scale_mode_b == CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+  return fits(op.scale_mode_a, gemm.m) && fits(op.scale_mode_b, gemm.n) && !squares &&
+         size_of(a.type) == 1 && gemm.k % kScaled == 0 && gemm.batch == 1 &&
+         op.epilogue == CUBLASLT_EPILOGUE_DEFAULT &&
+         (d.type == CUDA_R_16BF || d.type == CUDA_R_32F);
+}
+
 }  // namespace
 
 Gemm check_shapes(const Description& op, const Layout& a, const Layout& b, const Layout& c,
@@ -54,7 +72,9 @@ Gemm check_shapes(const Description& op, const Layout& a, const Layout& b, const
   const bool fits = size_of(a.type) == 1
                         ? multiplies_short(op, a, b, d)
                         : a.type == b.type && (a.type == d.type || d.type == CUDA_R_32F);
-  if (!fits) {
+  const bool scaled = op.scale_mode_a != CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F ||
+                      op.scale_mode_b != CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+  if (!fits || (scaled && !scales_fit(op, gemm, a, d))) {
     throw Failure{cudaErrorNotSupported, "this combination of element types, layouts and extents"};
   }
   return gemm;

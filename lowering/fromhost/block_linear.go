@@ -1,0 +1,65 @@
+package fromhost
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// blockLinear lowers out[..., n] = x[..., k] w[..., n, k]^T with scales of blocks. Each batch is a call, since cuBLASLt documents no
+// batches of such GEMMs. The scales of a call are dense matrices, as the operands are.
+func (b *builder) blockLinear(s *hostir.BlockLinear) []calls.Stmt {
+	buffers := b.operandBuffers(s, s.Out, s.X, s.W, s.S, s.T)
+	p, misfit := blockGemmOf(buffers[0], buffers[1], buffers[2], buffers[3], buffers[4])
+	if misfit != nil {
+		refuse(b.notContiguous(s, misfit.tensor, "a GEMM with scales of blocks"))
+	}
+	if p.m.Size%hostir.ScaledRows != 0 {
+		refuse(errorAt(s.Pos, "with scales of blocks, cuBLASLt multiplies a multiple of %d rows, and a call has %d of %s: scales of rows fit "+
+			"any number of rows", hostir.ScaledRows, p.m.Size, hostir.Called(b.program, s, s.X)))
+	}
+	p.transposeB = true
+	b.gemmFits(s, p)
+	call := b.gemm(s, p, buffers[0], buffers[1], buffers[2])
+	b.out.Shapes[len(b.out.Shapes)-1].Scales = true
+	scalesA, scalesB := b.pointer(buffers[3]), b.pointer(buffers[4])
+	call.ScalesA, call.ScalesB = &scalesA, &scalesB
+	return b.calls(p, call)
+}
+
+// blockGemmOf converts a GEMM with scales of blocks. The innermost axes before the columns are the rows of a call, as many as lie densely
+// in the operands and their scales, and the others are calls. misfit is a buffer that does not fit.
+func blockGemmOf(out, x, w, scalesX, scalesW *buffer) (p gemm, misfit *buffer) {
+	axes := leadingAxes(out, x, w, nil)
+	leading := len(out.dims) - 1
+	for i := range axes { // before they are sorted, they would have the order of the result; scales have the axes of their operand
+		at := slices.IndexFunc(out.dims[:leading], func(d dim) bool { return !d.extent.IsOne() && d.stride.Size == axes[i].c.Size })
+		back := leading - at
+		axes[i].scalesA = strideAt(scalesX.dims[:len(scalesX.dims)-1], back)
+		axes[i].scalesB = strideAt(scalesW.dims[:len(scalesW.dims)-2], back-1)
+	}
+	for outer := 0; outer <= len(axes); outer++ {
+		if p, misfit = batchesOf(axes[outer:], len(axes)-outer, out, x, w); misfit != nil {
+			continue
+		}
+		p.calls = axes[:outer]
+		scales := []dim{last(scalesX.dims)}
+		for i, axis := range slices.Backward(axes[outer:]) {
+			scales = append([]dim{{i, axis.extent, axis.scalesA}}, scales...)
+		}
+		switch {
+		case p.transposeA:
+			misfit = x
+		case p.transposeB:
+			misfit = w
+		case !rowMajor(scales):
+			misfit = scalesX
+		case !rowMajor(scalesW.dims[len(scalesW.dims)-2:]):
+			misfit = scalesW
+		default:
+			return p, nil
+		}
+	}
+	return p, misfit
+}

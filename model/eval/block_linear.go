@@ -1,0 +1,83 @@
+package eval
+
+import (
+	"math"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// blockLinear computes a linear of fp8 operands with scales of blocks. It sums the products of each block of the summed axis, multiplies
+// the sum by the product of both scales, and adds these numbers.
+func (n Numbers) blockLinear(in []*Array, shape []int64) *Array {
+	const block = domain.BlockRow
+	x, w, s, t := in[0], in[1], in[2], in[3]
+	out, mul := NewArray(shape...), n.Binary("mul")
+	k, columns := x.last(1), w.last(2)
+	rows, left, right := int64(len(x.Data))/k, []float64{0}, []float64{0}
+	if len(w.Shape) > 2 {
+		batch := shape[:len(shape)-2]
+		rows, left, right = x.last(2), matrices(x, batch), matrices(w, batch)
+	}
+	byRow := permuted(w, turned(len(w.Shape))) // [.., k, n]
+	blocks := k / block
+	sum := make([]float64, block)
+	for i := range int64(len(out.Data)) / columns {
+		row, matrix := int64(left[i/rows])*rows+i%rows, int64(right[i/rows])
+		for j := int64(0); j < columns; j += block {
+			sums := out.Data[i*columns+j:][:block]
+			for b := range blocks {
+				clear(sum)
+				for l := b * block; l < (b+1)*block; l++ {
+					n.AddProducts(sum, x.Data[row*k+l], byRow.Data[(matrix*k+l)*columns+j:][:block])
+				}
+				n.AddProducts(sums, mul(s.Data[row*blocks+b], t.Data[(matrix*columns+j)/block*blocks+b]), sum)
+			}
+		}
+	}
+	return out
+}
+
+// blockLinear bounds a GEMM with scales of blocks as the GEMM of the operands times their scales.
+func (b *bounder) blockLinear(op *model.Op, values map[string]*Array) {
+	plain := &model.Op{Kind: model.OpLinear, Out: op.Out, Pos: op.Pos}
+	for i, t := range op.In[:2] {
+		q, s, wide := b.known[t], b.known[op.In[i+2]], *t
+		x := &bounded{
+			value: unscaled(q.value, s.value), other: unscaled(q.other, s.other), bound: NewArray(q.value.Shape...),
+			rounds: q.rounds || s.rounds, jumps: q.jumps || s.jumps, samples: q.samples + s.samples,
+		}
+		sizes, noise := unscaled(q.value, s.bound), unscaled(q.bound, s.value)
+		for j, v := range x.value.Data {
+			if e := math.Hypot(sizes.Data[j], noise.Data[j]); e > 0 { // otherwise no rounding changes the operands
+				x.bound.Data[j] = math.Hypot(e, spread*0x1p-23*v)
+			}
+		}
+		plain.In, b.known[&wide] = append(plain.In, &wide), x
+		defer delete(b.known, &wide)
+	}
+	b.operation(plain, values)
+}
+
+// unscaled multiplies the elements of an operand by the scales of their blocks.
+func unscaled(q, s *Array) *Array {
+	rows, columns, blocks := q.last(2), q.last(1), s.last(1)
+	across := rows / s.last(2) // rows of a block
+	out := NewArray(q.Shape...)
+	for i := range out.Data {
+		row := int64(i) / columns
+		block := row / rows * (rows / across) + row % rows / across
+		out.Data[i] = q.Data[i] * s.Data[block*blocks+int64(i)%columns*blocks/columns]
+	}
+	return out
+}
+
+// turned returns the permutation that exchanges the last two of some axes.
+func turned(axes int) []int {
+	perm := make([]int, axes)
+	for i := range perm {
+		perm[i] = i
+	}
+	perm[axes-2], perm[axes-1] = axes-1, axes-2
+	return perm
+}
