@@ -174,8 +174,8 @@ type (
 		Addend, Bias *Pointer
 		// the scales of blocks of A and B, row-major in fp32: [m, k / domain.BlockRow] and [n / domain.BlockRow, k / domain.BlockRow]
 		ScalesA, ScalesB *Pointer
-		Workspace    expr.Expr // index of the compute stream whose workspace it uses; nil: the caller's stream
-		On           Stream
+		Workspace        expr.Expr // index of the compute stream whose workspace it uses; nil: the caller's stream
+		On               Stream
 	}
 	// Attend is one attention. It writes O and, if Logs is set, the log-sum-exp of the scores of each row. With GradO it writes the
 	// gradients of Q, K and V instead.

@@ -33,7 +33,8 @@ func quantize(e *expansion) {
 		largest = e.step("largest", "max", []string{largest}, "axis", strconv.Itoa(axis))
 	}
 	if block.rows > 0 {
-		largest = e.step("largest", "max", []string{largest}, "axis", strconv.Itoa(columns-2))
+		largest = e.wide("largest", e.step("largest", "max", []string{largest}, "axis", strconv.Itoa(columns-2)))
+		x = e.wide("fp32", x)
 	}
 	s, empty := e.src.more[0].value, e.step("empty", "neg", []string{e.step("any", "relu_grad", []string{largest})})
 	scale := e.step("scale", "scale", []string{largest}, "by", formatFloat(1/dtype.Row().Largest))
@@ -112,33 +113,25 @@ func (e *expansion) shortType() (dtype domain.DType, ok bool) {
 // one row. columns is 0 for a whole row.
 type blockSize struct{ rows, columns int64 }
 
-// blockOf reads the attribute block: the number of elements of a group along the last axis, or along the last two axes.
+// blockOf reads the attributes block and block_rows: the numbers of elements of a group along the last axis, and along the axis before it.
 func (e *expansion) blockOf() (block blockSize, ok bool) {
-	attr := e.src.attr("block")
-	if attr == nil {
+	attr, rows := e.src.attr("block"), e.src.attr("block_rows")
+	last := len(e.axesOf(0)) - 1
+	switch flag := e.src.attr("whole"); {
+	case attr == nil && rows == nil:
 		return block, true
-	}
-	axes := e.axesOf(0)
-	if flag := e.src.attr("whole"); flag != nil {
+	case flag != nil:
 		e.a.list.Add(flag.name.pos, diag.BadAttribute, "groups are blocks, or the whole tensor").WithHint("leave out block or whole")
 		return block, false
-	}
-	if n := len(attr.values); n == 0 || n > min(2, len(axes)) {
-		e.a.list.Add(attr.name.pos, diag.BadAttribute, "a block has an extent along the last axis, or along the last two").
-			WithHint("write block=128 or block=[128, 128]")
+	case attr == nil || last < 1 && rows != nil:
+		e.a.list.Add(rows.name.pos, diag.BadAttribute, "block_rows is for blocks along the last two axes").
+			WithHint("write block=128, block_rows=128")
 		return block, false
 	}
-	for i, value := range attr.values {
-		at := len(axes) - len(attr.values) + i
-		size, ok := e.blockAlong(value, at)
-		if !ok {
-			return block, false
-		}
-		if block.columns = size; i+1 < len(attr.values) {
-			block.rows = size
-		}
+	if block.columns, ok = e.blockAlong(attr.values[0], last); ok && rows != nil {
+		block.rows, ok = e.blockAlong(rows.values[0], last-1)
 	}
-	return block, true
+	return block, ok
 }
 
 // blockAlong reads the extent of a block along an axis, which it must divide.
@@ -161,7 +154,16 @@ func (e *expansion) blockAlong(value text, at int) (int64, bool) {
 	return size.Size, true
 }
 
-// inBlocks returns the name of an operand in fp32. With blocks, each axis that they divide becomes two: blocks, and their elements.
+// wide returns the name of a tensor in fp32.
+func (e *expansion) wide(suffix, name string) string {
+	if t := e.a.tensors[name]; t == nil || t.DType == domain.FP32 {
+		return name
+	}
+	return e.step(suffix, "cast", []string{name}, "dtype", string(domain.FP32))
+}
+
+// inBlocks returns the name of an operand in fp32. With blocks, each axis that they divide becomes two: blocks, and their elements. Blocks
+// of two axes are not converted to fp32 so far: several kernels read them, and would read the fp32 copy of one.
 func (e *expansion) inBlocks(operand int, block blockSize) string {
 	name, dtype := e.src.args[operand].value, e.op.In[operand].DType
 	if block.columns > 0 {
@@ -177,7 +179,7 @@ func (e *expansion) inBlocks(operand int, block blockSize) string {
 		e.reshape(out, name, slices.Concat(lead, rows, inBlocks(last, block.columns)))
 		name = out
 	}
-	if dtype == domain.FP32 {
+	if dtype == domain.FP32 || block.rows > 0 && dtype.Computes() {
 		return name
 	}
 	return e.step("fp32", "cast", []string{name}, "dtype", string(domain.FP32))

@@ -150,7 +150,9 @@ func (e *expansion) squareBlocks() (attrs func(axes int) []sourceAttr, ok bool) 
 		return nil, false
 	}
 	return func(axes int) []sourceAttr {
-		return []sourceAttr{{name: attr.name, values: slices.Repeat(attr.values, axes), list: axes > 1}}
+		rows := *attr
+		rows.name.value = "block_rows"
+		return []sourceAttr{*attr, rows}[:axes]
 	}, true
 }
 

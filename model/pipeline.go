@@ -66,22 +66,22 @@ type OpKind string
 
 // The kinds of primitive operations.
 const (
-	OpSet       OpKind = "set"       // copy, or reshard
-	OpMatmul    OpKind = "matmul"    // C[..., m, n] = A[..., m, k] B[k, n], or batched when B has batch axes
-	OpLinear    OpKind = "linear"    // Y[..., n] = X[..., k] W[n, k]^T (+ bias[n])
+	OpSet    OpKind = "set"    // copy, or reshard
+	OpMatmul OpKind = "matmul" // C[..., m, n] = A[..., m, k] B[k, n], or batched when B has batch axes
+	OpLinear OpKind = "linear" // Y[..., n] = X[..., k] W[n, k]^T (+ bias[n])
 	// Y[..., n] = X[..., k] W[n, k]^T of fp8 operands with a scale in fp32 for each domain.BlockRow elements of a row of X, S, and for
 	// each square block of W, T. Operands are X, W, S, T.
 	OpBlockLinear OpKind = "block_linear"
 	OpBroadcast   OpKind = "broadcast" // adds an axis of one element
-	OpPermute   OpKind = "permute"
-	OpReshape   OpKind = "reshape"
-	OpCast      OpKind = "cast"
-	OpSlice     OpKind = "slice"     // the elements along Axis from index Start on, up to the extent of the result
-	OpConcat    OpKind = "concat"    // the operands one after the other along Axis
-	OpPositions OpKind = "positions" // 0, 1, ... along Axis of the operand, or along an axis of a given size (Axis -1)
-	OpUnary     OpKind = "unary"     // Fn: relu, gelu, silu, neg, exp, ...
-	OpBinary    OpKind = "binary"    // Fn: add, sub, mul, div, max, min, ge, keep, ...
-	OpReduce    OpKind = "reduce"    // Fn: sum, max, min, prod; over Axis
+	OpPermute     OpKind = "permute"
+	OpReshape     OpKind = "reshape"
+	OpCast        OpKind = "cast"
+	OpSlice       OpKind = "slice"     // the elements along Axis from index Start on, up to the extent of the result
+	OpConcat      OpKind = "concat"    // the operands one after the other along Axis
+	OpPositions   OpKind = "positions" // 0, 1, ... along Axis of the operand, or along an axis of a given size (Axis -1)
+	OpUnary       OpKind = "unary"     // Fn: relu, gelu, silu, neg, exp, ...
+	OpBinary      OpKind = "binary"    // Fn: add, sub, mul, div, max, min, ge, keep, ...
+	OpReduce      OpKind = "reduce"    // Fn: sum, max, min, prod; over Axis
 	// The rows of the first operand, a table, whose numbers are in the second operand, and zeros for a number without a row. The
 	// rows are the elements along Axis, which the axes of the numbers replace in the result. The first Batches axes of the numbers
 	// are the first axes of the table. If the table has blocks of rows, the third operand has the number of the first row of each

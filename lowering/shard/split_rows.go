@@ -132,6 +132,8 @@ func runsAlongRows(s hostir.Stmt, rows [][]int, k, axis int) bool {
 	switch s := s.(type) {
 	case *hostir.Matmul, *hostir.Linear:
 		return k == 0 && !weightsHave(s, rows, rows[0][axis])
+	case *hostir.BlockLinear: // the rows of the first operand, and their scales
+		return k%2 == 0 && !weightsHave(s, rows, rows[k][axis])
 	case *hostir.Fused: // before fusion, only a dropout
 		return s.Parts() == 1 && !s.FoldsRows() && !counts(s.Body)
 	case *hostir.Set, *hostir.Unary, *hostir.Binary, *hostir.Cast, *hostir.Reduce, *hostir.Broadcast, *hostir.Slice, *hostir.Concat:

@@ -66,7 +66,7 @@ func unscaled(q, s *Array) *Array {
 	out := NewArray(q.Shape...)
 	for i := range out.Data {
 		row := int64(i) / columns
-		block := row / rows * (rows / across) + row % rows / across
+		block := row/rows*(rows/across) + row%rows/across
 		out.Data[i] = q.Data[i] * s.Data[block*blocks+int64(i)%columns*blocks/columns]
 	}
 	return out
