@@ -14,7 +14,7 @@ import (
 // reads half the bytes, and may go on in fp32.
 // With scales of blocks for both operands, block_linear scales the sums instead.
 func scaledLinear(e *expansion) {
-	blocks := e.hasBlocks(0) && e.hasBlocks(2)
+	blocks := e.hasBlocks(0) && e.hasBlocks(2) && !(isOne(e.op.In[1]) && isOne(e.op.In[3]))
 	if !blocks && (!e.scaleFits(0) || !e.scaleFits(2)) {
 		e.broken()
 		return
@@ -24,13 +24,18 @@ func scaledLinear(e *expansion) {
 		bias = e.arg(4)
 	}
 	args := e.src.args
-	e.scaled(args[0].value, args[1].value, args[2].value, args[3].value, bias)
+	operands := []string{args[0].value, args[2].value, args[1].value, args[3].value}
+	if blocks {
+		e.scaledBlocks(operands, bias)
+		return
+	}
+	e.scaled(operands, bias)
 }
 
 // hasBlocks reports whether the operand after operand at has as many axes as that operand, as scales of blocks have.
 func (e *expansion) hasBlocks(at int) bool {
 	q, s := domain.Shape(e.op.In[at].Axes), domain.Shape(e.op.In[at+1].Axes)
-	return len(q) == len(s) && len(q) > 1 && !isOne(e.op.In[at+1])
+	return len(q) == len(s) && len(q) > 1
 }
 
 // quantizedProduct expands a GEMM with the attribute quantize: it quantizes the rows of both operands, the second in the layout of
@@ -68,22 +73,23 @@ func quantizedProduct(e *expansion) {
 	}
 	x, s := quantized("rows", e.src.args[0].value, 1)
 	w, t := quantized("weight", w, 2)
-	e.scaled(x, s, w, t, bias)
+	if e.src.attr("block") != nil {
+		e.scaledBlocks([]string{x, w, s, t}, bias)
+		return
+	}
+	e.scaled([]string{x, w, s, t}, bias)
 }
 
-// scaled adds the GEMM of two fp8 tensors q and w, the multiplications by their scales s and t, the addition of the bias, if there is
-// one, and the rounding.
-func (e *expansion) scaled(q, s, w, t, bias string) {
+// scaled adds the GEMM of two fp8 tensors, the multiplications by their scales, the addition of the bias, if there is one, and the
+// rounding. The operands are as for block_linear: both tensors, and then the scales of each.
+func (e *expansion) scaled(operands []string, bias string) {
+	q, w, s, t := operands[0], operands[1], operands[2], operands[3]
 	rows, columns := e.a.tensors[s], e.a.tensors[t]
 	if e.a.broken[q] || e.a.broken[w] || rows == nil || columns == nil {
 		e.broken()
 		return
 	}
 	dtype := e.resultType()
-	if len(domain.Shape(columns.Axes)) == len(domain.Shape(e.a.tensors[w].Axes)) && !isOne(columns) {
-		e.scaledBlocks([]string{q, w, s, t}, bias, dtype)
-		return
-	}
 	product := e.step("product", "linear", []string{q, w}, "dtype", string(productType(dtype)))
 	if productType(dtype) != domain.FP32 {
 		product = e.step("fp32", "cast", []string{product}, "dtype", string(domain.FP32))
@@ -111,7 +117,12 @@ func (e *expansion) scaled(q, s, w, t, bias string) {
 }
 
 // scaledBlocks adds the GEMM of fp8 tensors with scales of blocks, the addition of the bias, if there is one, and the rounding.
-func (e *expansion) scaledBlocks(operands []string, bias string, dtype domain.DType) {
+func (e *expansion) scaledBlocks(operands []string, bias string) {
+	if slices.ContainsFunc(operands, func(name string) bool { return e.a.broken[name] || e.a.tensors[name] == nil }) {
+		e.broken()
+		return
+	}
+	dtype := e.resultType()
 	product := productType(dtype)
 	if bias == "" && product == dtype {
 		e.add(e.src.out.value, "block_linear", operands, []string{"dtype", string(dtype)})

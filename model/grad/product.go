@@ -3,6 +3,7 @@ package grad
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -11,7 +12,7 @@ func matmul(u use) {
 	g := u.asFactor()
 	if u.wants(0) {
 		g = u.ofBatches(g)
-		u.ofRows(u.like(times("linear", g, u.in(1))))
+		u.ofRows(u.like(times("linear", g, u.in(1)), 0, g))
 	}
 	if u.wants(1) {
 		u.weights(g, u.in(0), false)
@@ -23,7 +24,7 @@ func linear(u use) {
 	g := u.asFactor()
 	if u.wants(0) {
 		g = u.ofBatches(g)
-		u.ofRows(u.like(times("matmul", g, u.in(1))))
+		u.ofRows(u.like(times("matmul", g, u.in(1)), 0, g))
 	}
 	if u.wants(1) {
 		u.weights(g, u.in(0), true)
@@ -33,12 +34,26 @@ func linear(u use) {
 	}
 }
 
-// like returns a GEMM with the attribute quantize of the forward operation, if it has one.
-func (u use) like(r result) result {
-	if attr := u.Attr("quantize"); attr != nil {
-		return r.with("quantize=" + attr.Values[0])
+// like returns a GEMM of first and another operand with the attributes quantize and block of the forward operation, if it has them. It
+// reports an error if blocks do not divide the extents of the GEMM, which is the gradient with respect to an operand.
+func (u use) like(r result, operand int, first value) result {
+	attr, block := u.Attr("quantize"), u.Attr("block")
+	if attr == nil {
+		return r
 	}
-	return r
+	r = r.with("quantize=" + attr.Values[0])
+	if block == nil {
+		return r
+	}
+	for _, extent := range []domain.Extent{first.axes[len(first.axes)-1].Extent, r.axes[len(r.axes)-1].Extent} {
+		if extent.Size%domain.BlockRow != 0 {
+			u.errors.Add(u.Pos, diag.NoGradient, "the gradient of %s is a GEMM along %d elements, which blocks of %d do not divide",
+				u.In[operand].Name, extent.Size, domain.BlockRow).
+				WithHint("leave out block=%s, or make %[2]d divide the rows of all operands", block.Values[0], domain.BlockRow)
+			break
+		}
+	}
+	return r.with("block=" + block.Values[0])
 }
 
 // ofRows adds the gradient with respect to the first operand. If the forward GEMM runs in slices of its rows, ofRows
@@ -128,7 +143,7 @@ func (u use) weights(g, x value, transposed bool) {
 	}
 	merged := c.merged(left, right)
 	l, r := c.prepare(left, right, merged, true), c.prepare(right, left, merged, false)
-	product := u.like(times("matmul", l, r))
+	product := u.like(times("matmul", l, r), 1, l)
 	along, want := c.axes(merged, left, right)
 	matrix := product.axes[len(product.axes)-2:]
 	along, want = append(along, matrix...), append(want, matrix...)

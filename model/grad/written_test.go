@@ -19,6 +19,7 @@ var backwardPasses = map[string]map[string]int64{
 	"layers/gpt_block_sp.yaml":          nil,
 	"layers/gpt_block_dropout.yaml":     nil,
 	"layers/fp8_mlp.yaml":               nil,
+	"layers/fp8_blocks.yaml":            nil,
 	"layers/llama_mlp_sp.yaml":          nil,
 	"layers/llama_attention.yaml":       nil,
 	"layers/llama_attention_sp.yaml":    nil,
