@@ -162,6 +162,50 @@ void test_short_operands() {
   }
 }
 
+/// A GEMM with scales of blocks, where each block of A and of B has another one. `shift` moves the
+/// scales of B by that number of elements, to where cuBLASLt cannot read them.
+void check_scales(MatmulShape s, int64_t shift) {
+  constexpr int64_t kBlock = hirgen::kScaleBlock;
+  s.transpose_b = s.scales = true;
+  const int64_t blocks = s.k / kBlock, squares = s.n / kBlock;
+  const std::vector<float> a = integers(index(s.m * s.k), 1), b = integers(index(s.n * s.k), 2);
+  std::vector<float> of_a, of_b(index(shift));
+  for (int64_t i = 0; i < s.m * blocks; ++i) of_a.push_back(static_cast<float>(1 + i % 5) / 4);
+  for (int64_t i = 0; i < squares * blocks; ++i) of_b.push_back(static_cast<float>(i % 7 - 2));
+  const Elements left(s.dtype, a), right(s.type_b(), b), out(s.result(), s.m * s.n);
+  const Elements scales_a(DType::kFp32, of_a), scales_b(DType::kFp32, of_b);
+  std::vector<float> want;
+  for (int64_t i = 0; i < s.m; ++i) {
+    for (int64_t j = 0; j < s.n; ++j) {
+      float sum = 0;
+      for (int64_t k = 0; k < s.k; ++k) {
+        const float scale = of_a[index(i * blocks + k / kBlock)] *
+                            of_b[index(shift + j / kBlock * blocks + k / kBlock)];
+        sum += a[index(i * s.k + k)] * b[index(j * s.k + k)] * scale;
+      }
+      want.push_back(sum);
+    }
+  }
+  MatmulPlan plan(cublas(), s, kWhere);
+  plan.set_scales(scales_a.get(), static_cast<float*>(scales_b.get()) + shift);
+  multiply_packed(plan, left.get(), right.get(), out.get(), nullptr);
+  expect_equal(out.read(), rounded(s.result(), want), describe(s));
+}
+
+/// Scales whose rows are, and are not, a multiple of 16 bytes, with one block and with several.
+void test_scales_of_blocks() {
+  for (const DType type : {DType::kFp8E4m3, DType::kFp8E5m2}) {
+    for (const DType result : {DType::kBf16, DType::kFp32}) {
+      for (const int64_t k : {128, 512, 640}) {
+        MatmulShape shape{.m = 36, .n = k == 512 ? 128 : 384, .k = k};
+        shape.dtype = type, shape.dtype_b = DType::kFp8E4m3, shape.dtype_c = result;
+        check_scales(shape, 0);
+        check_scales(shape, 1);
+      }
+    }
+  }
+}
+
 /// Copies of rows of several lengths, up to three segments (row_copies.cu), with several
 /// alignments. The elements around the rows do not change.
 void test_row_copies() {
@@ -364,9 +408,10 @@ void test_algorithms_are_checked() {
 }  // namespace
 
 int main() {
-  return run("math_matmul",
-             {test_every_form, test_packed_operands, test_short_operands, test_row_copies,
-              test_gelu, test_batches_may_share_an_operand, test_slices_at_odd_rows,
-              test_columns_of_b, test_plans_move, test_every_candidate_is_right, test_descriptions,
-              test_unaligned_operands, test_algorithms_are_checked});
+  return run(
+      "math_matmul",
+      {test_every_form, test_packed_operands, test_short_operands, test_scales_of_blocks,
+       test_row_copies, test_gelu, test_batches_may_share_an_operand, test_slices_at_odd_rows,
+       test_columns_of_b, test_plans_move, test_every_candidate_is_right, test_descriptions,
+       test_unaligned_operands, test_algorithms_are_checked});
 }
