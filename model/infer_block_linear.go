@@ -18,6 +18,11 @@ func inferBlockLinear(in *inference) bool {
 			return false
 		}
 	}
+	if x, w := in.op.In[0], in.op.In[1]; x.DType == domain.FP8E5M2 && w.DType == domain.FP8E5M2 {
+		in.fail(diag.DTypeMismatch, "cuBLASLt has no GEMM of two fp8_e5m2 operands, and %s and %s are", x.Name, w.Name).
+			WithHint("make one of them fp8_e4m3")
+		return false
+	}
 	if !inferLinear(in) || !in.blocksFit(0, 1) || !in.blocksFit(1, 2) {
 		return false
 	}

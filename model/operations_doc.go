@@ -110,9 +110,9 @@ var composites = []opRow{
 		"0 in place of a share p of the elements, by chance, and the others times 1 / (1 - p); see below"},
 	{[]string{"Q, S = quantize(X, dtype=fp8_e4m3)", "Q, S = quantize(X, dtype=fp8_e4m3, block=128)",
 		"Q, S = quantize(X, dtype=fp8_e4m3, block=128, block_rows=128)", "Q, S = quantize(X, dtype=fp8_e4m3, whole=true)", "Q, S = quantize(X, dtype=fp8_e4m3, powers_of_two=true)"},
-		"X / S in a type of 8 bits, and a scale S in fp32 for each row along the last axis, each block of such a row, each block of " +
-			"the last two axes, or the whole tensor. A " +
-			"scale is the largest size of an element times 1/448, for `fp8_e5m2` 1/57344, or 1 if all are 0. `powers_of_two` rounds it up"},
+		"X / S in a type of 8 bits, and the scales S in fp32. A scale is for each row along the last axis, each block of such a row, each " +
+			"block of the last two axes, or the whole tensor. It is the largest size of an element times 1/448, for `fp8_e5m2` 1/57344, or 1 " +
+			"if all are 0. `powers_of_two` rounds it up"},
 	{[]string{"dequantize(Q, S)", "dequantize(Q, S, dtype=bf16)"},
 		"Q times its scales S, in the declared type or the type of the spec"},
 	{[]string{"scaled_linear(Q, S, W, T)", "scaled_linear(Q, S, W, T, bias, dtype=bf16)"},
@@ -122,7 +122,7 @@ var composites = []opRow{
 	{[]string{"linear(X, W, quantize=fp8_e4m3)", "linear(X, W, bias, quantize=fp8_e4m3)", "matmul(A, B, quantize=fp8_e4m3)",
 		"linear(X, W, quantize=fp8_e4m3, block=128)", "matmul(A, B, quantize=fp8_e4m3, block=128)"},
 		"the same GEMM of quantized operands: `scaled_linear` of `quantize(X)` and `quantize(W)`, with a scale for each row of X and each " +
-			"column of the result, or with `block=128` for the blocks of `scaled_linear`. Its gradients are such GEMMs, too"},
+			"column of the result. With `block=128` it has the blocks of `scaled_linear`. Its gradients are such GEMMs, too"},
 	{[]string{"gather(Table, Ids)"}, "the rows of `Table: [rows, ...]` whose numbers are in Ids, in `int32` or `int64`, and zeros for a " +
 		"number without a row. The axes of Ids are in place of the axis of the rows"},
 	{[]string{"gather(Table, Ids, axis=i)", "gather(Table, Ids, axis=i, batches=n)"}, "the same of the elements along axis i, in place of " +

@@ -15,10 +15,6 @@ func (b *builder) blockLinear(s *hostir.BlockLinear) []calls.Stmt {
 	if misfit != nil {
 		refuse(b.notContiguous(s, misfit.tensor, "a GEMM with scales of blocks"))
 	}
-	if p.m.Size%hostir.ScaledRows != 0 {
-		refuse(errorAt(s.Pos, "with scales of blocks, cuBLASLt multiplies a multiple of %d rows, and a call has %d of %s: scales of rows fit "+
-			"any number of rows", hostir.ScaledRows, p.m.Size, hostir.Called(b.program, s, s.X)))
-	}
 	p.transposeB = true
 	b.gemmFits(s, p)
 	call := b.gemm(s, p, buffers[0], buffers[1], buffers[2])

@@ -52,10 +52,6 @@ func SecondOperand(s Stmt) (t *Tensor, columns int) {
 // ShortRow is a number by which cuBLASLt requires the summed extent of a GEMM with operands of 8 bits to be divisible.
 const ShortRow = 16
 
-// ScaledRows is a number that divides the rows of a GEMM with scales of blocks: a column of the scales, which cuBLASLt reads one after the
-// other, has to fill 16 bytes.
-const ScaledRows = 4
-
 // SummedAxes returns the axes of a GEMM's operands that it sums over.
 func SummedAxes(s Stmt) (first, second int) {
 	t, columns := SecondOperand(s)

@@ -99,7 +99,37 @@ func (g *generator) shortProduct() {
 	w := g.inputOf([]int64{pick[int64](g, 3, 4, 8, 16), k}, pick(g, domain.FP8E4M3, domain.FP8E5M2), m)
 	out := g.addWide(on("linear", x, w), []domain.Axis{x.axes[0], serialAxis(w.axes[0].Size)}, x.as(g.spec.DType))
 	g.forget()
+	if g.chance(0.3) {
+		out = g.scaledProduct(m)
+	}
 	g.focused(out, 1+g.IntN(2), (*generator).binary, (*generator).unary, (*generator).set, (*generator).reduce)
+}
+
+// scaledProduct multiplies inputs of 8 bits, or quantized ones, with scales of blocks.
+func (g *generator) scaledProduct(m Mesh) *value {
+	const block = domain.BlockRow
+	rows, blocks := pick[int64](g, 2, 4, 6, 8), pick[int64](g, 1, 2, 3)
+	operand := func(rows int64) (q, s *value) {
+		of := []int64{rows, blocks}
+		if rows == block {
+			of[0] = 1
+		}
+		return g.inputOf([]int64{rows, blocks * block}, domain.FP8E4M3, m), g.inputOf(of, domain.FP32, m)
+	}
+	var op Op
+	var x *value
+	if g.chance(0.5) {
+		x = g.inputOf([]int64{rows, blocks * block}, g.spec.DType, m)
+		w := g.inputOf([]int64{block, blocks * block}, g.spec.DType, m)
+		op = on("linear", x, w).with(word("quantize", string(domain.FP8E4M3))).with(number("block", block))
+	} else {
+		q, s := operand(rows)
+		w, t := operand(block)
+		op, x = on("scaled_linear", q, s, w, t), q
+	}
+	out := g.addWide(op, []domain.Axis{x.axes[0], serialAxis(block)}, x.as(g.spec.DType))
+	g.forget()
+	return out
 }
 
 // drop removes inputs that were made for an operation that was not added.

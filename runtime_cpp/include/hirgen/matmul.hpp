@@ -39,7 +39,7 @@ struct MatmulShape {
   bool bias = false;         ///< adds bias[n], in the output's type, to every row
   bool addend = false;       ///< adds a matrix in the output's type
   /// A and B have 8 bits, and fp32 scales: A one for each kScaleBlock elements of a row, B one for
-  /// each square block. kScaleBlock divides n and k, and 4 divides m. There is one batch and no
+  /// each square block. kScaleBlock divides n and k. There is one batch and no
   /// bias, addend or epilogue, and the result has type kBf16 or kFp32.
   bool scales = false;
   bool pack_a = false;  ///< first copies A to aligned rows in the workspace; see MatmulPlan::run

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "gemm/cublaslt.hpp"
 #include "gemm/library.hpp"
+#include "gemm/matrix.hpp"
 #include "gemm/packed.hpp"
 #include "gemm/plan_book.hpp"
 #include "hirgen/error.hpp"
@@ -81,7 +82,7 @@ void MatmulPlan::run(const void* a, const void* b, const void* added, void* c, v
   const GemmOperands copies = copy_operands(shape_, operands, workspace, stream, where);
   method_->run(copies, static_cast<char*>(workspace) + packed_operands(shape_).bytes, stream,
                where);
-  if (shape_.pack_c) copy_result(shape_, copies.c, c, stream, where);
+  if (shape_.pack_c || adds_rows(shape_)) copy_result(shape_, copies.c, c, stream, where);
 }
 
 void run_other_library(const GemmOp& op, const void* a, const void* b, const void* added, void* c,

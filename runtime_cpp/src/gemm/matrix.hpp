@@ -58,9 +58,17 @@ inline Matrix given_b(const MatmulShape& s) {
 
 inline Matrix given_c(const MatmulShape& s) { return {s.m, s.n, s.batch, s.stride_c, s.align_c}; }
 
+/// With scales of blocks, cuBLASLt multiplies multiples of 4 rows, since a column of the scales of
+/// A has to fill 16 bytes. Other rows are copied to memory with more, and the result back.
+inline bool adds_rows(const MatmulShape& s) { return s.scales && s.m % 4 != 0; }
+inline int64_t scaled_rows(const MatmulShape& s) { return (s.m + 3) / 4 * 4; }
+
 /// The matrices of the GEMM that the library computes. If C is packed, n is rounded up to
 /// packed_row(n) in B and C; the added columns may have any content.
-inline Matrix operand_a(const MatmulShape& s) { return s.pack_a ? given_a(s).pack() : given_a(s); }
+inline Matrix operand_a(const MatmulShape& s) {
+  if (adds_rows(s)) return {scaled_rows(s), s.k, 1, 0, 16};
+  return s.pack_a ? given_a(s).pack() : given_a(s);
+}
 
 inline Matrix operand_b(const MatmulShape& s) {
   Matrix b = given_b(s);
@@ -69,6 +77,7 @@ inline Matrix operand_b(const MatmulShape& s) {
 }
 
 inline Matrix result(const MatmulShape& s) {
+  if (adds_rows(s)) return {scaled_rows(s), s.n, 1, 0, 16};
   Matrix c = given_c(s);
   if (s.pack_c) c.cols = packed_row(s.n);
   return s.pack_c ? c.pack() : c;
@@ -77,7 +86,9 @@ inline Matrix result(const MatmulShape& s) {
 /// The scales of blocks as cuBLASLt reads them, from a multiple of 16 bytes on: of A with the
 /// scales of one block of k next to each other, m of them, and of B by rows at multiples of 16
 /// bytes.
-inline Matrix scales_of_a(const MatmulShape& s) { return {s.k / kScaleBlock, s.m, 1, 0, 16}; }
+inline Matrix scales_of_a(const MatmulShape& s) {
+  return {s.k / kScaleBlock, scaled_rows(s), 1, 0, 16};
+}
 inline Matrix scales_of_b(const MatmulShape& s) {
   const int64_t blocks = s.k / kScaleBlock;
   return {s.n / kScaleBlock, blocks, 1, 0, 16, (blocks + 3) / 4 * 4};

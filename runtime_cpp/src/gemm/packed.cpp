@@ -46,13 +46,25 @@ const void* copy_scales(const void* in, const Strided& from, char* out, int64_t 
   return out;
 }
 
-/// Copies the scales of a shape. Scales of B stay where they are if cuBLASLt can read them there.
+/// A copy of `rows` rows of 8-bit elements; a multiple of 4 bytes is in each.
+RowCopy copy_bytes(const void* in, void* out, int64_t rows, int64_t bytes) {
+  return {out, in, bytes / 4, bytes / 4, 0, 0, rows, bytes / 4, 1, 4};
+}
+
+/// Copies the scales of a shape, and A if the library computes more rows. Scales of B stay where
+/// they are if cuBLASLt can read them there.
 GemmOperands copy_scales(const MatmulShape& s, GemmOperands operands, char* memory,
                          cudaStream_t stream, const char* where) {
   const PackedOperands at = packed_operands(s);
   const Matrix a = scales_of_a(s), b = scales_of_b(s);
   operands.scales_a = copy_scales(operands.scales_a, {2, {s.m, a.rows}, {a.rows, 1}},
-                                  memory + at.scales_a, 1, s.m, stream, where);
+                                  memory + at.scales_a, 1, a.cols, stream, where);
+  if (adds_rows(s)) {
+    const RowCopy rows = copy_bytes(operands.a, memory + at.a, s.m, s.k);
+    launch_row_copies(&rows, 1, stream, where);
+    operands.a = memory + at.a;
+    operands.c = memory + at.c;
+  }
   const bool dense = b.leading() == b.cols;
   if (dense && reinterpret_cast<uintptr_t>(operands.scales_b) % 16 == 0) return operands;
   operands.scales_b = copy_scales(operands.scales_b, {2, {b.rows, b.cols}, {b.cols, 1}},
@@ -70,9 +82,10 @@ PackedOperands packed_operands(const MatmulShape& shape) {
     return here;
   };
   const size_t element = size_of(shape.dtype), out = size_of(shape.result());
-  at.a = place(shape.pack_a, operand_a(shape), element);
+  const bool more = adds_rows(shape);
+  at.a = place(shape.pack_a || more, operand_a(shape), element);
   at.b = place(shape.pack_b, operand_b(shape), element);
-  at.c = place(shape.pack_c, result(shape), out);
+  at.c = place(shape.pack_c || more, result(shape), out);
   at.bias = place(shape.pack_c && shape.bias, bias_row(shape).pack(), out);
   at.scales_a = place(shape.scales, scales_of_a(shape), sizeof(float));
   at.scales_b = place(shape.scales, scales_of_b(shape), sizeof(float));
