@@ -92,8 +92,8 @@ func referenceArgs(op domain.Operation) []string {
 }
 
 // referenceKinds are the operations that hirgen::Reference has a member for.
-var referenceKinds = strings.Fields("set matmul linear block_linear gather broadcast permute reshape slice concat positions attention attention_grad " +
-	"dropout cast unary binary reduce")
+var referenceKinds = strings.Fields("set matmul linear block_linear gather broadcast permute reshape slice concat positions attention " +
+	"attention_grad dropout cast unary binary reduce")
 
 // dropoutLiteral prints a dropout in C++.
 func dropoutLiteral(d domain.Dropout) string {

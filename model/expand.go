@@ -55,7 +55,8 @@ func composite(name string) (rule operation, ok bool) {
 	case "dropout":
 		return operation{least: 2, most: 2, attrs: []string{"p", "salt"}, expand: dropout}, true
 	case "quantize":
-		return operation{least: 1, most: 1, results: 2, attrs: []string{"dtype", "block", "block_rows", "whole", "powers_of_two"}, expand: quantize}, true
+		attrs := []string{"dtype", "block", "block_rows", "whole", "powers_of_two"}
+		return operation{least: 1, most: 1, results: 2, attrs: attrs, expand: quantize}, true
 	case "dequantize":
 		return operation{least: 2, most: 2, attrs: []string{"dtype"}, expand: dequantize}, true
 	case "scaled_linear":

@@ -14,7 +14,7 @@ import (
 // reads half the bytes, and may go on in fp32.
 // With scales of blocks for both operands, block_linear scales the sums instead.
 func scaledLinear(e *expansion) {
-	blocks := e.hasBlocks(0) && e.hasBlocks(2) && !(isOne(e.op.In[1]) && isOne(e.op.In[3]))
+	blocks := e.hasBlocks(0) && e.hasBlocks(2) && (!isOne(e.op.In[1]) || !isOne(e.op.In[3]))
 	if !blocks && (!e.scaleFits(0) || !e.scaleFits(2)) {
 		e.broken()
 		return

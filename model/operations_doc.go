@@ -109,7 +109,8 @@ var composites = []opRow{
 	{[]string{"dropout(X, seed, p=0.1)", "dropout(X, seed, p=0.1, salt=0)"},
 		"0 in place of a share p of the elements, by chance, and the others times 1 / (1 - p); see below"},
 	{[]string{"Q, S = quantize(X, dtype=fp8_e4m3)", "Q, S = quantize(X, dtype=fp8_e4m3, block=128)",
-		"Q, S = quantize(X, dtype=fp8_e4m3, block=128, block_rows=128)", "Q, S = quantize(X, dtype=fp8_e4m3, whole=true)", "Q, S = quantize(X, dtype=fp8_e4m3, powers_of_two=true)"},
+		"Q, S = quantize(X, dtype=fp8_e4m3, block=128, block_rows=128)", "Q, S = quantize(X, dtype=fp8_e4m3, whole=true)",
+		"Q, S = quantize(X, dtype=fp8_e4m3, powers_of_two=true)"},
 		"X / S in a type of 8 bits, and the scales S in fp32. A scale is for each row along the last axis, each block of such a row, each " +
 			"block of the last two axes, or the whole tensor. It is the largest size of an element times 1/448, for `fp8_e5m2` 1/57344, or 1 " +
 			"if all are 0. `powers_of_two` rounds it up"},

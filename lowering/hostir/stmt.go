@@ -280,8 +280,8 @@ type (
 // statements has a nil pointer of each type of statement of this package that a statement list can contain: all types but Either.
 var statements = []Stmt{
 	(*Allocate)(nil), (*Delay)(nil), (*Deallocate)(nil), (*GetCurrentStream)(nil), (*Synchronize)(nil), (*For)(nil), (*If)(nil),
-	(*Select)(nil), (*Set)(nil), (*Matmul)(nil), (*Linear)(nil), (*BlockLinear)(nil), (*Broadcast)(nil), (*Permute)(nil), (*Reshape)(nil), (*Slice)(nil),
-	(*Concat)(nil), (*Positions)(nil), (*Unary)(nil), (*Binary)(nil), (*Cast)(nil), (*Reduce)(nil), (*Communication)(nil),
+	(*Select)(nil), (*Set)(nil), (*Matmul)(nil), (*Linear)(nil), (*BlockLinear)(nil), (*Broadcast)(nil), (*Permute)(nil), (*Reshape)(nil),
+	(*Slice)(nil), (*Concat)(nil), (*Positions)(nil), (*Unary)(nil), (*Binary)(nil), (*Cast)(nil), (*Reduce)(nil), (*Communication)(nil),
 	(*P2PCommunication)(nil), (*PeerReadSum)(nil), (*StartCoalescing)(nil), (*EndCoalescing)(nil), (*Wait)(nil),
 	(*ShareMemHandles)(nil), (*Fused)(nil), (*Attention)(nil), (*Gather)(nil), (*TopK)(nil),
 }

@@ -42,21 +42,29 @@ func (n Numbers) blockLinear(in []*Array, shape []int64) *Array {
 func (b *bounder) blockLinear(op *model.Op, values map[string]*Array) {
 	plain := &model.Op{Kind: model.OpLinear, Out: op.Out, Pos: op.Pos}
 	for i, t := range op.In[:2] {
-		q, s, wide := b.known[t], b.known[op.In[i+2]], *t
-		x := &bounded{
-			value: unscaled(q.value, s.value), other: unscaled(q.other, s.other), bound: NewArray(q.value.Shape...),
-			rounds: q.rounds || s.rounds, jumps: q.jumps || s.jumps, samples: q.samples + s.samples,
-		}
-		sizes, noise := unscaled(q.value, s.bound), unscaled(q.bound, s.value)
-		for j, v := range x.value.Data {
-			if e := math.Hypot(sizes.Data[j], noise.Data[j]); e > 0 { // otherwise no rounding changes the operands
-				x.bound.Data[j] = math.Hypot(e, spread*0x1p-23*v)
-			}
-		}
-		plain.In, b.known[&wide] = append(plain.In, &wide), x
-		defer delete(b.known, &wide)
+		wide := *t // an operand times its scales, of the type for which sums of products have wider bounds
+		plain.In = append(plain.In, &wide)
+		b.known[&wide] = b.known[t].times(b.known[op.In[i+2]])
 	}
 	b.operation(plain, values)
+	for _, wide := range plain.In {
+		delete(b.known, wide)
+	}
+}
+
+// times multiplies an operand by the scales of its blocks.
+func (k *bounded) times(s *bounded) *bounded {
+	x := &bounded{
+		value: unscaled(k.value, s.value), other: unscaled(k.other, s.other), bound: NewArray(k.value.Shape...),
+		rounds: k.rounds || s.rounds, jumps: k.jumps || s.jumps, samples: k.samples + s.samples,
+	}
+	sizes, noise := unscaled(k.value, s.bound), unscaled(k.bound, s.value)
+	for j, v := range x.value.Data {
+		if e := math.Hypot(sizes.Data[j], noise.Data[j]); e > 0 { // otherwise no rounding changes the operand
+			x.bound.Data[j] = math.Hypot(e, spread*0x1p-23*v)
+		}
+	}
+	return x
 }
 
 // unscaled multiplies the elements of an operand by the scales of their blocks.

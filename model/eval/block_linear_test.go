@@ -26,7 +26,7 @@ ops:
 - V = dequantize(W, T)
 - Want = linear(X, V)
 `, batch))
-		random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // no secret
+		random := rand.New(rand.NewPCG(1, 2))
 		inputs := map[string]*Array{}
 		for _, in := range p.Inputs {
 			a := NewArray(domain.Shape(in.Axes)...)

@@ -35,7 +35,8 @@ func TestQuantize(t *testing.T) {
 // TestQuantizeSquares checks the scales of blocks of two axes, and the dequantized elements.
 func TestQuantizeSquares(t *testing.T) {
 	x := []float64{1, -2, 3.5, 1792, 0, 0, 0, 0, 0.125, 0.25, -448, 0.3, 448, 1, 2, 3}
-	p := mustLoad(t, spec("X: [4, 4]", "- Q, scale = quantize(X, dtype=fp8_e4m3, block=2, block_rows=2)\n- Y = dequantize(Q, scale, dtype=fp32)"))
+	p := mustLoad(t, spec("X: [4, 4]", "- Q, scale = quantize(X, dtype=fp8_e4m3, block=2, block_rows=2)\n"+
+		"- Y = dequantize(Q, scale, dtype=fp32)"))
 	values := mustEvaluate(t, p, map[string]*Array{"X": array([]int64{4, 4}, x...)})
 	want := []float64{2. / 448, 4, 1, 1}
 	for i, got := range values["scale"].Data {
