@@ -37,6 +37,19 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+// TestScalesOfBlocks runs GEMMs with scales of blocks on two and three ranks, with numbers of rows that 4 divides and does not divide.
+func TestScalesOfBlocks(t *testing.T) {
+	text, err := os.ReadFile("../../testdata/layers/fp8_stored_blocks.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []params{{"D": 2, "M": 8}, {"D": 3, "M": 3}} {
+		t.Run(fmt.Sprintf("x=%d", size["D"]), func(t *testing.T) {
+			folder{"layers"}.beside(t).runs(t, renamed.ReplaceAllString(string(text), "name: layer"), size, seedsOf(2))
+		})
+	}
+}
+
 // TestLlamaBlocksInFP32 runs llama_block and llama_block_sp on three ranks in fp32, whose tolerance is narrow.
 func TestLlamaBlocksInFP32(t *testing.T) {
 	for _, name := range []string{"llama_block", "llama_block_sp"} {

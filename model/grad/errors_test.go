@@ -67,3 +67,20 @@ func TestWhatIsAskedFor(t *testing.T) {
 		}
 	}
 }
+
+// TestGradientsOfBlocks checks that blocks which divide the forward GEMM, but not the gradient of its weights, are an error.
+func TestGradientsOfBlocks(t *testing.T) {
+	const text = "hirgen: 1\nname: p\ntensors: {X: [4, 128], W: [256, 128]}\nops:\n- Y = linear(X, W, quantize=fp8_e4m3, block=128)"
+	p, err := model.Load("spec.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "spec.yaml:5:3: error HG070: the gradient of W is a GEMM along 4 elements, which blocks of 128 do not divide"
+	_, err = grad.Backward(p, grad.Options{})
+	if errs, ok := diag.Diagnostics(err); !ok || len(errs.Items) != 1 || !strings.Contains(errs.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if _, err := grad.Backward(p, grad.Options{Of: []string{"X"}}); err != nil {
+		t.Errorf("the gradient of X: %v", err)
+	}
+}
