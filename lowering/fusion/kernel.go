@@ -101,7 +101,8 @@ func (f *fuser) narrow(t *hostir.Tensor) *hostir.Tensor {
 		return t
 	}
 	made := f.maker[cast.In]
-	if own, g := f.groups[cast], f.groups[made]; own != nil && own.computes() || g != nil && g.computes() && made != g.result() && !g.also[made] {
+	own, g := f.groups[cast], f.groups[made]
+	if own != nil && own.computes() || g != nil && g.computes() && made != g.result() && !g.also[made] {
 		return t
 	}
 	return cast.In

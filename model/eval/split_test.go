@@ -16,10 +16,10 @@ const (
 	splitHead = "hirgen: 1\nname: p\nparams: {D: 3, M: 2, N: 4}\nmesh: {x: D}\ndtype: fp32\ntensors: "
 	// splitTensors are mergedTensors with the rows or heads split over ranks by a separate axis.
 	splitTensors = "{A: [DIDx, M, N], B: [DIDx, M, N], C: [DIDx, M, N], S: [DIDx, M, D*M], r: [DIDx, M, 1], at: [DIDx, M], " +
-		"no: {axes: [DIDx, M], dtype: int32}, Q: [DIDx, 2, M, N], dO: [DIDx, 2, M, N], Kd: [DIDx, 1, M, N]"
+		"no: {axes: [DIDx, M], dtype: int32}, Q: [DIDx, 2, M, N], dO: [DIDx, 2, M, N], Kd: [DIDx, 1, M, N], E: [DIDx, M, 128]"
 	mergedTensors = "{A: [D*M, N], B: [D*M, N], C: [D*M, N], S: [D*M, D*M], r: [D*M, 1], at: [D*M], no: {axes: [D*M], dtype: int32}, " +
-		"Q: [2*D, M, N], dO: [2*D, M, N], Kd: [D, M, N]"
-	wholeTensors = ", w: [N, N], g: [N], seed: {axes: [1], dtype: int64}, ids: {axes: [4], dtype: int32}, " +
+		"Q: [2*D, M, N], dO: [2*D, M, N], Kd: [D, M, N], E: [D*M, 128]"
+	wholeTensors = ", w: [N, N], w128: [128, 128], g: [N], seed: {axes: [1], dtype: int64}, ids: {axes: [4], dtype: int32}, " +
 		"K1: [1, M, N], K3: [3, M, N], L1: [1, D*M, N]}\nops:\n"
 )
 
@@ -73,7 +73,9 @@ var splits = map[string][][2]string{
 		{"O, P = quantize(A, dtype=fp8_e4m3)"}, {"O, P = quantize(A, dtype=fp8_e4m3, block=2)"},
 		{"O, P = quantize(A, dtype=fp8_e5m2, whole=true)"},
 	},
-	"dequantize":    {{"P, T = quantize(A, dtype=fp8_e4m3); O = dequantize(P, T)"}},
+	"dequantize": {{"P, T = quantize(A, dtype=fp8_e4m3); O = dequantize(P, T)"}},
+	"block_linear": {{"P, T = quantize(E, dtype=fp8_e4m3, block=128); w8, U = quantize(w128, dtype=fp8_e4m3, block=128, block_rows=128); " +
+		"O = block_linear(P, w8, T, U)"}},
 	"scaled_linear": {{"P, T = quantize(A, dtype=fp8_e4m3); w8, U = quantize(w, dtype=fp8_e4m3); O = scaled_linear(P, T, w8, U)"}},
 	"attention": {
 		{"O, L = attention(Q, K3, K3)"}, {"O = attention(Q, Kd, Kd, causal=true)"}, {"O = attention(Q, K3, K3, causal=true)"},

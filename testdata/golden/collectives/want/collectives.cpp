@@ -121,14 +121,22 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   HG_CHECK(ncclGroupStart(), kGatherParts);
-  HG_CHECK(ncclSend(parts, X * N, ncclFloat32, 0, x_.comm, caller), kGatherParts);
-  if (x_.rank == 0) {
+  if (x_.rank != 0) {
+    HG_CHECK(ncclSend(parts, X * N, ncclFloat32, 0, x_.comm, caller), kGatherParts);
+  } else {
     for (int peer = 0; peer < x_.size; ++peer) {
+      if (peer == 0) continue;
       HG_CHECK(ncclRecv(at_root_ + int64_t{peer} * (X * N), X * N, ncclFloat32, peer, x_.comm, caller),
                kGatherParts);
     }
   }
   HG_CHECK(ncclGroupEnd(), kGatherParts);
+  if (x_.rank == 0) {
+    HG_CHECK(cudaMemcpyAsync(at_root_ + int64_t{0} * (X * N), parts, X * N * sizeof(fp32),
+                             cudaMemcpyDeviceToDevice, caller),
+             kGatherParts);
+  }
+
   HG_CHECK(cudaEventRecord(after_gather_parts_[0], caller), kGatherParts);  // for the watchdog only
   HG_CHECK(ncclBroadcast(at_root_, out_via_root, X * X * N, ncclFloat32, 0, x_.comm, caller),
            kBroadcastAtRoot);
