@@ -41,9 +41,11 @@ func (s *simulation) share(rank int32) {
 				slower = max(slower, u[1])
 			}
 		}
+		if t.gemm != nil {
+			slower = max(slower, power) // not both: the power of a GEMM that memory bounds is its share of the memory
+		}
 		rates[i] /= slower
 		if t.gemm != nil {
-			rates[i] /= max(1, power)
 			rates[i] *= 1 - s.machine.Beside.Copy*min(1, use.copies) - s.machine.Beside.NCCL*min(1, use.nccl+held)
 			if use.gemms > 1 {
 				rates[i] *= 1 - s.machine.Beside.GEMM
