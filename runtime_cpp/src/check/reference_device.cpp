@@ -250,7 +250,7 @@ DeviceReference::Tensor DeviceReference::scaled(const char* in, const char* scal
   binary("scaled blocks", "mul", "elements in blocks", "scales in blocks", DType::kFp32);
   reshape("scaled", "scaled blocks", source.shape);
   Tensor result = found("scaled");
-  result.dtype = source.dtype;  // sums of its products are less precise than those of fp32
+  result.dtype = source.dtype;  // sums of products of 8 bits are less precise than sums in fp32
   for (const char* name : {"elements in blocks", "scales in blocks", "scaled blocks", "scaled"}) {
     tensors_.erase(name);
   }

@@ -49,7 +49,7 @@ inline void set_scale_modes(cublasLtMatmulDesc_t op, const char* where) {
                 static_cast<int32_t>(CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F), where);
   set_attribute(op, CUBLASLT_MATMUL_DESC_B_SCALE_MODE,
                 static_cast<int32_t>(CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F), where);
-  // The heuristic wants to know scales, too, but reads none: run() sets those of a call.
+  // Set before the heuristic is called, as in samples of NVIDIA, and not read. run() sets others.
   alignas(16) static constexpr float kUnread[4] = {};
   set_attribute(op, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, static_cast<const void*>(kUnread), where);
   set_attribute(op, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, static_cast<const void*>(kUnread), where);

@@ -83,9 +83,8 @@ inline Matrix result(const MatmulShape& s) {
   return s.pack_c ? c.pack() : c;
 }
 
-/// The scales of blocks as cuBLASLt reads them, from a multiple of 16 bytes on: of A with the
-/// scales of one block of k next to each other, m of them, and of B by rows at multiples of 16
-/// bytes.
+/// The scales of blocks as cuBLASLt reads them, from a multiple of 16 bytes on. Of A, the m scales
+/// of a block of k are next to each other. Of B, rows of scales begin at multiples of 16 bytes.
 inline Matrix scales_of_a(const MatmulShape& s) {
   return {s.k / kScaleBlock, scaled_rows(s), 1, 0, 16};
 }

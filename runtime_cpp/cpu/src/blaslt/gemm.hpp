@@ -22,8 +22,8 @@ struct Tiling {
   bool rows_first = false;  ///< tiles are computed row by row, else column by column
 };
 
-/// The scales of an operand's blocks of kScaled elements of k: the scale of block b of line i (a
-/// row of A or a column of B) is data[i / lines * line_stride + b * block_stride].
+/// The scales of an operand's blocks of kScaled elements of k. Lines are rows of A or columns of B.
+/// The scale of block b of line i is data[i / lines * line_stride + b * block_stride].
 struct Scales {
   const float* data = nullptr;  ///< null: none
   int64_t lines = 1, line_stride = 0, block_stride = 0;

@@ -32,8 +32,8 @@ bool multiplies_short(const Description& op, const Layout& a, const Layout& b, c
 
 /// Whether the scale modes fit, as in cuBLASLt: one operand has scales of runs of 128 elements and
 /// the other of squares, or both of runs. k, and the lines of squares, are whole blocks here,
-/// though cuBLASLt takes any. A column of scales of runs is a multiple of 16 bytes. The scales are
-/// set before the heuristic is asked. There is one batch, no epilogue, and D has type bf16 or fp32.
+/// though cuBLASLt takes any. A column of scales of runs is a multiple of 16 bytes. The
+/// pointers to scales are set. There is one batch, no epilogue, and D has type bf16 or fp32.
 bool scales_fit(const Description& op, const Gemm& gemm, const Layout& a, const Layout& d) {
   const auto fits = [&](int32_t mode, int64_t lines) {
     return mode == CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F
