@@ -34,6 +34,20 @@ func TestColumnsAreNotStreamed(t *testing.T) {
 	}
 }
 
+// TestBlocksAreNotStreamed checks the error for slices that cut blocks with a scale, or have one row.
+func TestBlocksAreNotStreamed(t *testing.T) {
+	const fp8 = "A: {axes: [4, 128], dtype: fp8_e4m3}, S: {axes: [4, 1], dtype: fp32}, T: {axes: [1, 1], dtype: fp32}, "
+	for want, tensors := range map[string]string{
+		"C has a Stream axis": "B: {axes: [128, 128], dtype: fp8_e4m3}, C: {axes: [Stream(4), 128], dtype: fp32}",
+		"B has a Stream axis": "B: {axes: [Stream(128), 128], dtype: fp8_e4m3}, C: {axes: [4, 128], dtype: fp32}",
+	} {
+		p := lowertest.Pipeline(t, 2, fp8+tensors, "C = scaled_linear(A, S, B, T)")
+		if _, err := Host(p, Options{Verify: true}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
 // TestSlicesWithOneMoreAxis adds an axis to slices that are not contiguous.
 func TestSlicesWithOneMoreAxis(t *testing.T) {
 	keepsResult(t, lowertest.Pipeline(t, 3, "A: [2, 4, DIDx], B: [DIDx, 1], C: [2, Stream(4), 1]", "C = matmul(A, B)"), 3)

@@ -64,6 +64,10 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 	if st, ok := l.toRank(s); ok {
 		return st
 	}
+	if t := cutsBlocks(s); t != nil {
+		return l.complain(s, "declare it without one", "%s has a Stream axis, and a GEMM with scales of blocks is cut into slices of several rows",
+			hostir.Called(l.program, s, t))
+	}
 	loop := hostir.StreamAxis(out)
 	if loop < 0 {
 		return once
@@ -103,6 +107,23 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 		}
 	}
 	return st
+}
+
+// cutsBlocks returns a tensor of a BlockLinear whose Stream axis cuts blocks, or leaves one row in each slice; nil if there is none.
+func cutsBlocks(s hostir.Stmt) *hostir.Tensor {
+	b, ok := s.(*hostir.BlockLinear)
+	if !ok {
+		return nil
+	}
+	for i, t := range hostir.Uses(b) {
+		if axis := hostir.StreamAxis(t); axis >= 0 && hostir.AxisMap(b)[i][axis] == hostir.Unmapped {
+			return t
+		}
+	}
+	if hostir.StreamAxis(b.Out) >= 0 && len(hostir.Live(b.Out)) == 2 {
+		return b.Out
+	}
+	return nil
 }
 
 // complain reports that a statement cannot be pipelined, with a hint. It returns an unpipelined step.
