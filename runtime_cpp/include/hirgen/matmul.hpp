@@ -143,9 +143,9 @@ struct MatmulPlan : GemmCall {
   }
 
   /// Enqueues the GEMM, by the plan's library. A shape with scales first copies these to the layout
-  /// that cuBLASLt reads, in the workspace. If the shape packs, first copies the packed operands
-  /// to aligned rows in the workspace, and with pack_c copies the result to C afterwards. `added`
-  /// is null without an addend.
+  /// that cuBLASLt reads, in the workspace, and also A if 4 does not divide m. If the shape packs,
+  /// first copies the packed operands to aligned rows in the workspace. If C is in the workspace,
+  /// copies the result afterwards. `added` is null without an addend.
   void run(const void* a, const void* b, const void* added, void* c, void* workspace,
            cudaStream_t stream, const char* where) const;
 

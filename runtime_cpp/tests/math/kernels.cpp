@@ -190,7 +190,7 @@ void test_transposes() {
   }
 }
 
-/// A transpose, and a strided slice: the views that permute and Select make.
+/// Fractions are dropped, numbers beyond the range are limited, and NaN is 0.
 void test_casts_to_integers() {
   const std::vector<float> values = {1.75F, -2.5F, NAN, INFINITY, -INFINITY, 3e19F, -0.5F, 8.0F};
   const Strided view = row_major({8});
@@ -202,6 +202,7 @@ void test_casts_to_integers() {
   }
 }
 
+/// A transpose, and a strided slice: the views that permute and Select make.
 void test_copies_of_strided_views() {
   const std::vector<float> values = integers(6 * 16, 1);
   for (const DType type : kTypes) {
