@@ -39,6 +39,7 @@ func TestBlocksAreNotStreamed(t *testing.T) {
 	const fp8 = "A: {axes: [4, 128], dtype: fp8_e4m3}, S: {axes: [4, 1], dtype: fp32}, T: {axes: [1, 1], dtype: fp32}, "
 	for want, tensors := range map[string]string{
 		"C has a Stream axis": "B: {axes: [128, 128], dtype: fp8_e4m3}, C: {axes: [Stream(4), 128], dtype: fp32}",
+		"C has a Stream":      "B: {axes: [128, 128], dtype: fp8_e4m3}, C: {axes: [4, Stream(128)], dtype: fp32}",
 		"B has a Stream axis": "B: {axes: [Stream(128), 128], dtype: fp8_e4m3}, C: {axes: [4, 128], dtype: fp32}",
 	} {
 		p := lowertest.Pipeline(t, 2, fp8+tensors, "C = scaled_linear(A, S, B, T)")

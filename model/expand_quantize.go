@@ -86,7 +86,7 @@ func dequantize(e *expansion) {
 		}
 		scale = e.step("factor", "broadcast", []string{scale}, "axis", strconv.Itoa(last))
 	}
-	product := e.step("product", "mul", []string{e.inBlocks(0, block), scale})
+	product := e.step("product", "mul", []string{e.wide("fp32", e.inBlocks(0, block)), scale})
 	e.outOfBlocks(block, "cast", []string{product}, "dtype", string(e.resultType()))
 }
 

@@ -22,7 +22,10 @@ func recordOnce(p *calls.Program) {
 	if !p.Graph {
 		return
 	}
-	events, moved := calls.ByName(p.Events), map[string]bool{}
+	events, moved, records := calls.ByName(p.Events), map[string]bool{}, map[string]int{}
+	for r := range calls.Each[*calls.EventRecord](p.Body) {
+		records[r.Event.Set]++
+	}
 	p.Body = calls.EditLists(p.Body, func(list []calls.Stmt) []calls.Stmt {
 		var out []calls.Stmt
 		for _, s := range list {
@@ -32,7 +35,7 @@ func recordOnce(p *calls.Program) {
 				continue
 			}
 			var record *calls.EventRecord
-			if loop.Body, record = withoutLast(loop.Body, loop.Var); record != nil {
+			if loop.Body, record = withoutLast(loop.Body, loop.Var, records); record != nil {
 				moved[record.Event.Set] = true
 				record.Last, record.Event.Index = false, expr.Int(0)
 				events[record.Event.Set].Count = expr.Int(1)
@@ -51,20 +54,20 @@ func recordOnce(p *calls.Program) {
 
 // withoutLast removes a record at the end of the body of a loop, of which only the last iteration is waited for. It may be at the end of a
 // branch that depends on the loop variable alone.
-func withoutLast(body []calls.Stmt, loop string) ([]calls.Stmt, *calls.EventRecord) {
+func withoutLast(body []calls.Stmt, loop string, records map[string]int) ([]calls.Stmt, *calls.EventRecord) {
 	at := len(body) - 1
 	if at < 0 {
 		return body, nil
 	}
 	switch s := body[at].(type) {
 	case *calls.EventRecord:
-		if s.Last && plain(s.On).Name != calls.Compute {
+		if s.Last && records[s.Event.Set] == 1 && plain(s.On).Name != calls.Compute {
 			return body[:at], s
 		}
 	case *calls.If:
 		if s.Guard == "" && s.PeerAccess == nil && len(s.Else) == 0 && expr.Mentions(s.Cond, loop) && !expr.Mentions(s.Cond, "rank") {
 			var record *calls.EventRecord
-			s.Body, record = withoutLast(s.Body, loop)
+			s.Body, record = withoutLast(s.Body, loop, records)
 			return body, record
 		}
 	}

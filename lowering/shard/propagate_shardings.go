@@ -244,7 +244,7 @@ func (pr *propagation) runsAlong(s hostir.Stmt, axis int) bool {
 	switch s.(type) {
 	case *hostir.Positions, *hostir.Attention:
 		return false // positions are few, so that readers take slices of them; an attention runs as a whole
-	case *hostir.Matmul, *hostir.Linear, *hostir.Slice, *hostir.Concat:
+	case *hostir.Matmul, *hostir.Linear, *hostir.BlockLinear, *hostir.Slice, *hostir.Concat:
 		if slices.Index(rows[0], axis) < 0 {
 			return false // along the columns, or along the axis of a Slice or Concat
 		}

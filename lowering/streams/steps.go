@@ -65,8 +65,8 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 		return st
 	}
 	if t := cutsBlocks(s); t != nil {
-		return l.complain(s, "declare it without one", "%s has a Stream axis, and a GEMM with scales of blocks is cut into slices of several rows",
-			hostir.Called(l.program, s, t))
+		return l.complain(s, "declare it without one",
+			"%s has a Stream axis, and a GEMM with scales of blocks is cut into slices of several rows", hostir.Called(l.program, s, t))
 	}
 	loop := hostir.StreamAxis(out)
 	if loop < 0 {
@@ -109,7 +109,8 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 	return st
 }
 
-// cutsBlocks returns a tensor of a BlockLinear whose Stream axis cuts blocks, or leaves one row in each slice; nil if there is none.
+// cutsBlocks returns a tensor of a BlockLinear whose Stream axis cuts blocks or columns, or leaves one row in each slice or batch; nil if
+// there is none.
 func cutsBlocks(s hostir.Stmt) *hostir.Tensor {
 	b, ok := s.(*hostir.BlockLinear)
 	if !ok {
@@ -120,7 +121,8 @@ func cutsBlocks(s hostir.Stmt) *hostir.Tensor {
 			return t
 		}
 	}
-	if hostir.StreamAxis(b.Out) >= 0 && len(hostir.Live(b.Out)) == 2 {
+	if axis := hostir.StreamAxis(b.Out); axis >= 0 && (len(hostir.Live(b.Out)) == 2 || !slices.Contains(hostir.AxisMap(b)[0], axis) ||
+		rowOfBatches(b, axis)) {
 		return b.Out
 	}
 	return nil

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/hirgen/hirgen/model/domain"
@@ -48,5 +49,15 @@ func TestQuantizeSquares(t *testing.T) {
 		if s := want[i/8*2+i%4/2]; math.Abs(got-x[i]) > domain.FP8E4M3.Epsilon()/2*math.Abs(x[i])+s*0x1p-10 {
 			t.Errorf("element %d is %v, not %v", i, got, x[i])
 		}
+	}
+}
+
+// TestDequantizeBF16 checks that scales of squares apply to operands of 16 bits, too.
+func TestDequantizeBF16(t *testing.T) {
+	p := mustLoad(t, spec("Q: {axes: [4, 4], dtype: bf16}, S: {axes: [2, 2], dtype: fp32}", "- Y = dequantize(Q, S)"))
+	ones := slices.Repeat([]float64{1}, 16)
+	values := mustEvaluate(t, p, map[string]*Array{"Q": array([]int64{4, 4}, ones...), "S": array([]int64{2, 2}, 1, 2, 3, 4)})
+	if got, want := values["Y"].Data, []float64{1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4, 3, 3, 4, 4}; !slices.Equal(got, want) {
+		t.Errorf("%v, not %v", got, want)
 	}
 }

@@ -56,6 +56,7 @@ func topK(u use) {
 	at := like("positions", x).with(axisAttr(last)).along(x.axes[last:])
 	at.dtype = domain.FP32
 	is := like("eq", u.broadcast(index, last+1), u.named(x.name+"_at", at))
+	is.dtype = domain.FP32
 	values := u.broadcast(g, last+1)
 	chosen := u.typed(u.named(x.name+"_is", is), g.dtype)
 	u.give(0, summed(u.named("d"+x.name+"_chosen", like("keep", values, chosen)), last), nil)
