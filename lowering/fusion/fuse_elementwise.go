@@ -162,11 +162,11 @@ func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	return g
 }
 
-// rounds reports whether a statement is a cast of the spec to a narrower type or to integers. Composites end with such a cast, too, but
-// the spec does not ask for its rounding, and their integers are whole numbers before it.
+// rounds reports whether a statement is a cast of the spec to a narrower type, or a cast to integers, which limits large numbers.
+// Composites end with a cast to a narrower type, too, but the spec does not ask for its rounding.
 func (f *fuser) rounds(s hostir.Stmt) bool {
 	cast, casts := s.(*hostir.Cast)
-	return casts && (cast.Out.DType.Size() < cast.In.DType.Size() || cast.Out.DType.IsInteger()) && f.written[s.Meta().Pos]
+	return casts && (cast.Out.DType.IsInteger() || cast.Out.DType.Size() < cast.In.DType.Size() && f.written[s.Meta().Pos])
 }
 
 // mayAlsoMake reports whether a kernel may store the result of a statement as another result. The kernel must
