@@ -23,7 +23,8 @@ import (
 var longSpecs = []struct{ names, tensors, ops string }{
 	{"set neg exp relu gelu silu log sin cos sqrt rsqrt tanh reciprocal gelu_tanh relu_grad gelu_grad silu_grad gelu_tanh_grad sigmoid " +
 		"softplus abs sign round ceil_pow2", "X: [L, 3]", "Y = FN(X)"},
-	{"scale shift", "X: [L, 3]", "Y = FN(X, by=0.5)"},
+	{"scale shift clamp_min clamp_max", "X: [L, 3]", "Y = FN(X, by=0.5)"},
+	{"clamp", "X: [L, 3]", "Y = FN(X, min=-0.5, max=0.5)"},
 	{"add sub mul div max min ge gt eq keep drop masked", "X: [L, 3], Z: [L, 3]", "Y = FN(X, Z)"},
 	{"add mul", "X: [L, 3], Z: [3]", "Y = FN(X, Z)"},
 	{"sum max min prod", "X: [L, 40]", "Y = FN(X, axis=1)"},
@@ -80,6 +81,8 @@ var longSpecs = []struct{ names, tensors, ops string }{
 	{"dequantize", "X: {axes: [L, 8], dtype: fp8_e4m3}, S: {axes: [L], dtype: fp32}", "Y = FN(X, S)"},
 	{"scaled_linear", "Q: {axes: [L, 16], dtype: fp8_e4m3}, S: {axes: [L], dtype: fp32}, W: {axes: [8, 16], dtype: fp8_e4m3}, " +
 		"T: {axes: [8], dtype: fp32}", "Y = FN(Q, S, W, T)"},
+	{"block_linear", "Q: {axes: [L, 128], dtype: fp8_e4m3}, W: {axes: [128, 128], dtype: fp8_e4m3}, S: {axes: [L, 1], dtype: fp32}, " +
+		"T: {axes: [1, 1], dtype: fp32}", "Y = FN(Q, W, S, T)"},
 	{"where", "c: [L, 3], X: [L, 3], Z: [L, 3]", "Y = FN(c, X, Z)"},
 	{"neg", "X: [Stream(L), 3], Y: [Stream(L), 3]", "Y = FN(X)"},
 }

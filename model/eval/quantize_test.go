@@ -54,9 +54,9 @@ func TestQuantizeSquares(t *testing.T) {
 
 // TestDequantizeBF16 checks that scales of squares apply to operands of 16 bits, too.
 func TestDequantizeBF16(t *testing.T) {
-	p := mustLoad(t, spec("Q: {axes: [4, 4], dtype: bf16}, S: {axes: [2, 2], dtype: fp32}", "- Y = dequantize(Q, S)"))
+	p := mustLoad(t, spec("Q: {axes: [4, 4], dtype: bf16}, scale: {axes: [2, 2], dtype: fp32}", "- Y = dequantize(Q, scale)"))
 	ones := slices.Repeat([]float64{1}, 16)
-	values := mustEvaluate(t, p, map[string]*Array{"Q": array([]int64{4, 4}, ones...), "S": array([]int64{2, 2}, 1, 2, 3, 4)})
+	values := mustEvaluate(t, p, map[string]*Array{"Q": array([]int64{4, 4}, ones...), "scale": array([]int64{2, 2}, 1, 2, 3, 4)})
 	if got, want := values["Y"].Data, []float64{1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4, 3, 3, 4, 4}; !slices.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}
