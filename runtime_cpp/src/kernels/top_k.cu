@@ -167,7 +167,7 @@ struct OneLane {
 };
 
 template <typename T>
-struct Alone {
+struct TopKAlone {
   TopK<T> kernel;
 
   HG_HOST_DEVICE void operator()(int64_t row) const { kernel.select(row, OneLane{}); }
@@ -175,7 +175,7 @@ struct Alone {
 
 template <typename T>
 void launch_of(const TopK<T>& kernel, int64_t rows, cudaStream_t stream, const char* where) {
-  parallel_for(rows, stream, where, Alone<T>{kernel});
+  parallel_for(rows, stream, where, TopKAlone<T>{kernel});
 }
 
 #endif

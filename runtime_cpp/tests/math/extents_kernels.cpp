@@ -41,6 +41,7 @@ using namespace ::hirgen::tiles;
 #include "kernels/elementwise.cu"
 #include "kernels/reduce.cu"
 #include "kernels/row_copies.cu"
+#include "kernels/top_k.cu"
 }  // namespace copy
 
 namespace {
@@ -103,6 +104,22 @@ void test_elementwise() {
                    [&] { transpose(i); });
     kernels::PositionsKernel{positions.get(), 1}(i);
     expect(positions[i] == static_cast<float>(i + 1), name_of("position", i));
+  }
+}
+
+/// Rows of two elements, of which the second one is larger. top_k_kernel finds rows in the same
+/// way.
+void test_top_k() {
+  constexpr int64_t kRows = kLong / 2;
+  const Sparse<float> in(kLong), values(kRows);
+  const Sparse<int32_t> positions(kRows);
+  const hirgen::Strided selected{2, {kRows, 1}, {1, 1}}, rows{2, {kRows, 2}, {2, 1}};
+  const auto walk = hirgen::walk_over<3>({&selected, &selected, &rows}, 1, "test");
+  const kernels::TopKAlone<float> select{
+      {values.get(), positions.get(), in.get(), 1, 2, {1, 1, 1}, walk}};
+  for (const int64_t i : long_numbers(47)) {
+    expect_element(name_of("top_k", i), in[Wide{i} * 2 + 1], values[i], 3.0F, [&] { select(i); });
+    expect(positions[i] == 1, name_of("position of a top_k", i));
   }
 }
 
@@ -361,6 +378,6 @@ void test_row_copies() {
 
 int main() {
   return run("extents of the runtime's kernels",
-             {test_walks, test_elementwise, test_gathers, test_folds, test_placements,
+             {test_walks, test_elementwise, test_gathers, test_top_k, test_folds, test_placements,
               test_reference, test_bounds, test_matmul, test_threads, test_row_copies});
 }
