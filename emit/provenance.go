@@ -54,8 +54,9 @@ func (f *form) legend() string {
 	slices.Sort(list)
 	list = slices.Compact(list)
 	for _, extent := range f.calls.Meshes[0].Extents {
-		if f.loopsOver(extent.String()) {
-			list = append(list, fmt.Sprintf("Loops over %s: one step per rank.", extent))
+		line := fmt.Sprintf("Loops over %s: one step per rank.", extent)
+		if f.loopsOver(extent.String()) && !slices.Contains(list, line) {
+			list = append(list, line)
 		}
 	}
 	return strings.Join(list, " ")

@@ -33,7 +33,7 @@ func TopKInKernels(p *hostir.Program) error {
 			continue
 		}
 		if parts[ref.Whole] == nil {
-			parts[ref.Whole] = &topK{program: p, results: strings.Split(results, ", "), readers: map[*hostir.Tensor]int{}}
+			parts[ref.Whole] = &topK{program: p, results: strings.Split(results, ", ")}
 			order = append(order, parts[ref.Whole])
 		}
 		of[ref.Out] = parts[ref.Whole]
@@ -59,7 +59,6 @@ type topK struct {
 	program *hostir.Program
 	results []string // the names of its values and positions
 	members []hostir.Stmt
-	readers map[*hostir.Tensor]int
 }
 
 // replace puts a TopK in place of the statements, if they only select from the rows of one tensor.
@@ -80,7 +79,7 @@ func (k *topK) replace(names *hostir.Namer) {
 	for i, t := range out {
 		if t == nil { // nothing reads it, but the kernel writes it
 			unread := *out[1-i]
-			unread.Name, unread.DType, unread.Role = names.Fresh(k.results[i]), []domain.DType{in.DType, domain.Int32}[i], hostir.Temp
+			unread.Name, unread.DType, unread.Role = names.Fresh(k.results[i]), typesOf(in)[i], hostir.Temp
 			out[i] = &unread
 			k.program.Tensors = append(k.program.Tensors, &unread)
 		}
@@ -118,18 +117,18 @@ func (k *topK) source() (in *hostir.Tensor) {
 // finals returns the values and the positions, each nil if nothing reads it. It returns nil if other statements read something else, or
 // a result is not known by its name.
 func (k *topK) finals() []*hostir.Tensor {
-	out := make([]*hostir.Tensor, 2)
+	out, read := make([]*hostir.Tensor, 2), map[*hostir.Tensor]bool{}
 	for _, s := range k.program.Body {
 		if slices.Contains(k.members, s) {
 			continue
 		}
 		for _, t := range hostir.Uses(s) {
-			k.readers[t]++
+			read[t] = true
 		}
 	}
 	for _, s := range k.members {
 		t := hostir.Result(s)
-		if k.readers[t] == 0 && t.Role != hostir.Output {
+		if !read[t] && t.Role != hostir.Output {
 			continue
 		}
 		i := slices.Index(k.results, t.Name)
@@ -156,7 +155,7 @@ func selects(in *hostir.Tensor, out []*hostir.Tensor) bool {
 			continue
 		}
 		axes := hostir.Live(t)
-		if t.Mesh != in.Mesh || t.Role == hostir.View || t.DType != []domain.DType{in.DType, domain.Int32}[i] || len(axes) != len(rows) ||
+		if t.Mesh != in.Mesh || t.Role == hostir.View || t.DType != typesOf(in)[i] || len(axes) != len(rows) ||
 			t.Axes[axes[last]].Kind != domain.Serial {
 			return false
 		}
@@ -168,3 +167,6 @@ func selects(in *hostir.Tensor, out []*hostir.Tensor) bool {
 	}
 	return true
 }
+
+// typesOf lists the element types of the values and the positions.
+func typesOf(in *hostir.Tensor) []domain.DType { return []domain.DType{in.DType, domain.Int32} }
