@@ -24,14 +24,21 @@ func TestLayers(t *testing.T) {
 		if strings.HasSuffix(path, "_backward.yaml") {
 			seeds = seedsOf(2)
 		}
-		if !full {
+		switch name := filepath.Base(path); {
+		case name == "fp8_blocks_backward.yaml": // sums over M, so that M/D is a multiple of 128
+			ranks = ranks[:1]
+		case !full:
 			ranks = ranks[n%3:][:1]
 		}
 		for _, d := range ranks {
 			t.Run(fmt.Sprintf("%s/x=%d", strings.TrimSuffix(filepath.Base(path), ".yaml"), d), func(t *testing.T) {
 				layers := folder{"layers"}.beside(t)
 				spec := renamed.ReplaceAllString(string(text), "name: layer")
-				layers.runs(t, strings.Replace(spec, "dtype: bf16\n", "dtype: fp32\n", 1), params{"D": d}, seeds)
+				size := params{"D": d}
+				if strings.HasSuffix(path, "_blocks.yaml") { // 128 rows of a rank would take a minute
+					size["M"] = 4 * d
+				}
+				layers.runs(t, strings.Replace(spec, "dtype: bf16\n", "dtype: fp32\n", 1), size, seeds)
 			})
 		}
 	}

@@ -173,9 +173,12 @@ __global__ void __launch_bounds__(kTile* kRows)
 
 #else
 
-/// Computes one row of c: row i % m of batch i / m. The inner loop runs along the rows of b's
-/// memory.
+/// Computes one row of c: row i % m of batch i / m. The inner loop of a plain b runs along its
+/// rows. For a transposed b it runs over several columns, because the sum of one column waits for
+/// each of its additions.
 struct MatmulRow {
+  static constexpr int64_t kColumns = 8;
+
   Matmul p;
   float* c;
   const float *a, *b, *bias;
@@ -184,17 +187,35 @@ struct MatmulRow {
     const float* row_a = a + i * p.k;
     const float* matrix_b = b + (p.shared_b ? 0 : i / p.m * p.k * p.n);
     float* row_c = c + i * p.n;
-    for (int64_t n = 0; n < p.n; ++n) row_c[n] = 0.0F;
     if (p.transposed_b) {
-      for (int64_t n = 0; n < p.n; ++n) {
-        for (int64_t k = 0; k < p.k; ++k) row_c[n] += row_a[k] * element_b(p, matrix_b, k, n);
-      }
+      for (int64_t n = 0; n < p.n; n += kColumns) columns(row_c, row_a, matrix_b, n);
     } else {
+      for (int64_t n = 0; n < p.n; ++n) row_c[n] = 0.0F;
       for (int64_t k = 0; k < p.k; ++k) {
         for (int64_t n = 0; n < p.n; ++n) row_c[n] += row_a[k] * element_b(p, matrix_b, k, n);
       }
     }
     for (int64_t n = 0; n < p.n; ++n) row_c[n] = finish(p, row_c[n], bias, n);
+  }
+
+  /// Computes kColumns columns of a row, or those that are left, from column first.
+  void columns(float* row_c, const float* row_a, const float* matrix_b, int64_t first) const {
+    float sums[kColumns] = {};
+    const int64_t count = p.n - first < kColumns ? p.n - first : kColumns;
+    if (count == kColumns) {
+      for (int64_t k = 0; k < p.k; ++k) {
+        for (int64_t j = 0; j < kColumns; ++j) {
+          sums[j] += row_a[k] * element_b(p, matrix_b, k, first + j);
+        }
+      }
+    } else {
+      for (int64_t k = 0; k < p.k; ++k) {
+        for (int64_t j = 0; j < count; ++j) {
+          sums[j] += row_a[k] * element_b(p, matrix_b, k, first + j);
+        }
+      }
+    }
+    for (int64_t j = 0; j < count; ++j) row_c[first + j] = sums[j];
   }
 };
 

@@ -8,6 +8,10 @@
 namespace hirgen_cpu {
 namespace {
 
+/// The runs that an access is compared with. A kernel that reads several tensors in turn, and its
+/// stack between them, has one run for each.
+constexpr size_t kCompared = 8;
+
 thread_local Accesses* current = nullptr;
 
 [[maybe_unused]] void note(const void* at, size_t bytes, bool write) {
@@ -21,9 +25,12 @@ Accesses::~Accesses() { current = nullptr; }
 
 void Accesses::add(uintptr_t at, size_t bytes, bool write) {
   std::vector<Run>& runs = runs_[write ? 1 : 0];
-  if (!runs.empty() && runs.back().end == at) {
-    runs.back().end += bytes;
-    return;
+  for (size_t back = 1; back <= std::min(runs.size(), kCompared); ++back) {
+    Run& run = runs[runs.size() - back];
+    if (run.begin <= at && at <= run.end) {
+      run.end = std::max(run.end, at + bytes);
+      return;
+    }
   }
   size_t& limit = merge_at_[write ? 1 : 0];
   if (runs.size() >= limit) {
