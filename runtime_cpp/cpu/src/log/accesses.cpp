@@ -8,8 +8,7 @@
 namespace hirgen_cpu {
 namespace {
 
-/// The runs that an access is compared with. A kernel that reads several tensors in turn, and its
-/// stack between them, has one run for each.
+/// How many of the latest runs an access is compared with: a kernel may read several tensors.
 constexpr size_t kCompared = 8;
 
 thread_local Accesses* current = nullptr;
