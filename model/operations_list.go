@@ -45,7 +45,7 @@ type OpInfo struct {
 
 // attrForms has the forms of attributes other than expressions.
 var attrForms = map[string]AttrForm{
-	"perm": FormList, "shape": FormList, "sizes": FormList, "dtype": FormDType, "causal": FormFlag, "split": FormSplit,
+	"perm": FormList, "shape": FormList, "sizes": FormList, "dtype": FormDType, "quantize": FormDType, "causal": FormFlag, "split": FormSplit,
 	"whole": FormFlag, "powers_of_two": FormFlag, "exclusive": FormFlag, "reverse": FormFlag,
 	"by": FormNumber, "p": FormNumber, "eps": FormNumber, "base": FormNumber, "scale": FormNumber,
 	"min": FormNumber, "max": FormNumber,

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // TestEveryOperationIsDocumented checks that each operation is documented, and that its forms show all its attributes.
@@ -22,6 +24,10 @@ func TestEveryOperationIsDocumented(t *testing.T) {
 				shown[attr.name.value] = true
 				if want := formOfAttr(attr.name.value) == FormList; attr.list != want {
 					t.Errorf("%s: list %t in the table, and %t here", form, want, attr.list)
+				}
+				isType := len(attr.values) > 0 && slices.Contains(domain.AllDTypes, domain.DType(attr.values[0].value))
+				if want := formOfAttr(attr.name.value) == FormDType; isType && !want {
+					t.Errorf("%s: %s has an element type, which the table does not say", form, attr.name.value)
 				}
 			}
 			if n := len(op.args); !strings.Contains(form, "...") && (n < o.Least || n > o.Most) {

@@ -51,7 +51,7 @@ func TestTimesReadsWell(t *testing.T) {
 		{Times(m, d), "M / (S * D) * D", 16},
 		{Times(d, Times(m, d)), "D * (M / (S * D)) * D", 32},
 		{Times(Number(3), d, Number(5)), "D * 15", 30},
-		{Times(Number(65536), Number(65536)), "4294967296", 4294967296}, // int would overflow
+		{Times(Number(65536), Number(65536)), "4294967296", 4294967296}, // folded, because 65536 * 65536 would overflow int in the emitted C++
 	} {
 		if c.got.String() != c.want || c.got.Size != c.size {
 			t.Errorf("got %s = %d, want %s = %d", c.got, c.got.Size, c.want, c.size)

@@ -33,8 +33,8 @@ type work struct {
 // callers is the number of the caller's workspace.
 const callers = -1
 
-// note compares a task with the work of other streams in its workspace. Tasks are issued in order, so no earlier task waits for a
-// later one.
+// note sets c.found to s if the task of s is not ordered after the earlier work of another stream in the same workspace, and then
+// records the task. The opposite order needs no check: a task never waits for one that is issued later.
 func (c *clash) note(o *Ordering, s calls.Stmt, behind, done Clock) {
 	index, works := calls.WorkspaceOf(s)
 	if !works {

@@ -47,7 +47,7 @@ func (b *builder) world(pos diag.Pos) string {
 	return b.team(m, "", "", calls.At(pos, "mesh "+m.Name))
 }
 
-// teamOf returns the team that a communication joins. The two meshes of a SendRecv meet in the world.
+// teamOf returns the team of a communication. For a SendRecv, which moves data between two meshes, it is the team of all ranks.
 func (b *builder) teamOf(s *hostir.Communication) string {
 	if s.Type == collective.SendRecv {
 		return b.world(s.Pos)

@@ -113,8 +113,8 @@ func (st step) team() string {
 	return m.Shifts[0].Mesh
 }
 
-// parts reports whether the ranks of the step's collective would have different slices if the order went along this mesh
-// axis.
+// parts reports whether the ranks of the collective might work on different slices in the same iteration, if the order of slices
+// depended on the coordinate along this mesh axis. It is true for every axis if the team is "*".
 func (o order) parts(along string) bool {
 	return along != "" && (o.team == along || o.team == "*")
 }

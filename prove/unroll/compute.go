@@ -33,7 +33,7 @@ func (i *issuing) work(s calls.Stmt, kind Kind, stream calls.Stream) {
 	i.end(o)
 }
 
-// operands adds accesses to the operands of a statement.
+// operands adds to the current operation the reads and writes of a statement's operands.
 func (i *issuing) operands(s calls.Stmt) {
 	list, known := i.known[s]
 	if !known {

@@ -128,7 +128,7 @@ func present(folders []string) (named []string) {
 	return named
 }
 
-// versionOfMacros reads "#define NAME 3" for each name and joins the numbers by dots. It returns "" if one is missing.
+// versionOfMacros reads the number in "#define NAME 3" for each name and joins the numbers with dots. It returns "" if a macro is missing.
 func versionOfMacros(text string, macros []string) string {
 	var parts []string
 	for _, name := range macros {

@@ -18,7 +18,9 @@ const (
 	Hangs Effect = "hangs"
 	// HangsSerialized: hangs if the communications of a GPU run one after the other in issue order.
 	HangsSerialized Effect = "hangs, serialized"
-	Invalid         Effect = "invalid" // a call fails, as on missing memory or an event without a record
+	// Invalid: the interpreter reports an error other than a deadlock, such as a wait for an event that was not recorded, or
+	// memory that is never freed.
+	Invalid Effect = "invalid"
 )
 
 // Judge runs a program under several seeds until one shows an effect. If none does, it runs the communications of

@@ -74,7 +74,8 @@ func (g *generator) chance(p float64) bool { return g.Float64() < p }
 
 func pick[T any](g *generator, list ...T) T { return list[g.IntN(len(list))] }
 
-// meshes chooses the meshes, and extents that can be split over them.
+// meshes chooses the meshes, and the extents that tensors draw from. The size of every mesh axis is among them, so that tensors can be
+// split over it.
 func (g *generator) meshes() {
 	sizes := []int64{1, 2, 2, 2, 2, 3, 4, 4}
 	axes := pick(g, 1, 1, 1, 1, 2, 2, 3)

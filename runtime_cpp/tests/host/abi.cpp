@@ -293,7 +293,7 @@ HG_TEST(destroy_waits_for_the_calls_on_the_callers_stream) {
   for (void* tensor : tensors) HG_CHECK(cudaFree(tensor), kWhere);
 }
 
-/// A program of which this rank has no part.
+/// A program on a rank that has no part of any tensor: run() gets null for both tensors.
 class Elsewhere final : public Program {
  public:
   explicit Elsewhere(Context& context) : context_(context) {}
