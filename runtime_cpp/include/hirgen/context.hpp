@@ -81,11 +81,12 @@ struct Team {
   int size = 1;
 };
 
-/// The number of the call that was begun last (from 1; 0: none), and the number of uses of events
-/// so far, which orders the events as the host uses them.
+/// The number of the call that was begun last (from 1; 0: none), and the number of events that
+/// calls have used so far, which orders the events as the host first uses them.
 struct EventClock {
   std::atomic<int64_t> call{0};
   std::atomic<uint64_t> uses{0};
+  std::atomic<uint64_t> before{0};  ///< `uses` when the call began
 };
 
 /// The events of one statement, with the name and the position that the watchdog reports when a
@@ -96,11 +97,12 @@ class Events {
   static constexpr int64_t kCalls = 16;
 
   Events() = default;
-  /// Returns the i-th event (from 0, without timing) of the call that is being issued, and counts a
-  /// use of it.
+  /// Returns the i-th event (from 0, without timing) of the call that is being issued. Counts the
+  /// first use in a call, which records the event: later uses wait for it.
   cudaEvent_t operator[](int64_t i) const {
     const auto index = static_cast<size_t>(slot(clock_->call) * set_->count + i);
-    set_->uses[index].store(++clock_->uses, std::memory_order_relaxed);
+    std::atomic<uint64_t>& use = set_->uses[index];
+    if (use <= clock_->before) use = ++clock_->uses;
     return set_->events[index];
   }
   const std::string& name() const { return set_->name; }
@@ -109,7 +111,7 @@ class Events {
   int64_t size() const { return set_->count; }
 
   /// For the watchdog: the i-th event of a call, and the value of EventClock::uses when the host
-  /// last used this event (0: never).
+  /// recorded this event (0: never).
   cudaEvent_t of_call(int64_t call, int64_t i) const {
     return set_->events[static_cast<size_t>(slot(call) * set_->count + i)];
   }

@@ -18,7 +18,8 @@ void Context::watch(std::shared_ptr<FlagWaits> waits) {
 
 void Context::begin_call(bool captured) {
   const int64_t call = watchdog_->begin_call();
-  clock_.call.store(call);
+  clock_.call = call;
+  clock_.before = clock_.uses.load();
   captured_ = captured;
   if (fault::begin_call(call) && !captured) wait_for_calls();
 }

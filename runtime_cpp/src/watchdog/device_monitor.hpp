@@ -29,8 +29,8 @@ struct Incomplete {
   std::string where;
   int64_t count = 0;             ///< events of the statement
   std::vector<int64_t> indices;  ///< the incomplete ones, ascending; not empty
-  int64_t first = 0;             ///< the incomplete event that the host used first
-  uint64_t use = 0;              ///< when the host used `first` (EventClock::uses)
+  int64_t first = 0;             ///< the incomplete event that the host recorded first
+  uint64_t use = 0;              ///< when the host recorded `first` (EventClock::uses)
 };
 
 /// The oldest incomplete call, and its incomplete events.

@@ -326,6 +326,47 @@ HG_TEST(a_rank_without_a_part_of_any_tensor_passes_null) {
   HG_EXPECT_EQ(abi_destroy(handle), HIRGEN_OK);
 }
 
+/// Records two events, and waits for the first after the second is recorded.
+class TwoEvents final : public Program {
+ public:
+  explicit TwoEvents(Context& context)
+      : context_(context), events_(context.events("events", kWhere, 2)) {}
+  void run(cudaStream_t caller, const std::vector<void*>& /*tensors*/) override {
+    HG_CHECK(cudaEventRecord(events_[0], caller), kWhere);
+    HG_CHECK(cudaEventRecord(events_[1], caller), kWhere);
+    HG_CHECK(cudaStreamWaitEvent(caller, events_[0], 0), kWhere);
+    const int64_t call = context_.call();
+    const uint64_t first = events_.use_in_call(call, 0), second = events_.use_in_call(call, 1);
+    HG_EXPECT(last_ < first && first < second);
+    last_ = second;
+    context_.call_issued(caller);
+  }
+
+ private:
+  Context& context_;
+  Events events_;
+  uint64_t last_ = 0;
+};
+
+HG_TEST(events_are_ordered_by_their_records) {
+  ProgramTable table = copy_table(/*graph=*/false);
+  table.create = [](Context& context) -> std::unique_ptr<Program> {
+    return std::make_unique<TwoEvents>(context);
+  };
+  hirgen_options options{};
+  options.version = HIRGEN_ABI_VERSION;
+  options.world = 1;
+  hirgen_handle* handle = nullptr;
+  HG_EXPECT_EQ(abi_create(table, &options, &handle), HIRGEN_OK);
+  void* tensors[2] = {};
+  for (void*& tensor : tensors) HG_CHECK(cudaMalloc(&tensor, kBytes), kWhere);
+  for (int64_t call = 0; call < Events::kCalls + 2; ++call) {
+    HG_EXPECT_EQ(abi_run(handle, nullptr, tensors, 2), HIRGEN_OK);
+  }
+  HG_EXPECT_EQ(abi_destroy(handle), HIRGEN_OK);
+  for (void* tensor : tensors) HG_CHECK(cudaFree(tensor), kWhere);
+}
+
 HG_TEST(threads_with_a_handle_each_call_at_a_time) {
   const Host hosts[2];
   std::vector<std::thread> threads;
