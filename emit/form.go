@@ -15,6 +15,7 @@ import (
 type form struct {
 	calls *calls.Described
 	view  *programView
+	spec  []byte // text of the spec; nil: unknown
 }
 
 // interfaceTensors adds the inputs and outputs of the program to the view.

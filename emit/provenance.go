@@ -12,14 +12,15 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// summary describes the program in lines: its operations, tensors, communications and schedule.
-func (f *form) summary() []string {
-	lines := append(indented(f.view.Operations), "")
+// summary describes the program in lines: the first comment of its spec, its operations, tensors, communications and schedule.
+func (f *form) summary(spec []byte) []string {
+	lines := slices.Concat(firstComment(spec), indented(f.view.Operations), []string{""})
 	for _, t := range f.view.Tensors {
 		lines = append(lines, fmt.Sprintf("  %s %s %s", t.Name, t.Shape, t.Type.Alias()))
 	}
+	lines = append(lines, "", f.sizes())
 	if text := f.legend(); text != "" {
-		lines = append(lines, "", text)
+		lines = append(lines, text)
 	}
 	lines = append(lines, "")
 	for _, text := range capped(f.calls.Derived, 8) {
@@ -33,6 +34,35 @@ func (f *form) summary() []string {
 		lines = append(lines, "Given in the spec: "+strings.Join(f.calls.Given, ", ")+".")
 	}
 	return lines
+}
+
+// firstComment returns the text of the comment at the beginning of a spec and an empty line, or nothing.
+func firstComment(spec []byte) []string {
+	var words []string
+	for line := range strings.Lines(string(spec)) {
+		text, comment := strings.CutPrefix(line, "#")
+		if !comment {
+			break
+		}
+		words = append(words, strings.TrimSpace(text))
+	}
+	text := commentWord(strings.Join(words, " "))
+	if text == "" {
+		return nil
+	}
+	return []string{text, ""}
+}
+
+// sizes lists the parameters and the mesh axes of the program.
+func (f *form) sizes() string {
+	var parts []string
+	for _, p := range f.calls.Params {
+		parts = append(parts, fmt.Sprintf("%s = %d", p.Name, p.Value))
+	}
+	for _, m := range f.calls.Meshes {
+		parts = append(parts, "mesh "+m.Axes+" ranks")
+	}
+	return strings.Join(parts, ", ") + "."
 }
 
 // notations explain the kinds of axes that shapes spell differently from their extents.

@@ -72,7 +72,7 @@ func (s *speller) funcs() template.FuncMap {
 	return template.FuncMap{
 		"cpp": spell, "ptr": s.pointer, "stream": stream, "event": event, "flag": flag, "peerflag": peerFlag,
 		"alias": alias, "nccl": ncclType, "ucc": uccName, "dtype": dtype, "ncclfn": func(fn string) string { return domain.FoldOf(fn).NCCL },
-		"rank": rankOf, "note": note, "memory": s.memory, "lives": livesOf,
+		"rank": rankOf, "note": note, "memory": s.memory, "lives": s.lives, "below": below,
 		"shapename": func(s *calls.Shape) string { return cmp.Or(s.Like, s.Name) }, "pluck": s.plan, "packs": func(shape string) bool {
 			return s.shapes[shape].Copies()
 		}, "attend": s.attend, "attention": s.attentionNamed, "attentionshape": s.attentionOf, "layout": layoutOf, "gradients": gradientsOf,

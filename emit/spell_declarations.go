@@ -153,10 +153,13 @@ func (s *speller) memory(b *calls.Buffer) string {
 	return fmt.Sprintf("reinterpret_cast<%s*>(%s)", alias(b.Type), at)
 }
 
-// livesOf prints a comment on a buffer: its shape, what fills it if From names it, and, if others have the same memory,
+// lives prints a comment on a buffer: its shape, what fills it if From names it, and, if others have the same memory,
 // the labels of the first and the last statement that uses it. Separate memory that only holds other buffers has no shape.
-func livesOf(b *calls.Buffer) string {
-	shape := brackets(b.Shape)
+func (s *speller) lives(b *calls.Buffer) string {
+	shape, place := brackets(b.Shape), ""
+	if in := s.buffers[b.In]; in != nil && in.Last == b.First {
+		place = " (overwrites " + in.Name + ")"
+	}
 	if b.From != "" {
 		shape += ", filled by the " + commentWord(b.From)
 	}
@@ -166,9 +169,9 @@ func livesOf(b *calls.Buffer) string {
 	case b.First == "":
 		return shape
 	case b.First == b.Last:
-		return shape + ", in " + b.First
+		return shape + ", in " + b.First + place
 	default:
-		return shape + ", " + b.First + " to " + b.Last
+		return shape + ", " + b.First + place + " to " + b.Last
 	}
 }
 
@@ -259,6 +262,14 @@ func (s *speller) bound(a *calls.Argument) string {
 }
 func (s *speller) tensor(d *calls.Share) string {
 	return fmt.Sprintf("tensors[%d]", s.places[d.Memory])
+}
+
+// below prints the comparison of a loop variable with the number after its last value.
+func below(count expr.Expr) string {
+	if sum, ok := count.(*expr.Binary); ok && sum.Op == "+" && sum.Y.String() == "1" {
+		return "<= " + spell(sum.X)
+	}
+	return "< " + spell(count)
 }
 
 // holds prints whether this rank is in one of the meshes of a guard.

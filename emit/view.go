@@ -2,6 +2,7 @@ package emit
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/model/domain"
@@ -90,7 +91,8 @@ func (v *programView) CallsUcc() bool {
 // A workspaceView is the memory that the GEMMs and attentions of a stream use.
 type workspaceView struct {
 	Plans, Where string // the plans that use it, as C++ arguments, and its name in errors
-	Who          string // "GEMMs", "attentions" or "GEMMs and attentions"
+	Who          string // work of the compute streams in it: "GEMMs", "attentions" or "GEMMs and attentions"
+	Caller       bool   // the caller's stream uses it, too
 }
 
 // A coordinateView is this rank's coordinate along a mesh axis.
@@ -170,6 +172,25 @@ func (v *programView) SharesMemory() bool {
 
 // Polled reports whether the watchdog polls the events, which it cannot do within a graph.
 func (v *programView) Polled() bool { return len(v.Events) > 0 && !v.Graph }
+
+// SetsOfEvents reports whether some statement of transfers has several events.
+func (v *programView) SetsOfEvents() bool {
+	return len(v.Shares) > 0 && slices.ContainsFunc(v.Events, func(e *calls.Events) bool { return e.Count.String() != "1" })
+}
+
+// NamedParts explains the names of constants that are parts of parameters.
+func (v *programView) NamedParts() string {
+	var parts []string
+	for _, p := range [][2]string{{"kShard", "one rank's part"}, {"kSlice", "one iteration's"}, {"kSliceShard", "both"}} {
+		if slices.ContainsFunc(v.Constants, func(c *calls.Constant) bool {
+			rest, found := strings.CutPrefix(c.Name, p[0])
+			return found && (p[0] != "kSlice" || !strings.HasPrefix(rest, "Shard"))
+		}) {
+			parts = append(parts, p[0]+" is "+p[1])
+		}
+	}
+	return strings.Join(parts, ", ")
+}
 
 // Scratch returns the scratch buffers of attentions.
 func (v *programView) Scratch() []*calls.Buffer {

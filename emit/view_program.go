@@ -55,7 +55,7 @@ func newVariantView(p *calls.Described, suffix string, opt Options) (*programVie
 		return nil, err
 	}
 	f := &form{calls: p, view: &programView{Class: names.ClassName(p.Name + suffix), Namespace: "hirgen_" + p.Name, Program: p.Program,
-		About: &p.About}}
+		About: &p.About}, spec: opt.Spec}
 	f.describe(suffix, opt)
 	f.types()
 	f.interfaceTensors()
@@ -136,6 +136,7 @@ func (f *form) parts() {
 	headers["hirgen/ipc.hpp"] = v.Peers
 	caller, compute := v.Workspaces()
 	v.CallerWorkspace, v.ComputeWorkspace = workspaceOf(caller), workspaceOf(compute)
+	v.ComputeWorkspace.usedBy(v.Body)
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		if headers[name] {
 			v.Headers = append(v.Headers, name)
@@ -153,27 +154,45 @@ func workspaceOf(w *calls.Workspace) *workspaceView {
 	if w == nil {
 		return nil
 	}
-	var plans, who []string
+	var plans []string
 	for _, d := range w.Shapes {
 		plans = append(plans, d.Plan)
 	}
 	for _, a := range w.Attentions {
 		plans = append(plans, a.Plan)
 	}
-	if len(w.Shapes) > 0 {
+	return &workspaceView{Plans: strings.Join(plans, ", "), Where: calls.At(w.Pos, "workspace")}
+}
+
+// usedBy notes which work of compute streams uses the workspace, and whether the caller's stream does.
+func (w *workspaceView) usedBy(body []calls.Stmt) {
+	if w == nil {
+		return
+	}
+	var gemms, attentions bool
+	for s := range calls.All(body) {
+		if index, works := calls.WorkspaceOf(s); !works || index == nil {
+			continue
+		}
+		_, attends := s.(*calls.Attend)
+		caller := calls.StreamsOf(s)[0].Name == calls.Caller
+		gemms, attentions, w.Caller = gemms || !attends && !caller, attentions || attends && !caller, w.Caller || caller
+	}
+	var who []string
+	if gemms {
 		who = append(who, "GEMMs")
 	}
-	if len(w.Attentions) > 0 {
+	if attentions {
 		who = append(who, "attentions")
 	}
-	return &workspaceView{Plans: strings.Join(plans, ", "), Where: calls.At(w.Pos, "workspace"), Who: strings.Join(who, " and ")}
+	w.Who = strings.Join(who, " and ")
 }
 
 // finish fills the fields that depend on the whole program.
 func (f *form) finish() error {
 	v := f.view
 	v.Operations = f.operations(64)
-	v.Summary = f.summary()
+	v.Summary = f.summary(f.spec)
 	v.Description = f.description()
 	return f.reference()
 }

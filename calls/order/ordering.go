@@ -29,7 +29,7 @@ type Ordering struct {
 	walk    *issue.Rank
 	Streams map[string]int
 	Clocks  []Clock
-	pending map[int][]waiting // waits of a stream since its last task or record
+	pending map[int][]waiting // waits of a stream since its last record, or task other than a wait for flags
 	events  map[string]Clock
 	said    map[string]*calls.EventRecord // single records, by their clock as text
 	unsure  int                           // enclosing conditions that the host decides at run time
@@ -132,7 +132,9 @@ func (o *Ordering) work(s calls.Stmt) {
 	}
 	for _, on := range streams {
 		n := o.Stream(on)
-		o.settle(n)
+		if !onlyWaits(s) {
+			o.settle(n)
+		}
 		if o.signals != nil {
 			o.Clocks[n] = o.signals.before(o.Clocks[n])
 		}
@@ -156,6 +158,18 @@ func (o *Ordering) work(s calls.Stmt) {
 			o.Joined[n] = own
 		}
 	}
+}
+
+// onlyWaits reports whether a statement only waits for flags. It may run before the waits in front of it have ended, if a later wait
+// implies them.
+func onlyWaits(s calls.Stmt) bool {
+	switch s := s.(type) {
+	case *calls.FlagWait:
+		return true
+	case *calls.MemOpBatch:
+		return s.Use == "wait"
+	}
+	return false
 }
 
 // onlySignals reports whether a statement only writes flags. A call need not wait for it to end, since the peers wait for the

@@ -32,6 +32,12 @@ func explain(p *calls.Program) {
 		return len(gemms) == 0
 	})
 	headSections(p.Body, calls.ByName(p.Labels))
+	for s := range calls.Each[*calls.BeginCall](p.Body) {
+		if info := s.Meta(); p.Graph && info.Note == "" {
+			info.Note = "a kernel counts the call in device memory, because a graph repeats its arguments"
+		}
+		break // one note is for all
+	}
 }
 
 // sayOnce clears each note that an earlier statement of the list has, too.

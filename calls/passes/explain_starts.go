@@ -7,11 +7,15 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// explainStarts says why no event orders the caller's stream and the compute streams of a loop, where transfers between them do. The note
-// of the record that transfers wait for covers the compute streams, too, if each of them begins with a wait for a transfer. A wait of the
+// transfersWait is the note on a record of the caller's stream that transfers wait for.
+const transfersWait = "transfers below wait for earlier work, which may use their buffers"
+
+// explainStarts says what waits for a record of the caller's stream: peers that may use memory from then on, transfers, or both. It also
+// says why no event orders the caller's stream and the compute streams of a loop, where transfers between them do. The note
+// of the record covers the compute streams, too, if each of them begins with a wait for a transfer. A wait of the
 // caller after the loop says that the transfers follow the compute streams, unless the caller waits for a compute stream.
 //
-//	EventRecord(event started_, on caller)  # transfers below wait for earlier work, which writes operands and ...
+//	EventRecord(event started_, on caller)  # transfers below wait for earlier work, which may use their buffers
 //	StreamWait(event started_, on x_)
 //	...
 //	For(var s, count S):
@@ -20,8 +24,9 @@ import (
 //
 // becomes
 //
-//	EventRecord(event started_, on caller)  # transfers wait for earlier work, which may use their buffers, and ...
+//	EventRecord(event started_, on caller)  # transfers below wait for earlier work, ... Compute streams wait for these transfers
 func explainStarts(p *calls.Program) {
+	labels := calls.ByName(p.Labels)
 	byCaller := map[string]bool{} // sets of events that the caller's stream records
 	for r := range calls.Each[*calls.EventRecord](p.Body) {
 		byCaller[r.Event.Set] = r.On.Name == calls.Caller
@@ -31,7 +36,7 @@ func explainStarts(p *calls.Program) {
 		open := false                // the caller's stream has yet to wait for a loop on compute streams
 		for i, s := range list {
 			if r, ok := s.(*calls.EventRecord); ok && strings.HasPrefix(r.Note, "transfers below wait") {
-				start = r
+				start, r.Note = r, opens(list[i+1:], labels)
 			}
 			first, waits := useOfCompute(s), waitOfCaller(s)
 			_, flag := first.(*calls.FlagWait)
@@ -47,12 +52,58 @@ func explainStarts(p *calls.Program) {
 			case first != nil:
 				open = !record && !waits
 				if start != nil && (flag || ok && !byCaller[event.Event.Set]) {
-					start.Note = "transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers"
+					start.Note += ". Compute streams wait for transfers that come after it"
 				}
 				start = nil
 			}
 		}
 		return list
+	})
+}
+
+// opens returns the note on a record of the caller's stream, by the statements after it. The label of ready flags tells what peers may do.
+func opens(rest []calls.Stmt, labels map[string]*calls.Label) string {
+	rest = slices.DeleteFunc(slices.Clone(rest), func(s calls.Stmt) bool {
+		_, wait := s.(*calls.StreamWait)
+		return wait
+	})
+	if len(rest) == 0 {
+		return transfersWait
+	}
+	text := ""
+	for f := range calls.Each[*calls.FlagWrite](rest[:1]) {
+		label := f.Label
+		if batch, ok := rest[0].(*calls.MemOpBatch); ok {
+			label = batch.Label
+		}
+		if d := labels[label]; d != nil {
+			text = d.Text
+		}
+	}
+	_, what, found := strings.Cut(text, " let peers ")
+	if !found {
+		return transfersWait
+	}
+	why := "which may use that memory"
+	if strings.HasPrefix(what, "read ") {
+		why = "which writes it"
+	}
+	note := "peers may " + what + " only after earlier work, " + why
+	if len(rest) > 1 && sends(rest[1]) {
+		note += "; transfers below wait for it, too"
+	}
+	return note
+}
+
+// sends reports whether a loop starts transfers without a wait.
+func sends(s calls.Stmt) bool {
+	in := []calls.Stmt{s}
+	return calls.Any(in, func(inner calls.Stmt) bool {
+		_, what := carried(inner)
+		return what != ""
+	}) && !calls.Any(in, func(inner calls.Stmt) bool {
+		_, wait := inner.(*calls.StreamWait)
+		return wait
 	})
 }
 

@@ -1,15 +1,24 @@
 package passes
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
 // inlinePointers replaces a declared pointer by its value if it has a single use, or if it is only another name of a buffer. It
-// keeps used pointers with a condition, and drops unused pointers and numbers.
+// keeps used pointers with a condition, and drops unused pointers and numbers. In a branch for one value of that condition, the pointer
+// with the condition also replaces a pointer that is equal to it there.
 //
 //	Declare(name C_s, value C + s * K)          Gemm(out C + s * K, ...)
 //	Gemm(out C_s, ...)                     ->
+//
+//	Declare(name P_s, value A, cond s == 0, else B_ + s * K)
+//	If(cond s != 0):
+//	  Memcpy(in B_ + s * K, ...)           ->     Memcpy(in P_s, ...)
 func inlinePointers(p *calls.Program) {
 	u := &uses{count: map[calls.Stmt]int{}}
 	u.list(p.Body, nil)
@@ -61,7 +70,12 @@ func (u *uses) list(body []calls.Stmt, outer *nameScope[calls.Declare]) {
 }
 
 // inliner replaces pointers by their values.
-type inliner struct{ uses map[calls.Stmt]int }
+type inliner struct {
+	uses   map[calls.Stmt]int
+	either []*calls.Declare // pointers with conditions, in the enclosing lists
+	given  []string         // conditions of the enclosing branches
+	inner  map[string]bool  // numbers that these branches name
+}
 
 func (i *inliner) list(body []calls.Stmt, outer *nameScope[calls.Pointer]) []calls.Stmt {
 	values := newNameScope(outer)
@@ -75,13 +89,26 @@ func (i *inliner) list(body []calls.Stmt, outer *nameScope[calls.Pointer]) []cal
 		return value
 	}}
 	var list []calls.Stmt
+	outside := len(i.either)
 	for _, s := range body {
 		r.Rewrite(s)
+		branch, ok := s.(*calls.If)
+		if ok = ok && branch.Cond != nil && len(branch.Else) == 0; ok {
+			i.branch(branch, values)
+			list = append(list, s)
+			continue
+		}
 		for _, inner := range calls.Bodies(s) {
 			*inner = i.list(*inner, values)
 		}
 		if d, ok := s.(*calls.Declare); ok {
-			values.names[d.Name] = nil
+			if same := i.equal(d); same != nil {
+				values.names[d.Name] = &calls.Pointer{Base: same.Name}
+				continue
+			}
+			if values.names[d.Name] = nil; d.Cond != nil && i.uses[d] > 0 {
+				i.either = append(i.either, d)
+			}
 			if i.uses[d] == 0 || d.Cond == nil && (i.uses[d] == 1 || d.Value.Offset == nil) {
 				values.names[d.Name] = &d.Value
 				continue
@@ -89,7 +116,43 @@ func (i *inliner) list(body []calls.Stmt, outer *nameScope[calls.Pointer]) []cal
 		}
 		list = append(list, s)
 	}
+	i.either = i.either[:outside]
 	return list
+}
+
+// branch replaces pointers in a branch.
+func (i *inliner) branch(s *calls.If, values *nameScope[calls.Pointer]) {
+	given, inner := i.given, i.inner
+	i.given, i.inner = append(slices.Clone(given), s.Cond.String()), maps.Clone(inner)
+	if i.inner == nil {
+		i.inner = map[string]bool{}
+	}
+	for l := range calls.Each[*calls.Let](s.Body) {
+		i.inner[l.Name] = true
+	}
+	s.Body = i.list(s.Body, values)
+	i.given, i.inner = given, inner
+}
+
+// equal returns the pointer with a condition that is equal to d where the conditions of the enclosing branches hold; nil if there is none.
+func (i *inliner) equal(d *calls.Declare) *calls.Declare {
+	for _, other := range i.either {
+		opposite := strings.Replace(other.Cond.String(), " == ", " != ", 1)
+		if d.Cond == nil && d.Type == other.Type && d.Value.String() == other.Else.String() && slices.Contains(i.given, opposite) &&
+			opposite != other.Cond.String() && !mentionsAny(d.Value.Offset, i.inner) {
+			return other
+		}
+	}
+	return nil
+}
+
+// mentionsAny reports whether an expression contains one of the names; false for nil.
+func mentionsAny(e expr.Expr, names map[string]bool) bool {
+	found := false
+	if e != nil {
+		expr.Variables(e, func(name string) { found = found || names[name] })
+	}
+	return found
 }
 
 // dropNumbers drops unused numbers.

@@ -76,7 +76,7 @@ func oneEvent(events map[string]*calls.Events, r *calls.EventRecord, waits []*ca
 	r.Event.Index = expr.Int(0)
 	r.Note = "" // it is about the statement after the record, which stays in the loop
 	if r.On.Name == calls.Caller {
-		r.Note = "transfers below wait for earlier work, which writes operands and may use buffers that they overwrite"
+		r.Note = transfersWait
 	}
 	for _, w := range waits {
 		w.Event.Index = expr.Int(0)

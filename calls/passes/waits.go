@@ -45,7 +45,7 @@ func dropWaits(p *calls.Program) {
 }
 
 // impliesOthers is the note on a wait for the last of several events.
-const impliesOthers = "one stream recorded these events in order: the last one implies the others"
+const impliesOthers = "the stream of these events works in order: the last one implies the others"
 
 // lastAlone returns the last iteration of a loop of waits, if no other iteration is needed; otherwise the loop. A loop without
 // statements returns nil.
@@ -65,7 +65,7 @@ func lastAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
 	if info := s.Body[0].Meta(); info.Note == "" {
 		info.Note = impliesOthers
 		if !o.Program.Graph {
-			info.Note += ", which the watchdog uses"
+			info.Note += ", which are for the watchdog"
 		}
 	}
 	return s.Body

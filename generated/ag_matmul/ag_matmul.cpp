@@ -7,6 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(S), D, M/(S*D), N] bf16
 //
+// D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
 //
 // Derived: allgather of A over x, one slice in each iteration over s.
@@ -23,10 +24,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kSlice is one iteration's, kSliceShard is both. hirgen proved the
+// program for these values. For others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S;
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kSliceM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
@@ -65,7 +67,7 @@ class AgMatmul final : public hirgen::Program {
   // [S, D, kSliceShardM, K], filled by the allgather of A over x
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:12:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events before_allgather_A_ = context_.events("before_allgather_A", kAllgatherA, 1);
   hirgen::Events after_allgather_A_ = context_.events("after_allgather_A", kAllgatherA, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -76,7 +78,8 @@ void AgMatmul::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
   bf16* C = static_cast<bf16*>(tensors[2]);              // [S, D, kSliceShardM, N]
 
-  // Transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers.
+  // Transfers below wait for earlier work, which may use their buffers. Compute streams wait for transfers
+  // that come after it.
   HG_CHECK(cudaEventRecord(before_allgather_A_[0], caller), kAllgatherA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_A_[0], 0), kAllgatherA);
 
@@ -125,7 +128,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul", .spec = "spec.yaml",
-               .digest = "95ab5c05ac02bc00800c04925f3735fa2c90875adec0888ba381203c9e261592", .mesh_size = D,
+               .digest = "c77cee2666766f60c00e9d289493a3c0a30fac97b6b99ca2d4b48d2b115185e7", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"allgather x"}, .bytes = M * K * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -7,6 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(S), D, M/(S*D), N] bf16
 //
+// D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
 //
 // Derived: allgather of C over x, one slice in each iteration over s.
@@ -23,10 +24,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kSliceShard is both. hirgen proved the program for these values. For
+// others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceShardM = M / (S * D);
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCLocalShape =
@@ -66,7 +68,7 @@ class AgMatmulAfter final : public hirgen::Program {
   // [S, 1, kSliceShardM, N]
   bf16* C_local_ = context_.allocate<bf16>(S * kSliceShardM * N, "spec.yaml:12:5 C_local");
   hirgen::MatmulPlan C_local_plan_{context_, kCLocalShape, kMatmulC};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_allgather_C_ = context_.events("before_allgather_C", kAllgatherC, S);
   hirgen::Events after_allgather_C_ = context_.events("after_allgather_C", kAllgatherC, S);
@@ -101,8 +103,8 @@ void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaEventRecord(after_allgather_C_[s], x_.stream), kAllgatherC);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
-  // transfers follow all work of the compute streams.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
+  // The transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_allgather_C_[S - 1], 0), kWaitAllgatherC);
   context_.call_issued(caller);
 }
@@ -129,7 +131,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_after", .spec = "spec.yaml",
-               .digest = "d9a6be682b59efaf8e80a66de31e2af021532fc660e4418d6ecf5d43b6a79bef", .mesh_size = D,
+               .digest = "4ccf71f19613b46b46d8f9ce671274da3b92c142fcb2a7405e635ad6e4853050", .mesh_size = D,
                .gemms = {{S * kSliceShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = M * N * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

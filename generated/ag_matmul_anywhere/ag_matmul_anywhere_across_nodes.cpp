@@ -7,6 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
+// D = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get intra-node, one slice in
@@ -28,10 +29,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D;
-constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
@@ -86,7 +88,7 @@ class AgMatmulAnywhereAcrossNodes final : public hirgen::Program {
   // [D, kShardM, K], filled by the allgather of A over x
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:12:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_receive_A_ = context_.events("after_receive_A", kReceiveA, D);
@@ -103,11 +105,11 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& A_ipc = peers_.share_for_call(A, kAShared);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may read A only after earlier work, which writes it; transfers below wait for it, too.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of A over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
+  // Allgather of A over x. Ready flags come first on the copy stream, since peers wait for them.
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
@@ -128,7 +130,9 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
       HG_CHECK(cudaMemcpyAsync(A_all_ + from * kShardM * K, A_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, copy),
                kReceiveA);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.done_at(from, s), A_ipc.sequence(), 0), kDoneA);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.done_at(from, s), A_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
+               kDoneA);
       HG_CHECK(cudaEventRecord(after_receive_A_[s], copy), kReceiveA);
     }
   }

@@ -7,6 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
+// D = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
 //
 // Derived: broadcast of A over x, one slice in each iteration over s.
@@ -23,10 +24,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D;
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
@@ -65,7 +67,7 @@ class AgMatmulBcast final : public hirgen::Program {
   // [D, kShardM, K], filled by the broadcast of A over x
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:13:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events before_broadcast_A_ = context_.events("before_broadcast_A", kBroadcastA, 1);
   hirgen::Events after_broadcast_A_ = context_.events("after_broadcast_A", kBroadcastA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -76,7 +78,8 @@ void AgMatmulBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
 
-  // Transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers.
+  // Transfers below wait for earlier work, which may use their buffers. Compute streams wait for transfers
+  // that come after it.
   HG_CHECK(cudaEventRecord(before_broadcast_A_[0], caller), kBroadcastA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_broadcast_A_[0], 0), kBroadcastA);
 
@@ -125,7 +128,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_bcast", .spec = "spec.yaml",
-               .digest = "b5b729705c8be2384c889f7eef444ae93712d0f16848546f8295bea3fa83b4df", .mesh_size = D,
+               .digest = "5425acf7755956af3acae751ae30eb358b3a8e70cf3d4b0c4f9d5542f7f9d1b4", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"broadcast x"}, .bytes = M * K * sizeof(bf16),
                .largest = "broadcast", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

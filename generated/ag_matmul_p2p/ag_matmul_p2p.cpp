@@ -7,6 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
+// D = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: allgather of A over x: transfers into A_all from rank to rank by NCCL, one slice in each iteration
@@ -24,10 +25,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D;
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
@@ -69,7 +71,7 @@ class AgMatmulP2p final : public hirgen::Program {
   // [D, kShardM, K], filled by the allgather of A over x
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:13:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events before_exchange_A_ = context_.events("before_exchange_A", kExchangeA, 1);
   hirgen::Events after_exchange_A_ = context_.events("after_exchange_A", kExchangeA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -81,7 +83,7 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
   const int64_t rank = context_.rank();
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Transfers below wait for earlier work, which may use their buffers.
   HG_CHECK(cudaEventRecord(before_exchange_A_[0], caller), kExchangeA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_exchange_A_[0], 0), kExchangeA);
 
@@ -147,7 +149,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_p2p", .spec = "spec.yaml",
-               .digest = "4e5c6cc17821d2fff1ba8899f7709d852e90237e355242552aea64e22c8b5159", .mesh_size = D,
+               .digest = "f9ff220a19c1a212e07a54528729a3fe4e9451d0b9df1d497b4084b5aec19b8e", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

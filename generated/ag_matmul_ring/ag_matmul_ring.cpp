@@ -7,6 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
+// D = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-put, one slice in each
@@ -25,7 +26,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kHalfM = kShardM / 2;
 
@@ -73,7 +75,7 @@ class AgMatmulRing final : public hirgen::Program {
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:13:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   void* workspace_ = context_.workspace(hirgen::workspace_for(C_plan_), "spec.yaml:13:5 workspace");
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   // Sets have an event for each step of a loop. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_A_ = context_.events("before_send_A", kSendA, D * 2);
@@ -91,16 +93,16 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const int64_t to = (rank + 1) % D;
   const hirgen::Shared& A_all_ipc = peers_.share_for_call(A_all_, kAAllShared);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may write A_all only after earlier work, which may use that memory.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of A over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
+  // Allgather of A over x. Ready flags come first on the copy stream, since peers wait for them.
   for (int64_t s = 0; s < D - 1; ++s) {
     for (int64_t c = 0; c < 2; ++c) {
-      HG_CHECK(
-          driver_.cuStreamWriteValue32(copy, A_all_ipc.ready_at(from, s * 2 + c), A_all_ipc.sequence(), 0),
-          kReadyAAll);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, A_all_ipc.ready_at(from, s * 2 + c), A_all_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
+               kReadyAAll);
     }
   }
 
@@ -131,9 +133,9 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         HG_CHECK(cudaMemcpyAsync(A_all_ipc.of<bf16>(to) + slice * kShardM * K + c * kHalfM * K, A_s_c,
                                  kHalfM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                  kSendA);
-        HG_CHECK(
-            driver_.cuStreamWriteValue32(copy, A_all_ipc.done_at(to, s * 2 + c), A_all_ipc.sequence(), 0),
-            kDoneAAll);
+        HG_CHECK(driver_.cuStreamWriteValue32(copy, A_all_ipc.done_at(to, s * 2 + c), A_all_ipc.sequence(),
+                                              CU_STREAM_WRITE_VALUE_DEFAULT),
+                 kDoneAAll);
         HG_CHECK(cudaEventRecord(after_send_A_[s * 2 + c], copy), kSendA);  // only the last one is waited for
       }
 
@@ -142,7 +144,7 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_send_A_[(D - 1 - 1) * 2 + 1], 0), kWaitSendA);
   context_.call_issued(caller);
 }
@@ -169,7 +171,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_ring", .spec = "spec.yaml",
-               .digest = "f36eda242e212f4a9144b67cf61b97afcecbb30a82bb3cd4f370eb780b798e74", .mesh_size = D,
+               .digest = "2b9f015e09f15fb756c68259def7570ade91ba57b8a81cd1c3d7fb13c4f2fbc2", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kHalfM * K * sizeof(bf16) * 2, .largest = "sendrecv",
                .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

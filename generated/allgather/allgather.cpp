@@ -6,6 +6,7 @@
 //   A [S, DIDx(D), M/(S*D), N] bf16
 //   C [Stream(S), D, M/(S*D), N] bf16
 //
+// D = 4, S = 4, M = 8192, N = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
 //
 // Derived: allgather of A over x, one slice in each iteration over s.
@@ -21,7 +22,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kSliceShard is both. hirgen proved the program for these values. For
+// others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192;
 constexpr int64_t kSliceShardM = M / (S * D);
 
@@ -40,7 +42,7 @@ class Allgather final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events before_allgather_A_ = context_.events("before_allgather_A", kAllgatherA, 1);
   hirgen::Events after_allgather_A_ = context_.events("after_allgather_A", kAllgatherA, S);
 };
@@ -49,7 +51,7 @@ void Allgather::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, kSliceShardM, N]
   bf16* C = static_cast<bf16*>(tensors[1]);              // [S, D, kSliceShardM, N]
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Transfers below wait for earlier work, which may use their buffers.
   HG_CHECK(cudaEventRecord(before_allgather_A_[0], caller), kAllgatherA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_A_[0], 0), kAllgatherA);
 
@@ -62,7 +64,7 @@ void Allgather::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(after_allgather_A_[s], x_.stream), kAllgatherA);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_allgather_A_[S - 1], 0), kWaitAllgatherA);
   context_.call_issued(caller);
 }
@@ -87,7 +89,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allgather", .spec = "spec.yaml",
-               .digest = "9fee861fa7695cd4023cdc72d0f7f979a1dc9f7b9ced98dee86f98e6fc8c00c9", .mesh_size = D,
+               .digest = "c4d6cb88c57cf9ec7c2f86263a7f7a6d039a0f700e7e18b1f8d8cfe620824133", .mesh_size = D,
                .gemms = {}, .communications = {"allgather x"}, .bytes = M * N * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},

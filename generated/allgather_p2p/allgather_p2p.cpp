@@ -6,6 +6,7 @@
 //   A [DIDx(D), M/D, K] bf16
 //   C [Stream(D), M/D, K] bf16
 //
+// D = 4, M = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: allgather of A over x: transfers into C from rank to rank by IPC-put, one slice in each iteration
@@ -23,10 +24,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 4, M = 8192, K = 8192;
 constexpr int64_t kShardM = M / D;
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 
@@ -62,7 +64,7 @@ class AllgatherP2p final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml allgather_p2p"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();      // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_send_A_ = context_.events("after_send_A", kSendA, D);
@@ -77,14 +79,16 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& C_ipc = peers_.share_for_call(C, kCShared);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may write C only after earlier work, which may use that memory; transfers below wait for it, too.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of A over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
+  // Allgather of A over x. Ready flags come first on the copy stream, since peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.ready_at(from, s), C_ipc.sequence(), 0), kReadyC);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.ready_at(from, s), C_ipc.sequence(),
+                                          CU_STREAM_WRITE_VALUE_DEFAULT),
+             kReadyC);
   }
 
   // All iterations come first: transfer s + 1 overlaps with work s.
@@ -95,7 +99,9 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaMemcpyAsync(C_ipc.of<bf16>(to) + rank * kShardM * K, A, kShardM * K * sizeof(bf16),
                              cudaMemcpyDeviceToDevice, copy),
              kSendA);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, s), C_ipc.sequence(), 0), kDoneC);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, s), C_ipc.sequence(),
+                                          CU_STREAM_WRITE_VALUE_DEFAULT),
+             kDoneC);
     HG_CHECK(cudaEventRecord(after_send_A_[s], copy), kSendA);  // only the last one is waited for
   }
 
@@ -123,7 +129,7 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(wait_receive_C_[s], caller), kWaitReceiveC);  // for the watchdog only
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_send_A_[D - 1], 0), kWaitSendA);
   context_.call_issued(caller);
 }
@@ -148,7 +154,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allgather_p2p", .spec = "spec.yaml",
-               .digest = "d2c74f9be793557f0fba33d02c4a3e6cbcdfbb7fe0014711f64e9761965831ab", .mesh_size = D,
+               .digest = "f8e2cf46798d8523f033faaf83cc67253355c59ab1a8e5e6d71693f81abc6699", .mesh_size = D,
                .gemms = {}, .communications = {"sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

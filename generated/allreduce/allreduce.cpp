@@ -6,6 +6,7 @@
 //   A [S, DIDx(D), M/S, N] bf16
 //   C [Stream(S), r(D), M/S, N] bf16
 //
+// D = 4, S = 4, M = 8192, N = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): reduced from D to one.
 //
 // Derived: allreduce of A over x, into C, one slice in each iteration over s.
@@ -21,7 +22,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kSlice is one iteration's. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192;
 constexpr int64_t kSliceM = M / S;
 
@@ -40,7 +42,7 @@ class Allreduce final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events before_allreduce_A_ = context_.events("before_allreduce_A", kAllreduceA, 1);
   hirgen::Events after_allreduce_A_ = context_.events("after_allreduce_A", kAllreduceA, S);
 };
@@ -49,7 +51,7 @@ void Allreduce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, kSliceM, N]
   bf16* C = static_cast<bf16*>(tensors[1]);              // [S, kSliceM, N]
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Transfers below wait for earlier work, which may use their buffers.
   HG_CHECK(cudaEventRecord(before_allreduce_A_[0], caller), kAllreduceA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allreduce_A_[0], 0), kAllreduceA);
 
@@ -62,7 +64,7 @@ void Allreduce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(after_allreduce_A_[s], x_.stream), kAllreduceA);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_allreduce_A_[S - 1], 0), kWaitAllreduceA);
   context_.call_issued(caller);
 }
@@ -87,7 +89,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allreduce", .spec = "spec.yaml",
-               .digest = "3e0c604dd9ba66a11397e728513eb659bf01cbc2111f8bb0d49e0bfe1905f26e", .mesh_size = D,
+               .digest = "80a01c2803f76ba6ec20481ff048ac17114c3f09e312a0f5bb7fecad7350ff32", .mesh_size = D,
                .gemms = {}, .communications = {"allreduce x"}, .bytes = M * N * sizeof(bf16),
                .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},

@@ -19,6 +19,7 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [M, K] bf16
 //
+// D = 8, M = 4096, K = 8192, N = 32768, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of Wop over x, into attention: transfers into Wop_parts from rank to rank by
@@ -34,21 +35,22 @@
 
 #include <cuda_bf16.h>
 
-#include "block_end_kernels.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
+#include "block_end_kernels.hpp"
 
 namespace hirgen_block_end {
 namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 8, M = 4096, K = 8192, N = 4 * K;
 constexpr int64_t kShardK = K / D, kShardN = N / D, kShardM = M / D;
-constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kWopSShape =
@@ -140,8 +142,8 @@ class BlockEnd final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();  // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
-  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it, in each iteration of a loop.
 
   bf16* Wop_ = context_.allocate<bf16>(M * K, "spec.yaml:18:5 Wop");  // [1, D, kShardM, K]
   // [D, 1, kShardM, K], filled by the reduce-scatter of Wop over x, kLinearWop to kSumAttention
@@ -156,11 +158,11 @@ class BlockEnd final : public hirgen::Program {
   bf16* attention_ = W2p_parts_;  // [1, kShardM, K], kSumAttention to kAddRmsNormU
   bf16* U_all_ = Wop_parts_;  // [D, kShardM, K], filled by the allgather of U over x, kReceiveU to kLinearZ
   bf16* mlp_ = Wop_parts_;    // [1, kShardM, K], kSumMlp to kAddY
-  bf16* A_ = Z_;              // [1, D, kShardM, kShardN], kGeluA to kLinearW2p
+  bf16* A_ = Z_;              // [1, D, kShardM, kShardN], kGeluA (overwrites Z_) to kLinearW2p
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWop};
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_receive_Wop_ = context_.events("before_receive_Wop", kReceiveWop, D);
@@ -212,7 +214,8 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       const int64_t from = (D + rank - s) % D;
 
       // Reduce-scatter of Wop over x, into attention.
-      HG_CHECK(driver_.cuStreamWriteValue32(compute, Wop_ipc.ready_at(to, s), Wop_ipc.sequence(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(compute, Wop_ipc.ready_at(to, s), Wop_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
                kReadyWop);
 
       // On the copy stream, where it may overlap with the GEMMs of other iterations.
@@ -224,13 +227,15 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaMemcpyAsync(Wop_parts_ + from * kShardM * K, Wop_ipc.of<bf16>(from) + rank * kShardM * K,
                                kShardM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kReceiveWop);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, Wop_ipc.done_at(from, s), Wop_ipc.sequence(), 0), kDoneWop);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, Wop_ipc.done_at(from, s), Wop_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
+               kDoneWop);
       HG_CHECK(cudaEventRecord(after_receive_Wop_[s], copy), kReceiveWop);  // only the last one is waited for
     }
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
-  // transfers follow all work of the compute streams.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
+  // The transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_receive_Wop_[D - 1], 0), kWaitReceiveWop);
 
   // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
@@ -238,14 +243,16 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                         Wop_parts_, {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumAttention);
   add_rms_norm(U_, X1_, X + rank * kShardM * K, attention_, gamma, kShardM, caller, kAddRmsNormU);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may read U only after earlier work, which writes it; transfers below wait for it, too.
   HG_CHECK(cudaEventRecord(started_Z_[0], caller), kStartedZ);
   HG_CHECK(cudaStreamWaitEvent(copy, started_Z_[0], 0), kStartedZ);
 
-  // Allgather of U over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
+  // Allgather of U over x. Ready flags come first on the copy stream, since peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.ready_at(to, s), U_ipc.sequence(), 0), kReadyU);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.ready_at(to, s), U_ipc.sequence(),
+                                          CU_STREAM_WRITE_VALUE_DEFAULT),
+             kReadyU);
   }
 
   // All iterations come first: transfer s + 1 overlaps with work s.
@@ -258,7 +265,9 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaMemcpyAsync(U_all_ + from * kShardM * K, U_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
                              cudaMemcpyDeviceToDevice, copy),
              kReceiveU);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.done_at(from, s), U_ipc.sequence(), 0), kDoneU);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.done_at(from, s), U_ipc.sequence(),
+                                          CU_STREAM_WRITE_VALUE_DEFAULT),
+             kDoneU);
     HG_CHECK(cudaEventRecord(after_receive_U_[s], copy), kReceiveU);
   }
 
@@ -286,7 +295,8 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       const int64_t from = (D + rank - s) % D;
 
       // Reduce-scatter of W2p over x, into mlp.
-      HG_CHECK(driver_.cuStreamWriteValue32(compute, W2p_ipc.ready_at(partner, s), W2p_ipc.sequence(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(compute, W2p_ipc.ready_at(partner, s), W2p_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
                kReadyW2p);
 
       // On the copy stream, where it may overlap with the GEMMs of other iterations.
@@ -298,26 +308,30 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaMemcpyAsync(W2p_parts_ + from * kShardM * K, W2p_ipc.of<bf16>(from) + rank * kShardM * K,
                                kShardM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kReceiveW2p);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, W2p_ipc.done_at(from, s), W2p_ipc.sequence(), 0), kDoneW2p);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, W2p_ipc.done_at(from, s), W2p_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
+               kDoneW2p);
       HG_CHECK(cudaEventRecord(after_receive_W2p_[s], copy), kReceiveW2p);  // only the last one is waited for
     }
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
-  // transfers follow all work of the compute streams.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
+  // The transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_receive_W2p_[D - 1], 0), kWaitReceiveW2p);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, mlp_, {2, {1, kShardM * K}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumMlp);
   add(Y + rank * kShardM * K, X1_, mlp_, kShardM * K, caller, kAddY);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may read Y only after earlier work, which writes it; transfers below wait for it, too.
   HG_CHECK(cudaEventRecord(started_Y_[0], caller), kStartedY);
   HG_CHECK(cudaStreamWaitEvent(copy, started_Y_[0], 0), kStartedY);
 
-  // Allgather of Y over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
+  // Allgather of Y over x. Ready flags come first on the copy stream, since peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, Y_ipc.ready_at(to, s), Y_ipc.sequence(), 0), kReadyY);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, Y_ipc.ready_at(to, s), Y_ipc.sequence(),
+                                          CU_STREAM_WRITE_VALUE_DEFAULT),
+             kReadyY);
   }
 
   for (int64_t s = 1; s < D; ++s) {
@@ -329,7 +343,9 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaMemcpyAsync(Y + from * kShardM * K, Y_ipc.of<bf16>(from) + from * kShardM * K,
                              kShardM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
              kReceiveY);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, Y_ipc.done_at(from, s), Y_ipc.sequence(), 0), kDoneY);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, Y_ipc.done_at(from, s), Y_ipc.sequence(),
+                                          CU_STREAM_WRITE_VALUE_DEFAULT),
+             kDoneY);
     HG_CHECK(cudaEventRecord(after_receive_Y_[s], copy), kReceiveY);  // only the last one is waited for
   }
 
@@ -363,7 +379,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(wait_read_Y_[s], caller), kWaitReadY);  // for the watchdog only
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_receive_Y_[D - 1], 0), kWaitReceiveY);
   context_.call_issued(caller);
 }
@@ -396,7 +412,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "block_end", .spec = "spec.yaml",
-               .digest = "e18d90d0e7d4f36dcb59226b8b0046a7e10eea7a4f098cf6ca26357d2cb8b936", .mesh_size = D,
+               .digest = "b3a0760ca73f95f98bee35c2c1fa67871b788472bebd93e178cb8a344feb4161", .mesh_size = D,
                .gemms = {{M, K, kShardK, 1}, {M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",

@@ -16,6 +16,7 @@
 //   b2 [K] bf16
 //   Y [DIDx(D), M/D, K] bf16
 //
+// D = 8, M = 8192, K = 4096, N = 16384, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: allgather of G over x: transfers into U from rank to rank by IPC-put, one slice in each iteration
@@ -27,21 +28,22 @@
 
 #include <cuda_bf16.h>
 
-#include "gpt2_mlp_kernels.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
+#include "gpt2_mlp_kernels.hpp"
 
 namespace hirgen_gpt2_mlp {
 namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 8, M = 8192, K = 4096, N = 4 * K;
 constexpr int64_t kShardM = M / D, kShardN = N / D;
-constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kAShape = {.m = kShardM, .n = kShardN, .k = K, .transpose_b = true,
@@ -106,8 +108,8 @@ class Gpt2Mlp final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();  // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
-  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it, in each iteration of a loop.
 
   // [D, 1, kShardM, K], filled by the allgather of G over x, kReadyU to kLinearA
   bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:20:5 U");
@@ -118,7 +120,7 @@ class Gpt2Mlp final : public hirgen::Program {
   bf16* V_ = U_;  // [1, kShardM, K], kSumV to kAddY
   hirgen::MatmulPlan A_plan_{context_, kAShape, kLinearA};
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events wait_receive_U_ = context_.events("wait_receive_U", kWaitReceiveU, D);
@@ -140,12 +142,13 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const hirgen::Shared& U_ipc = peers_.share_for_call(U_, kUShared);
   const hirgen::Shared& P_parts_ipc = peers_.share_for_call(P_parts_, kPPartsShared);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may write U, P_parts only after earlier work, which may use that memory; transfers below wait for
+  // it, too.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
   // Allgather of G over x; reduce-scatter of P over x, into V. Ready flags come first on the copy stream,
-  // since transfers of peers wait for them.
+  // since peers wait for them.
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -163,7 +166,9 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaMemcpyAsync(U_ipc.of<bf16>(to) + rank * kShardM * K, X, kShardM * K * sizeof(bf16),
                              cudaMemcpyDeviceToDevice, copy),
              kSendG);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.done_at(to, s), U_ipc.sequence(), 0), kDoneU);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.done_at(to, s), U_ipc.sequence(),
+                                          CU_STREAM_WRITE_VALUE_DEFAULT),
+             kDoneU);
   }
 
   // All compute streams start after the caller's earlier work.
@@ -197,10 +202,11 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWaitValue32(copy, P_parts_ipc.ready(s), P_parts_ipc.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kWaitReadyPParts);
-      HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(partner) + rank * kShardM * K, P_ + partner * kShardM * K,
+      HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(partner) + rank * kShardM * K, P_s,
                                kShardM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kSendP);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(partner, s), P_parts_ipc.sequence(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(partner, s), P_parts_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
                kDonePParts);
       HG_CHECK(cudaEventRecord(after_send_P_[s], copy), kSendP);  // only the last one is waited for
     }
@@ -225,7 +231,7 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumV);
   add(Y, V_, b2, kShardM, caller, kAddY);
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_send_P_[D - 1], 0), kWaitSendP);
   context_.call_issued(caller);
 }
@@ -257,7 +263,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "gpt2_mlp", .spec = "spec.yaml",
-               .digest = "0ad30fbd850f6980bd90581bea00f275e36626fd1424cc10496fdad90af42899", .mesh_size = D,
+               .digest = "141a9093f359f911e733b6d531d281f107a25a94039e1dae4d5c3326660914ca", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-put",

@@ -10,6 +10,7 @@
 //   bias [N] bf16
 //   Y [Stream(S), M/S, N] bf16
 //
+// D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
 //
 // Derived: allreduce of Y over x, one slice in each iteration over s.
@@ -18,19 +19,20 @@
 
 #include <cuda_bf16.h>
 
-#include "linear_ar_kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
+#include "linear_ar_kernels.hpp"
 
 namespace hirgen_linear_ar {
 namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part, kSlice is one iteration's. hirgen proved the
+// program for these values. For others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceM = M / S, kShardK = K / D;
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kYPartsShape =
@@ -73,7 +75,7 @@ class LinearAr final : public hirgen::Program {
   // [S, kSliceM, N], filled by the allreduce of Y over x
   bf16* Y_sum_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 Y_sum");
   hirgen::MatmulPlan Y_parts_plan_{context_, kYPartsShape, kLinearY};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_allreduce_Y_ = context_.events("before_allreduce_Y", kAllreduceY, S);
   hirgen::Events after_allreduce_Y_ = context_.events("after_allreduce_Y", kAllreduceY, S);

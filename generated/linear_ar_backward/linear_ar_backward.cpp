@@ -18,6 +18,7 @@
 //   dW [r(S), DIDx(D), N, K/D] bf16
 //   dbias [r(M), N] bf16
 //
+// D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(M): reduced from M to one.
 // r(S): reduced from S to one.
 //
@@ -35,10 +36,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part, kSlice is one iteration's. hirgen proved the
+// program for these values. For others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceM = M / S, kShardK = K / D;
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kDXShape = {.m = kSliceM, .n = kShardK, .k = N, .dtype = hirgen::DType::kBf16};
@@ -81,7 +83,7 @@ class LinearArBackward final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(S * N * kShardK, "spec.yaml:22:5 P");  // [S, 1, N, kShardK]
   hirgen::MatmulPlan dX_plan_{context_, kDXShape, kMatmulDX};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };

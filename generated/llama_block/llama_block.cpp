@@ -37,6 +37,7 @@
 //   W2 [DIDx(D), E, F/D] bf16
 //   Y [B*L, E] bf16
 //
+// D = 8, B = 1, L = 4096, H = 32, G = 8, C = 128, E = 4096, F = 14336, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of Wop over x, into attention: transfers into Wop_parts from rank to rank by
@@ -56,26 +57,27 @@
 
 #include <cuda_bf16.h>
 
-#include "llama_block_kernels.hpp"
 #include "hirgen/attention.hpp"
 #include "hirgen/graph.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
+#include "llama_block_kernels.hpp"
 
 namespace hirgen_llama_block {
 namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = H * C, F = 7 * E / 2;
 constexpr int64_t kShardH2G =
     (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kHalfC = C / 2;
 constexpr int64_t kShardG = G / D, kShardBL = B * L / D;
-constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
@@ -130,7 +132,6 @@ constexpr const char* kStartedY = "spec.yaml:50:5 wait for the caller's stream";
 constexpr const char* kReadyY = "spec.yaml:50:5 let peers write Y";
 constexpr const char* kShareY = "spec.yaml:19:3 sharing Y with the other ranks";
 constexpr const char* kSendY = "spec.yaml:50:5 send Y";
-constexpr const char* kWaitSendW2p = "spec.yaml:49:5 wait until W2p is sent";
 constexpr const char* kWaitReceiveY = "spec.yaml:50:5 wait until Y is received";
 constexpr const char* kWaitSendY = "spec.yaml:50:5 wait until Y is sent";
 
@@ -177,10 +178,10 @@ class LlamaBlock final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml llama_block"};  // memory that ranks share
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_block");
   cudaStream_t compute_[kComputeStreams];
-  // one per compute stream: their GEMMs and attentions may run at the same time
+  // one per compute stream: their GEMMs may run at the same time. The caller's stream uses the first
   void* workspaces_[kComputeStreams];
-  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it, in each iteration of a loop.
 
   // [B * L, E], kRmsNormU1 to kLinearQKV
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");
@@ -204,7 +205,7 @@ class LlamaBlock final : public hirgen::Program {
   bf16* Rk_ = Rq_ + B * L * kShardH * C;  // [1, B, L, kShardG, C], kRopeRk to kAttentionPV
   bf16* PV_ = W2p_;                       // [1, B, L, kShardH, C], kAttentionPV to kLinearWop
   bf16* attention_ = W2p_;                // [1, kShardBL, E], kSumAttention to kAddRmsNormU2
-  bf16* A_ = gate_;                       // [1, D, kShardBL, kShardF], kSiluMulA to kLinearW2p
+  bf16* A_ = gate_;  // [1, D, kShardBL, kShardF], kSiluMulA (overwrites gate_) to kLinearW2p
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
@@ -217,7 +218,6 @@ class LlamaBlock final : public hirgen::Program {
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events started_gate_ = context_.events("started_gate", kStartedGate, 1);
   hirgen::Events before_send_W2p_ = context_.events("before_send_W2p", kSendW2p, D + 1);
-  hirgen::Events after_send_W2p_ = context_.events("after_send_W2p", kSendW2p, 1);
   hirgen::Events joined_mlp_ = context_.events("joined_mlp", kJoinedMlp, kComputeStreams);
   hirgen::Events started_Y_ = context_.events("started_Y", kStartedY, 1);
   hirgen::Events after_send_Y_ = context_.events("after_send_Y", kSendY, 1);
@@ -244,6 +244,8 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* Y = static_cast<bf16*>(tensors[8]);                   // [B * L, E]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
+
+  // A kernel counts the call in device memory, because a graph repeats its arguments.
   const hirgen::Shared& Wop_parts_ipc = peers_.share_for_graph(Wop_parts_, kWopPartsShared, caller);
   const hirgen::Shared& U2_all_ipc = peers_.share_for_graph(U2_all_, kU2AllShared, caller);
   const hirgen::Shared& W2p_parts_ipc = peers_.share_for_graph(W2p_parts_, kW2pPartsShared, caller);
@@ -265,12 +267,12 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
                     workspaces_[0], caller, kAttentionPV);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may write Wop_parts only after earlier work, which may use that memory.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Reduce-scatter of Wop over x, into attention. Ready flags come first on the copy stream, since transfers
-  // of peers wait for them.
+  // Reduce-scatter of Wop over x, into attention. Ready flags come first on the copy stream, since peers wait
+  // for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
@@ -283,7 +285,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
-  for (int64_t s = 1; s < D + 1; ++s) {
+  for (int64_t s = 1; s <= D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s) % D;
 
@@ -297,7 +299,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
       // of other iterations.
       HG_CHECK(cudaEventRecord(before_send_Wop_[s], compute), kSendWop);
       HG_CHECK(cudaStreamWaitEvent(copy, before_send_Wop_[s], 0), kSendWop);
-      hirgen::launch_transfer(Wop_parts_ipc.of<bf16>(to) + rank * kShardBL * E, Wop_ + to * kShardBL * E,
+      hirgen::launch_transfer(Wop_parts_ipc.of<bf16>(to) + rank * kShardBL * E, Wop_s,
                               kShardBL * E * sizeof(bf16), Wop_parts_ipc.flags(to, s), copy, kSendWop);
     }
   }
@@ -320,12 +322,13 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
                         Wop_parts_, {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumAttention);
   add_rms_norm(U2_, X1_, X + rank * kShardBL * E, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
 
-  // Transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers.
+  // Peers may write U2_all, W2p_parts only after earlier work, which may use that memory; transfers below
+  // wait for it, too. Compute streams wait for transfers that come after it.
   HG_CHECK(cudaEventRecord(started_gate_[0], caller), kStartedGate);
   HG_CHECK(cudaStreamWaitEvent(copy, started_gate_[0], 0), kStartedGate);
 
   // Allgather of U2 over x; reduce-scatter of W2p over x, into mlp. Ready flags come first on the copy
-  // stream, since transfers of peers wait for them.
+  // stream, since peers wait for them.
   hirgen::FlagKernel ready_flags2(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -344,7 +347,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
                             U2_all_ipc.flags(to, s), copy, kSendU2);
   }
 
-  for (int64_t s = 1; s < D + 1; ++s) {
+  for (int64_t s = 1; s <= D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t partner = (rank + s) % D;
     if (s != D) {
@@ -368,13 +371,10 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
       // other iterations.
       HG_CHECK(cudaEventRecord(before_send_W2p_[s], compute), kSendW2p);
       HG_CHECK(cudaStreamWaitEvent(copy, before_send_W2p_[s], 0), kSendW2p);
-      hirgen::launch_transfer(W2p_parts_ipc.of<bf16>(partner) + rank * kShardBL * E,
-                              W2p_ + partner * kShardBL * E, kShardBL * E * sizeof(bf16),
-                              W2p_parts_ipc.flags(partner, s), copy, kSendW2p);
+      hirgen::launch_transfer(W2p_parts_ipc.of<bf16>(partner) + rank * kShardBL * E, W2p_s,
+                              kShardBL * E * sizeof(bf16), W2p_parts_ipc.flags(partner, s), copy, kSendW2p);
     }
   }
-
-  HG_CHECK(cudaEventRecord(after_send_W2p_[0], copy), kSendW2p);
 
   // The caller's stream waits for all compute streams: later work may use all of their buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
@@ -396,11 +396,11 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   add(Y_rows, X1_, mlp_, kShardBL * E, caller, kAddY);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may write Y only after earlier work, which may use that memory; transfers below wait for it, too.
   HG_CHECK(cudaEventRecord(started_Y_[0], caller), kStartedY);
   HG_CHECK(cudaStreamWaitEvent(copy, started_Y_[0], 0), kStartedY);
 
-  // Allgather of Y over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
+  // Allgather of Y over x. Ready flags come first on the copy stream, since peers wait for them.
   hirgen::FlagKernel ready_flags3(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -416,7 +416,6 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   HG_CHECK(cudaEventRecord(after_send_Y_[0], copy), kSendY);
-  HG_CHECK(cudaStreamWaitEvent(caller, after_send_W2p_[0], 0), kWaitSendW2p);
   hirgen::FlagKernel done_flags3(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     done_flags3.add(Y_ipc.done(s), Y_ipc.sequence_number());
@@ -456,7 +455,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "46117fe054f97fd82db7fbf3a17b207289c74df16ebb34c962007b8f6a386254", .mesh_size = D,
+               .digest = "75849a8f19095143433e7097932db53ac7e114c42fd9d7d9b3d42a64af916ab1", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},

@@ -37,6 +37,7 @@
 //   W2 [DIDx(D), E, F/D] bf16
 //   Y [B*L, E] bf16
 //
+// D = 8, B = 1, L = 4096, H = 32, G = 8, C = 128, E = 4096, F = 14336, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of Wop over x, into attention: transfers into Wop_parts from rank to rank by
@@ -64,26 +65,27 @@
 
 #include <cuda_bf16.h>
 
-#include "llama_block_kernels.hpp"
 #include "hirgen/attention.hpp"
 #include "hirgen/graph.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
+#include "llama_block_kernels.hpp"
 
 namespace hirgen_llama_block {
 namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = H * C, F = 7 * E / 2;
 constexpr int64_t kShardH2G =
     (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kHalfC = C / 2;
 constexpr int64_t kShardG = G / D, kShardBL = B * L / D;
-constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
@@ -200,7 +202,7 @@ class LlamaBlockAcrossNodes final : public hirgen::Program {
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_block");
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:39:5 mesh world");
   cudaStream_t compute_[kComputeStreams];
-  // one per compute stream: their GEMMs and attentions may run at the same time
+  // one per compute stream: their GEMMs may run at the same time. The caller's stream uses the first
   void* workspaces_[kComputeStreams];
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");  // [B * L, E]
   // [1, B * L, kShardH2G * C]
@@ -271,6 +273,8 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   bf16* Y = static_cast<bf16*>(tensors[8]);                   // [B * L, E]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
+
+  // A kernel counts the call in device memory, because a graph repeats its arguments.
   const hirgen::Shared& Wop_parts_ipc = peers_.share_for_graph(Wop_parts_, kWopPartsShared, caller);
   const hirgen::Shared& U2_all_ipc = peers_.share_for_graph(U2_all_, kU2AllShared, caller);
   const hirgen::Shared& W2p_parts_ipc = peers_.share_for_graph(W2p_parts_, kW2pPartsShared, caller);
@@ -292,12 +296,12 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
                     workspaces_[0], caller, kAttentionPV);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may write Wop_parts only after earlier work, which may use that memory.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Reduce-scatter of Wop over x, into attention. Ready flags come first on the copy stream, since transfers
-  // of peers wait for them.
+  // Reduce-scatter of Wop over x, into attention. Ready flags come first on the copy stream, since peers wait
+  // for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
@@ -312,7 +316,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
-  for (int64_t s = 1; s < D + 1; ++s) {
+  for (int64_t s = 1; s <= D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s) % D;
 
@@ -323,7 +327,6 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
          compute, kLinearWop);
     if (s != D) {
       const int64_t from = (D + rank - s) % D;
-      bf16* Wop_s_2 = Wop_ + to * kShardBL * E;  // [1, kShardBL, E]
 
       // Reduce-scatter of Wop over x, into attention. On the stream of the communicator, where it may overlap
       // with the GEMMs of other iterations.
@@ -337,7 +340,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
       }
 
       if (!peers_.is_ipc_peer(to)) {
-        HG_CHECK(ncclSend(Wop_s_2, kShardBL * E, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
+        HG_CHECK(ncclSend(Wop_s, kShardBL * E, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
                  kSendWop);
       }
       HG_CHECK(ncclGroupEnd(), kExchangeWop);
@@ -347,7 +350,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
         // On the copy stream, where it may overlap with the GEMMs of other iterations.
         HG_CHECK(cudaEventRecord(before_send_Wop_[s], compute), kSendWop);
         HG_CHECK(cudaStreamWaitEvent(copy, before_send_Wop_[s], 0), kSendWop);
-        hirgen::launch_transfer(Wop_parts_ipc.of<bf16>(to) + rank * kShardBL * E, Wop_s_2,
+        hirgen::launch_transfer(Wop_parts_ipc.of<bf16>(to) + rank * kShardBL * E, Wop_s,
                                 kShardBL * E * sizeof(bf16), Wop_parts_ipc.flags(to, s), copy, kSendWop);
         HG_CHECK(cudaEventRecord(after_send_Wop_[s], copy), kSendWop);
       }
@@ -370,7 +373,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   }
   done_flags.submit(caller, kWaitReceiveWopParts);
 
-  // One stream recorded these events in order: the last one implies the others.
+  // The stream of these events works in order: the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, after_exchange_Wop_[D - 1], 0), kWaitExchangeWop);
 
   // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
@@ -378,12 +381,13 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
                         Wop_parts_, {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumAttention);
   add_rms_norm(U2_, X1_, X + rank * kShardBL * E, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may write U2_all, W2p_parts only after earlier work, which may use that memory; transfers below
+  // wait for it, too. Compute streams wait for transfers that come after it.
   HG_CHECK(cudaEventRecord(started_gate_[0], caller), kStartedGate);
   HG_CHECK(cudaStreamWaitEvent(copy, started_gate_[0], 0), kStartedGate);
 
   // Allgather of U2 over x; reduce-scatter of W2p over x, into mlp. Ready flags come first on the copy
-  // stream, since transfers of peers wait for them.
+  // stream, since peers wait for them.
   hirgen::FlagKernel ready_flags2(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -430,12 +434,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     HG_CHECK(cudaEventRecord(after_exchange_U2_[s], x_.stream), kExchangeU2);
   }
 
-  // All compute streams start after the caller's earlier work.
-  for (int64_t i = 0; i < kComputeStreams; ++i) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[i], started_gate_[0], 0), kStartedGate);
-  }
-
-  for (int64_t s = 1; s < D + 1; ++s) {
+  for (int64_t s = 1; s <= D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t partner = (rank + s) % D;
     if (s != D) {
@@ -461,7 +460,6 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2p);
     if (s != D) {
       const int64_t from = (D + rank - s) % D;
-      bf16* W2p_s_2 = W2p_ + partner * kShardBL * E;  // [1, kShardBL, E]
 
       // Reduce-scatter of W2p over x, into mlp. On the stream of the communicator, where it may overlap with
       // the GEMMs of other iterations.
@@ -475,7 +473,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
       }
 
       if (!peers_.is_ipc_peer(partner)) {
-        HG_CHECK(ncclSend(W2p_s_2, kShardBL * E, ncclBfloat16, static_cast<int>(partner), x_.comm, x_.stream),
+        HG_CHECK(ncclSend(W2p_s, kShardBL * E, ncclBfloat16, static_cast<int>(partner), x_.comm, x_.stream),
                  kSendW2p);
       }
       HG_CHECK(ncclGroupEnd(), kExchangeW2p);
@@ -485,7 +483,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
         // On the copy stream, where it may overlap with the GEMMs of other iterations.
         HG_CHECK(cudaEventRecord(before_send_W2p_[s], compute), kSendW2p);
         HG_CHECK(cudaStreamWaitEvent(copy, before_send_W2p_[s], 0), kSendW2p);
-        hirgen::launch_transfer(W2p_parts_ipc.of<bf16>(partner) + rank * kShardBL * E, W2p_s_2,
+        hirgen::launch_transfer(W2p_parts_ipc.of<bf16>(partner) + rank * kShardBL * E, W2p_s,
                                 kShardBL * E * sizeof(bf16), W2p_parts_ipc.flags(partner, s), copy, kSendW2p);
         HG_CHECK(cudaEventRecord(after_send_W2p_[s], copy), kSendW2p);
       }
@@ -508,7 +506,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   }
   done_flags2.submit(caller, kWaitReceiveW2pParts);
 
-  // One stream recorded these events in order: the last one implies the others.
+  // The stream of these events works in order: the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, after_exchange_W2p_[D - 1], 0), kWaitExchangeW2p);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, mlp_, {2, {1, kShardBL * E}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumMlp);
@@ -518,11 +516,11 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
 
   add(Y_rows, X1_, mlp_, kShardBL * E, caller, kAddY);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may write Y only after earlier work, which may use that memory; transfers below wait for it, too.
   HG_CHECK(cudaEventRecord(started_Y_[0], caller), kStartedY);
   HG_CHECK(cudaStreamWaitEvent(copy, started_Y_[0], 0), kStartedY);
 
-  // Allgather of Y over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
+  // Allgather of Y over x. Ready flags come first on the copy stream, since peers wait for them.
   hirgen::FlagKernel ready_flags3(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;

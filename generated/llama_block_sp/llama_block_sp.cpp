@@ -37,6 +37,7 @@
 //   W2 [DIDx(D), 1, E, F/D] bf16
 //   Y [DIDx(D), B*L/D, E] bf16
 //
+// D = 8, B = 1, L = 4096, H = 32, G = 8, C = 128, E = 4096, F = 14336, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: allgather of U1 over x: transfers into U1_all from rank to rank by IPC-get, one slice in each
@@ -52,25 +53,26 @@
 
 #include <cuda_bf16.h>
 
-#include "llama_block_sp_kernels.hpp"
 #include "hirgen/attention.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
+#include "llama_block_sp_kernels.hpp"
 
 namespace hirgen_llama_block_sp {
 namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = H * C, F = 7 * E / 2;
 constexpr int64_t kShardBL =
     B * L / D, kShardH2G = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D;
 constexpr int64_t kHalfC = C / 2, kShardG = G / D;
-constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
@@ -181,10 +183,10 @@ class LlamaBlockSp final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml llama_block_sp"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();       // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
-  // one per compute stream: their GEMMs and attentions may run at the same time
+  // one per compute stream: their GEMMs may run at the same time. The caller's stream uses the first
   void* workspaces_[kComputeStreams];
-  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it, in each iteration of a loop.
 
   bf16* U1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:22:5 U1");  // [1, kShardBL, E]
   // [D, kShardBL, E], filled by the allgather of U1 over x, kReceiveU1 to kLinearQKV
@@ -208,14 +210,14 @@ class LlamaBlockSp final : public hirgen::Program {
   bf16* Rk_ = Rq_ + B * L * kShardH * C;  // [1, B, L, kShardG, C], kRopeRk to kAttentionPV
   bf16* PV_ = W2p_parts_;                 // [1, B, L, kShardH, C], kAttentionPV to kLinearWop
   bf16* attention_ = W2p_parts_;          // [1, kShardBL, E], kSumAttention to kAddRmsNormU2
-  bf16* A_ = gate_;                       // [1, D, kShardBL, kShardF], kSiluMulA to kLinearW2p
+  bf16* A_ = gate_;  // [1, D, kShardBL, kShardF], kSiluMulA (overwrites gate_) to kLinearW2p
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_receive_U1_ = context_.events("after_receive_U1", kReceiveU1, D);
@@ -252,15 +254,16 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   rms_norm(U1_, X, gamma1, kShardBL, caller, kRmsNormU1);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may read U1 only after earlier work, which writes it; transfers below wait for it, too.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of U1 over x. Ready flags come first on the copy stream, since transfers of peers wait for
-  // them.
+  // Allgather of U1 over x. Ready flags come first on the copy stream, since peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, U1_ipc.ready_at(to, s), U1_ipc.sequence(), 0), kReadyU1);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U1_ipc.ready_at(to, s), U1_ipc.sequence(),
+                                          CU_STREAM_WRITE_VALUE_DEFAULT),
+             kReadyU1);
   }
 
   // All iterations come first: transfer s + 1 overlaps with work s.
@@ -273,7 +276,9 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaMemcpyAsync(U1_all_ + from * kShardBL * E, U1_ipc.of<bf16>(from),
                              kShardBL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
              kReceiveU1);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, U1_ipc.done_at(from, s), U1_ipc.sequence(), 0), kDoneU1);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U1_ipc.done_at(from, s), U1_ipc.sequence(),
+                                          CU_STREAM_WRITE_VALUE_DEFAULT),
+             kDoneU1);
     HG_CHECK(cudaEventRecord(after_receive_U1_[s], copy), kReceiveU1);
   }
 
@@ -334,7 +339,8 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       const int64_t from = (D + rank - s) % D;
 
       // Reduce-scatter of Wop over x, into attention.
-      HG_CHECK(driver_.cuStreamWriteValue32(compute, Wop_ipc.ready_at(to, s), Wop_ipc.sequence(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(compute, Wop_ipc.ready_at(to, s), Wop_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
                kReadyWop);
 
       // On the copy stream, where it may overlap with the GEMMs of other iterations.
@@ -346,13 +352,15 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaMemcpyAsync(Wop_parts_ + from * kShardBL * E, Wop_ipc.of<bf16>(from) + rank * kShardBL * E,
                                kShardBL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kReceiveWop);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, Wop_ipc.done_at(from, s), Wop_ipc.sequence(), 0), kDoneWop);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, Wop_ipc.done_at(from, s), Wop_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
+               kDoneWop);
       HG_CHECK(cudaEventRecord(after_receive_Wop_[s], copy), kReceiveWop);  // only the last one is waited for
     }
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
-  // transfers follow all work of the compute streams.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
+  // The transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_receive_Wop_[D - 1], 0), kWaitReceiveWop);
 
   // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
@@ -360,15 +368,16 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                         Wop_parts_, {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumAttention);
   add_rms_norm(U2_, X1_, X, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may read U2 only after earlier work, which writes it; transfers below wait for it, too.
   HG_CHECK(cudaEventRecord(started_gate_[0], caller), kStartedGate);
   HG_CHECK(cudaStreamWaitEvent(copy, started_gate_[0], 0), kStartedGate);
 
-  // Allgather of U2 over x. Ready flags come first on the copy stream, since transfers of peers wait for
-  // them.
+  // Allgather of U2 over x. Ready flags come first on the copy stream, since peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, U2_ipc.ready_at(to, s), U2_ipc.sequence(), 0), kReadyU2);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U2_ipc.ready_at(to, s), U2_ipc.sequence(),
+                                          CU_STREAM_WRITE_VALUE_DEFAULT),
+             kReadyU2);
   }
 
   // All iterations come first: transfer s + 1 overlaps with work s.
@@ -381,7 +390,9 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaMemcpyAsync(U2_all_ + from * kShardBL * E, U2_ipc.of<bf16>(from),
                              kShardBL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
              kReceiveU2);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, U2_ipc.done_at(from, s), U2_ipc.sequence(), 0), kDoneU2);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U2_ipc.done_at(from, s), U2_ipc.sequence(),
+                                          CU_STREAM_WRITE_VALUE_DEFAULT),
+             kDoneU2);
     HG_CHECK(cudaEventRecord(after_receive_U2_[s], copy), kReceiveU2);
   }
 
@@ -412,7 +423,8 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       const int64_t from = (D + rank - s) % D;
 
       // Reduce-scatter of W2p over x, into mlp.
-      HG_CHECK(driver_.cuStreamWriteValue32(compute, W2p_ipc.ready_at(partner, s), W2p_ipc.sequence(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(compute, W2p_ipc.ready_at(partner, s), W2p_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
                kReadyW2p);
 
       // On the copy stream, where it may overlap with the GEMMs of other iterations.
@@ -424,13 +436,15 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaMemcpyAsync(W2p_parts_ + from * kShardBL * E, W2p_ipc.of<bf16>(from) + rank * kShardBL * E,
                                kShardBL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kReceiveW2p);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, W2p_ipc.done_at(from, s), W2p_ipc.sequence(), 0), kDoneW2p);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, W2p_ipc.done_at(from, s), W2p_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
+               kDoneW2p);
       HG_CHECK(cudaEventRecord(after_receive_W2p_[s], copy), kReceiveW2p);  // only the last one is waited for
     }
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
-  // transfers follow all work of the compute streams.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
+  // The transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_receive_W2p_[D - 1], 0), kWaitReceiveW2p);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, mlp_, {2, {1, kShardBL * E}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumMlp);
@@ -501,7 +515,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "befbb6a169bac0222385a89cf32d71a1b146dfa1af23a15a67120d9b4a794124", .mesh_size = D,
+               .digest = "47e9367b49484a32f6d1642897675c08233cd9390bbe7fe4beb3e04232015db9", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},

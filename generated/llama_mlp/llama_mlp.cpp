@@ -17,6 +17,7 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [M, K] bf16
 //
+// D = 8, M = 4096, K = 4096, N = 14336, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into mlp: transfers into P_parts from rank to rank by IPC-get, one
@@ -32,19 +33,20 @@
 
 #include <cuda_bf16.h>
 
-#include "llama_mlp_kernels.hpp"
 #include "hirgen/graph.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
+#include "llama_mlp_kernels.hpp"
 
 namespace hirgen_llama_mlp {
 namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 8, M = 4096, K = 4096, N = 7 * K / 2;
 constexpr int64_t kShardN = N / D, kShardM = M / D;
 
@@ -103,8 +105,8 @@ class LlamaMlp final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml llama_mlp"};  // memory that ranks share
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_mlp");
-  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it.
 
   bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:16:5 U");  // [M, K], kRmsNormU to kLinearUp
   // [1, M, kShardN], kLinearGate to kSiluMulA
@@ -113,7 +115,7 @@ class LlamaMlp final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:21:5 P");
   bf16* up_ = P_;       // [1, M, kShardN], kLinearUp to kSiluMulA
   bf16* mlp_ = gate_;   // [1, kShardM, K], kSumMlp to kAddY
-  bf16* A_ = gate_;     // [1, M, kShardN], kSiluMulA to kLinearP
+  bf16* A_ = gate_;     // [1, M, kShardN], kSiluMulA (overwrites gate_) to kLinearP
   bf16* P_parts_ = U_;  // [D, 1, kShardM, K], filled by the reduce-scatter of P over x, kLinearP to kSumMlp
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
@@ -145,6 +147,8 @@ void LlamaMlp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* Y = static_cast<bf16*>(tensors[5]);                  // [M, K]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
+
+  // A kernel counts the call in device memory, because a graph repeats its arguments.
   const hirgen::Shared& P_ipc = peers_.share_for_graph(P_, kPShared, caller);
   const hirgen::Shared& Y_ipc = peers_.share_for_graph(Y, kYShared, caller);
 
@@ -179,11 +183,11 @@ void LlamaMlp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumMlp);
   add(Y + rank * kShardM * K, X + rank * kShardM * K, mlp_, kShardM * K, caller, kAddY);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may read Y only after earlier work, which writes it; transfers below wait for it, too.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of Y over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
+  // Allgather of Y over x. Ready flags come first on the copy stream, since peers wait for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
@@ -238,7 +242,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_mlp", .spec = "spec.yaml",
-               .digest = "56aa8189a3f3ba806d0a57a9f3bea27cf3a58d57cf8e83588edea19f5e8b2974", .mesh_size = D,
+               .digest = "5654bf3b3b0b0424a415884867a2c8cfa02cd7f16cfa60483d21368f5c4b1101", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-get", .graph = true,

@@ -17,6 +17,7 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [M, K] bf16
 //
+// D = 8, M = 4096, K = 4096, N = 14336, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into mlp: transfers into P_parts from rank to rank by NCCL inter-node,
@@ -36,19 +37,20 @@
 
 #include <cuda_bf16.h>
 
-#include "llama_mlp_kernels.hpp"
 #include "hirgen/graph.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
+#include "llama_mlp_kernels.hpp"
 
 namespace hirgen_llama_mlp {
 namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 8, M = 4096, K = 4096, N = 7 * K / 2;
 constexpr int64_t kShardN = N / D, kShardM = M / D;
 
@@ -156,6 +158,8 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
   bf16* Y = static_cast<bf16*>(tensors[5]);                  // [M, K]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
+
+  // A kernel counts the call in device memory, because a graph repeats its arguments.
   const hirgen::Shared& P_ipc = peers_.share_for_graph(P_, kPShared, caller);
   const hirgen::Shared& Y_ipc = peers_.share_for_graph(Y, kYShared, caller);
 
@@ -188,9 +192,7 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
       }
 
       if (!peers_.is_ipc_peer(to)) {
-        HG_CHECK(ncclSend(P_ + to * kShardM * K, kShardM * K, ncclBfloat16, static_cast<int>(to), x_.comm,
-                          x_.stream),
-                 kSendP);
+        HG_CHECK(ncclSend(P_s, kShardM * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSendP);
       }
       HG_CHECK(ncclGroupEnd(), kExchangeP);
       // only the last one is waited for
@@ -205,7 +207,7 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
     }
   }
 
-  // One stream recorded these events in order: the last one implies the others.
+  // The stream of these events works in order: the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, after_exchange_P_[D - 1], 0), kWaitExchangeP);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
@@ -223,11 +225,11 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
 
   add(Y_rows, X + rank * kShardM * K, mlp_, kShardM * K, caller, kAddY);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may read Y only after earlier work, which writes it; transfers below wait for it, too.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of Y over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
+  // Allgather of Y over x. Ready flags come first on the copy stream, since peers wait for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;

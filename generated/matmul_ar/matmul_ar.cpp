@@ -8,6 +8,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(S), r(D), M/S, N] bf16
 //
+// D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): reduced from D to one.
 //
 // Derived: allreduce of P over x, into C, one slice in each iteration over s.
@@ -24,10 +25,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part, kSlice is one iteration's. hirgen proved the
+// program for these values. For others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceM = M / S, kShardK = K / D;
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
@@ -65,7 +67,7 @@ class MatmulAr final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:13:5 P");  // [S, 1, kSliceM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_allreduce_P_ = context_.events("before_allreduce_P", kAllreduceP, S);
   hirgen::Events after_allreduce_P_ = context_.events("after_allreduce_P", kAllreduceP, S);
@@ -99,8 +101,8 @@ void MatmulAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(after_allreduce_P_[s], x_.stream), kAllreduceP);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
-  // transfers follow all work of the compute streams.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
+  // The transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_allreduce_P_[S - 1], 0), kWaitAllreduceP);
   context_.call_issued(caller);
 }
@@ -127,7 +129,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar", .spec = "spec.yaml",
-               .digest = "f9c71c52635fbdfbbe1c9b5cf99e6ec57d8709859543db91f85c08ed598883b8", .mesh_size = D,
+               .digest = "177c025fefd6492fa82c2173197b3e1084b5a91ca3aba124341a70df801e3a7f", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"allreduce x"},
                .bytes = M * N * sizeof(bf16), .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -10,6 +10,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
+// D = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into R: transfers into P_parts from rank to rank by IPC-get, one slice
@@ -31,10 +32,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
@@ -98,7 +100,7 @@ class MatmulArP2p final : public hirgen::Program {
   // [D, 1, kShardM, N], filled by the reduce-scatter of P over x
   bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:17:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_receive_P_ = context_.events("before_receive_P", kReceiveP, D);
@@ -139,7 +141,9 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       const int64_t from = (D + rank - s) % D;
 
       // Reduce-scatter of P over x, into R.
-      HG_CHECK(driver_.cuStreamWriteValue32(compute, P_ipc.ready_at(to, s), P_ipc.sequence(), 0), kReadyP);
+      HG_CHECK(driver_.cuStreamWriteValue32(compute, P_ipc.ready_at(to, s), P_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
+               kReadyP);
 
       // On the copy stream, where it may overlap with the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(before_receive_P_[s], compute), kReceiveP);
@@ -149,7 +153,9 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaMemcpyAsync(P_parts_ + from * kShardM * N, P_ipc.of<bf16>(from) + rank * kShardM * N,
                                kShardM * N * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kReceiveP);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_ipc.done_at(from, s), P_ipc.sequence(), 0), kDoneP);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_ipc.done_at(from, s), P_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
+               kDoneP);
       HG_CHECK(cudaEventRecord(after_receive_P_[s], copy), kReceiveP);  // only the last one is waited for
     }
   }
@@ -160,7 +166,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_receive_P_[D - 1], 0), kWaitReceiveP);
 
   // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
@@ -168,14 +174,16 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                         {2, {1, kShardM * N}, {0, 1}}, P_parts_, {2, {D, kShardM * N}, {kShardM * N, 1}},
                         caller, kSumR);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may read C only after earlier work, which writes it; transfers below wait for it, too.
   HG_CHECK(cudaEventRecord(started_C_[0], caller), kStartedC);
   HG_CHECK(cudaStreamWaitEvent(copy, started_C_[0], 0), kStartedC);
 
-  // Allgather of R over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
+  // Allgather of R over x. Ready flags come first on the copy stream, since peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.ready_at(to, s), C_ipc.sequence(), 0), kReadyC);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.ready_at(to, s), C_ipc.sequence(),
+                                          CU_STREAM_WRITE_VALUE_DEFAULT),
+             kReadyC);
   }
 
   for (int64_t s = 1; s < D; ++s) {
@@ -185,7 +193,9 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaMemcpyAsync(C + from * kShardM * N, C_ipc.of<bf16>(from) + from * kShardM * N,
                              kShardM * N * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
              kReceiveR);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(from, s), C_ipc.sequence(), 0), kDoneC);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(from, s), C_ipc.sequence(),
+                                          CU_STREAM_WRITE_VALUE_DEFAULT),
+             kDoneC);
     HG_CHECK(cudaEventRecord(after_receive_R_[s], copy), kReceiveR);  // only the last one is waited for
   }
 
@@ -203,7 +213,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(wait_read_C_[s], caller), kWaitReadC);  // for the watchdog only
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_receive_R_[D - 1], 0), kWaitReceiveR);
   context_.call_issued(caller);
 }
@@ -230,7 +240,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_p2p", .spec = "spec.yaml",
-               .digest = "b3cfa7fad4dd9088b83d18953f54ee53fde7acc024047d418f4c7cf8c72b8bbd", .mesh_size = D,
+               .digest = "15a7466665298daec680ac11210754029d70fb4ec996f333445d5d3cc8711f9c", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -10,6 +10,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
+// D = 4, M = 1024, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: allgather of R over x: transfers into C from rank to rank by IPC-put, one slice in each iteration
@@ -32,7 +33,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 4, M = 1024, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
 
@@ -81,8 +83,7 @@ class MatmulArPeerRead final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P");    // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:16:5 workspace");
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets have an event for each step of a loop. The local shard's step uses none.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events started_R_ = context_.events("started_R", kStartedR, 1);
   hirgen::Events sum_R_ = context_.events("sum_R", kSumR, 1);
@@ -98,11 +99,11 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   const hirgen::Shared& C_ipc = peers_.share_for_call(C, kCShared);
   const hirgen::Shared& P_ipc = peers_.share_for_call(P_, kPShared);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may write C only after earlier work, which may use that memory.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of R over x. Ready flags come first on the copy stream, since transfers of peers wait for them.
+  // Allgather of R over x. Ready flags come first on the copy stream, since peers wait for them.
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -111,12 +112,11 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   ready_flags.submit(copy, kReadyC);
   gemm(context_, P_plan_, A, B, P_, workspace_, caller, kMatmulP);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may read P only after earlier work, which writes it.
   HG_CHECK(cudaEventRecord(started_R_[0], caller), kStartedR);
   HG_CHECK(cudaStreamWaitEvent(copy, started_R_[0], 0), kStartedR);
 
-  // Reduce-scatter of P over x, into R. Ready flags come first on the copy stream, since transfers of peers
-  // wait for them.
+  // Reduce-scatter of P over x, into R. Ready flags come first on the copy stream, since peers wait for them.
   hirgen::MemOpBatch ready_flags2(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
@@ -172,7 +172,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_peer_read", .spec = "spec.yaml",
-               .digest = "2d63ea485d945da8b6bf453ab3454c0162b5365e6ad0488b3f1563a13457907b", .mesh_size = D,
+               .digest = "cd520b6d09eb7ca116978c69d16650208f74766767338b194df9f50daa6a10bf", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv",
                .transport = "ipc-get, ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

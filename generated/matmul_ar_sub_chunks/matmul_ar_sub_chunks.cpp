@@ -10,6 +10,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
+// D = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into R: transfers into P_parts from rank to rank by IPC-put, one slice
@@ -32,10 +33,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D, kHalfM = kShardM / 2;
-constexpr int kComputeStreams = 1;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 1;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSCShape = {.m = kHalfM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
@@ -95,7 +97,7 @@ class MatmulArSubChunks final : public hirgen::Program {
   bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:17:5 P_parts");
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_s_c_plan_), "spec.yaml:16:5 workspace");
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, (D + 1) * 2);
@@ -115,12 +117,12 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
   const hirgen::Shared& P_parts_ipc = peers_.share_for_call(P_parts_, kPPartsShared);
   const hirgen::Shared& C_ipc = peers_.share_for_call(C, kCShared);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may write P_parts, C only after earlier work, which may use that memory.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
   // Reduce-scatter of P over x, into R; allgather of R over x. Ready flags come first on the copy stream,
-  // since transfers of peers wait for them.
+  // since peers wait for them.
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t c = 0; c < 2; ++c) {
     for (int64_t s = 1; s < D; ++s) {
@@ -137,7 +139,7 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
 
   // Sub-chunk by sub-chunk, so that one travels while the next one is computed.
   for (int64_t c = 0; c < 2; ++c) {
-    for (int64_t s = 1; s < D + 1; ++s) {
+    for (int64_t s = 1; s <= D; ++s) {
       const int64_t to = (rank + s) % D;
 
       // The last step is the local shard, without a transfer.
@@ -153,13 +155,12 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
         HG_CHECK(driver_.cuStreamWaitValue32(copy, P_parts_ipc.ready(c * D + s), P_parts_ipc.sequence(),
                                              CU_STREAM_WAIT_VALUE_GEQ),
                  kWaitReadyPParts);
-        HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(to) + rank * kShardM * N + c * kHalfM * N,
-                                 P_ + to * kShardM * N + c * kHalfM * N, kHalfM * N * sizeof(bf16),
-                                 cudaMemcpyDeviceToDevice, copy),
+        HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(to) + rank * kShardM * N + c * kHalfM * N, P_s_c,
+                                 kHalfM * N * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                  kSendP);
-        HG_CHECK(
-            driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(to, c * D + s), P_parts_ipc.sequence(), 0),
-            kDonePParts);
+        HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(to, c * D + s),
+                                              P_parts_ipc.sequence(), CU_STREAM_WRITE_VALUE_DEFAULT),
+                 kDonePParts);
       }
     }
 
@@ -193,7 +194,9 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
                                C + rank * kShardM * N + c * kHalfM * N, kHalfM * N * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, copy),
                kSendR);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, c * D + s), C_ipc.sequence(), 0), kDoneC);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, c * D + s), C_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
+               kDoneC);
       HG_CHECK(cudaEventRecord(after_send_R_[c * D + s], copy), kSendR);  // only the last one is waited for
     }
   }
@@ -208,8 +211,8 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
   done_flags2.submit(caller, kWaitReceiveC);
   HG_CHECK(cudaEventRecord(wait_receive_C_[0], caller), kWaitReceiveC);  // for the watchdog only
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
-  // transfers follow all work of the compute streams.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
+  // The transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_send_R_[D + (D - 1)], 0), kWaitSendR);
   context_.call_issued(caller);
 }
@@ -236,7 +239,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_sub_chunks", .spec = "spec.yaml",
-               .digest = "5c3a97df42d44d7ce8ffec7a562540404442587822498574b3f5656a3cddd6a8", .mesh_size = D,
+               .digest = "51911c9bf03a220d6998fec314057ab76aa49cf110d274365bde0ee7e32a5b6f", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kHalfM * N * sizeof(bf16) * 2, .largest = "sendrecv",
                .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

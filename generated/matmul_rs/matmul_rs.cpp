@@ -9,6 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(S), r(D), DIDx(D), M/(S*D), N] bf16
 //
+// D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): reduced from D to one.
 //
 // Derived: reduce-scatter of Q over x, into C, one slice in each iteration over s.
@@ -25,10 +26,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part, kSlice is one iteration's, kSliceShard is
+// both. hirgen proved the program for these values. For others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceM = M / S, kShardK = K / D, kSliceShardM = M / (S * D);
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
@@ -66,7 +68,7 @@ class MatmulRs final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:13:5 P");  // [S, 1, kSliceM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_reduce_scatter_Q_ = context_.events("before_reduce_scatter_Q", kReduceScatterQ, S);
   hirgen::Events after_reduce_scatter_Q_ = context_.events("after_reduce_scatter_Q", kReduceScatterQ, S);
@@ -100,8 +102,8 @@ void MatmulRs::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(after_reduce_scatter_Q_[s], x_.stream), kReduceScatterQ);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
-  // transfers follow all work of the compute streams.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
+  // The transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_reduce_scatter_Q_[S - 1], 0), kWaitReduceScatterQ);
   context_.call_issued(caller);
 }
@@ -128,7 +130,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs", .spec = "spec.yaml",
-               .digest = "b9d637c4135fea50f456b08d06f0129eeb859f6bf11e9906a7d5fb95d3112ad0", .mesh_size = D,
+               .digest = "13d3062053ff06a009c3a38a4df2b2c668d670f9cd20c6c221f32abf0457d5a7", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"reducescatter x"},
                .bytes = M * N * sizeof(bf16), .largest = "reducescatter", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -9,6 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   dA [Stream(S), DIDx(D), M/S, K/D] bf16
 //
+// D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
 //
 // Derived: allgather of dC over x, one slice in each iteration over s.
@@ -25,10 +26,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part, kSlice is one iteration's, kSliceShard is
+// both. hirgen proved the program for these values. For others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S, kShardK = K / D;
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kDAShape =
@@ -68,7 +70,7 @@ class MatmulRsGradA final : public hirgen::Program {
   // [S, D, kSliceShardM, N], filled by the allgather of dC over x
   bf16* dC_all_ = context_.allocate<bf16>(M * N, "spec.yaml:13:5 dC_all");
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events before_allgather_dC_ = context_.events("before_allgather_dC", kAllgatherDC, 1);
   hirgen::Events after_allgather_dC_ = context_.events("after_allgather_dC", kAllgatherDC, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -79,7 +81,8 @@ void MatmulRsGradA::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const bf16* B = static_cast<const bf16*>(tensors[1]);   // [1, kShardK, N]
   bf16* dA = static_cast<bf16*>(tensors[2]);              // [S, 1, kSliceM, kShardK]
 
-  // Transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers.
+  // Transfers below wait for earlier work, which may use their buffers. Compute streams wait for transfers
+  // that come after it.
   HG_CHECK(cudaEventRecord(before_allgather_dC_[0], caller), kAllgatherDC);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_dC_[0], 0), kAllgatherDC);
 
@@ -128,7 +131,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_a", .spec = "spec.yaml",
-               .digest = "f0659c2035b15b8638abb9d2ed9321b9f88028859619298f7b1a335cc2c311eb", .mesh_size = D,
+               .digest = "a4b2f26a77bc8d1f186f69f025a7ee225546ab88ad19ac7ac19775e3b6451943", .mesh_size = D,
                .gemms = {{M, kShardK, N, 1}}, .communications = {"allgather x"},
                .bytes = M * N * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

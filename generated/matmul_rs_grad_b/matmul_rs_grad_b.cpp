@@ -10,6 +10,7 @@
 //   A [S, DIDx(D), M/S, K/D] bf16
 //   dB [r(S), DIDx(D), K/D, N] bf16
 //
+// D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. r(S): reduced from S to one.
 //
 // Derived: allgather of dC over x, one slice in each iteration over s.
@@ -27,10 +28,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part, kSlice is one iteration's, kSliceShard is
+// both. hirgen proved the program for these values. For others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S, kShardK = K / D;
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape =
@@ -72,7 +74,7 @@ class MatmulRsGradB final : public hirgen::Program {
   bf16* dC_all_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 dC_all");
   bf16* P_ = context_.allocate<bf16>(S * kShardK * N, "spec.yaml:16:5 P");  // [S, 1, kShardK, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events before_allgather_dC_ = context_.events("before_allgather_dC", kAllgatherDC, 1);
   hirgen::Events after_allgather_dC_ = context_.events("after_allgather_dC", kAllgatherDC, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -83,7 +85,8 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const bf16* A = static_cast<const bf16*>(tensors[1]);   // [S, 1, kSliceM, kShardK]
   bf16* dB = static_cast<bf16*>(tensors[2]);              // [1, kShardK, N]
 
-  // Transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers.
+  // Transfers below wait for earlier work, which may use their buffers. Compute streams wait for transfers
+  // that come after it.
   HG_CHECK(cudaEventRecord(before_allgather_dC_[0], caller), kAllgatherDC);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_dC_[0], 0), kAllgatherDC);
 
@@ -136,7 +139,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_b", .spec = "spec.yaml",
-               .digest = "c7224356e1d8d88478d071dea9e14d33c7bea08e976cea098b7b160c69e544f9", .mesh_size = D,
+               .digest = "2e901cbbb8e87ff3db37277ee4bf0aa9cf74db633f877e0f026bb7e9c9013ac9", .mesh_size = D,
                .gemms = {{S * kShardK, N, kSliceM, 1}}, .communications = {"allgather x"},
                .bytes = M * N * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -9,6 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
+// D = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. r(D): reduced from D to one. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into C: transfers into P_parts from rank to rank by IPC-put, one slice
@@ -28,10 +29,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
@@ -85,7 +87,7 @@ class MatmulRsP2p final : public hirgen::Program {
   // [D, 1, kShardM, N], filled by the reduce-scatter of P over x
   bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, D);
@@ -102,15 +104,15 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& P_parts_ipc = peers_.share_for_call(P_parts_, kPPartsShared);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may write P_parts only after earlier work, which may use that memory.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Reduce-scatter of P over x, into C. Ready flags come first on the copy stream, since transfers of peers
-  // wait for them.
+  // Reduce-scatter of P over x, into C. Ready flags come first on the copy stream, since peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.ready_at(from, s), P_parts_ipc.sequence(), 0),
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.ready_at(from, s), P_parts_ipc.sequence(),
+                                          CU_STREAM_WRITE_VALUE_DEFAULT),
              kReadyPParts);
   }
 
@@ -136,10 +138,11 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWaitValue32(copy, P_parts_ipc.ready(s), P_parts_ipc.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kWaitReadyPParts);
-      HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(to) + rank * kShardM * N, P_ + to * kShardM * N,
-                               kShardM * N * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
+      HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(to) + rank * kShardM * N, P_s, kShardM * N * sizeof(bf16),
+                               cudaMemcpyDeviceToDevice, copy),
                kSendP);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(to, s), P_parts_ipc.sequence(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(to, s), P_parts_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
                kDonePParts);
       HG_CHECK(cudaEventRecord(after_send_P_[s], copy), kSendP);  // only the last one is waited for
     }
@@ -163,7 +166,7 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kSumC);
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_send_P_[D - 1], 0), kWaitSendP);
   context_.call_issued(caller);
 }
@@ -190,7 +193,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_p2p", .spec = "spec.yaml",
-               .digest = "4e34df4a84a8e14270316220d5b41d658f7c5bb084073cc66f1583cc57e7e774", .mesh_size = D,
+               .digest = "35429343093eae2baf29b5c514dafc63248aa765db44d0d539b042924d5a8125", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -9,6 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
+// D = 4, M = 1024, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. r(D): reduced from D to one. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into C: partial sums of peers read for C from rank to rank by IPC-get,
@@ -29,7 +30,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 4, M = 1024, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
 
@@ -73,8 +75,7 @@ class MatmulRsPeerRead final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 P");    // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:15:5 workspace");
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
-  // Sets have an event for each step of a loop. The local shard's step uses none.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events sum_C_ = context_.events("sum_C", kSumC, 1);
   hirgen::Events wait_read_P_ = context_.events("wait_read_P", kWaitReadP, 1);
@@ -90,12 +91,11 @@ void MatmulRsPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
 
   gemm(context_, P_plan_, A, B, P_, workspace_, caller, kMatmulP);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may read P only after earlier work, which writes it.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Reduce-scatter of P over x, into C. Ready flags come first on the copy stream, since transfers of peers
-  // wait for them.
+  // Reduce-scatter of P over x, into C. Ready flags come first on the copy stream, since peers wait for them.
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
@@ -142,7 +142,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_peer_read", .spec = "spec.yaml",
-               .digest = "de5106e3ea20cef68fefc7aa47bc49909194a461eaded8c5a31c5e6e69210ecd", .mesh_size = D,
+               .digest = "64cebe8b27788084572ee5a4c5d2858581d24d124d85ef86164f85235be58240", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -9,6 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
+// D = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. r(D): reduced from D to one.
 //
 // Derived: reduce-to-root of P over x, into C, one slice in each iteration over s.
@@ -25,10 +26,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
@@ -66,7 +68,7 @@ class MatmulRsReduce final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   bf16* P_ = context_.allocate<bf16>(M * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_reduce_to_root_P_ = context_.events("before_reduce_to_root_P", kReduceToRootP, D);
   hirgen::Events after_reduce_to_root_P_ = context_.events("after_reduce_to_root_P", kReduceToRootP, D);
@@ -100,8 +102,8 @@ void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors)
     HG_CHECK(cudaEventRecord(after_reduce_to_root_P_[s], x_.stream), kReduceToRootP);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
-  // transfers follow all work of the compute streams.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
+  // The transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_reduce_to_root_P_[D - 1], 0), kWaitReduceToRootP);
   context_.call_issued(caller);
 }
@@ -128,7 +130,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_reduce", .spec = "spec.yaml",
-               .digest = "f21ff1a6e19ad96f0e1d0ed20d96afdacb4b9c082bc3614a0f51de9c018bb208", .mesh_size = D,
+               .digest = "b1aae0a07d967965bc4bfc6300b7f8bf53a1cdafd7f804d7432d069e3cfc129e", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"reduce x"}, .bytes = M * N * sizeof(bf16),
                .largest = "reduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

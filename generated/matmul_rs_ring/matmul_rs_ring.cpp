@@ -9,6 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
+// D = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. r(D): reduced from D to one. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into C: transfers into P_sums from rank to rank by IPC-put, one slice
@@ -28,7 +29,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D, kHalfM = kShardM / 2;
 
@@ -78,7 +80,7 @@ class MatmulRsRing final : public hirgen::Program {
   bf16* P_sums_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P_sums");
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_s_c_plan_), "spec.yaml:15:5 workspace");
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   // Sets have an event for each step of a loop. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, D * 2);
@@ -96,17 +98,16 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const int64_t to = (rank + 1) % D;
   const hirgen::Shared& P_sums_ipc = peers_.share_for_call(P_sums_, kPSumsShared);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may write P_sums only after earlier work, which may use that memory.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Reduce-scatter of P over x, into C. Ready flags come first on the copy stream, since transfers of peers
-  // wait for them.
+  // Reduce-scatter of P over x, into C. Ready flags come first on the copy stream, since peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     for (int64_t c = 0; c < 2; ++c) {
-      HG_CHECK(
-          driver_.cuStreamWriteValue32(copy, P_sums_ipc.ready_at(from, s * 2 + c), P_sums_ipc.sequence(), 0),
-          kReadyPSums);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_sums_ipc.ready_at(from, s * 2 + c), P_sums_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
+               kReadyPSums);
     }
   }
 
@@ -125,9 +126,9 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                                  P_ + (D + rank - s) % D * kShardM * N + c * kHalfM * N,
                                  kHalfM * N * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                  kSendP);
-        HG_CHECK(
-            driver_.cuStreamWriteValue32(copy, P_sums_ipc.done_at(to, s * 2 + c), P_sums_ipc.sequence(), 0),
-            kDonePSums);
+        HG_CHECK(driver_.cuStreamWriteValue32(copy, P_sums_ipc.done_at(to, s * 2 + c), P_sums_ipc.sequence(),
+                                              CU_STREAM_WRITE_VALUE_DEFAULT),
+                 kDonePSums);
         HG_CHECK(cudaEventRecord(after_send_P_[s * 2 + c], copy), kSendP);  // only the last one is waited for
       }
 
@@ -152,7 +153,7 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_send_P_[(D - 1) * 2 + 1], 0), kWaitSendP);
   context_.call_issued(caller);
 }
@@ -179,7 +180,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_ring", .spec = "spec.yaml",
-               .digest = "b3157e32ab583463666bfd90cba95398c04c49cdd53d373038bc28102b204c8b", .mesh_size = D,
+               .digest = "9567db2911e9b5daae915d5306ad4c6ab11715cd1cfedbb5405355cb0b6acd65", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kHalfM * N * sizeof(bf16) * 2, .largest = "sendrecv",
                .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -17,6 +17,7 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [DIDx(D), M/D, K] bf16
 //
+// D = 8, M = 8192, K = 8192, N = 32768, mesh x of D ranks.
 // DIDx(D): one of D parts per rank.
 //
 // Derived: allgather of U over x.
@@ -26,16 +27,17 @@
 
 #include <cuda_bf16.h>
 
-#include "mlp_sp_kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
+#include "mlp_sp_kernels.hpp"
 
 namespace hirgen_mlp_sp {
 namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 8, M = 8192, K = 8192, N = 4 * K;
 constexpr int64_t kShardM = M / D, kShardN = N / D;
 
@@ -72,20 +74,20 @@ class MlpSp final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:18:5 mesh world axis x");
-  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it.
 
   // [D, kShardM, K], filled by the allgather of U over x, kAllgatherU to kLinearZ
   bf16* U_all_ = context_.allocate<bf16>(M * K, "spec.yaml:18:5 U_all");
   bf16* Z_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:19:5 Z");  // [1, M, kShardN], kLinearZ to kGeluA
   bf16* U_ = Z_;      // [1, kShardM, K], kLayerNormU to kAllgatherU
   bf16* V_ = Z_;      // [1, kShardM, K], filled by the reduce-scatter of R over x, kReduceScatterR to kAddY
-  bf16* A_ = Z_;      // [1, M, kShardN], kGeluA to kLinearP
+  bf16* A_ = Z_;      // [1, M, kShardN], kGeluA (overwrites Z_) to kLinearP
   bf16* P_ = U_all_;  // [1, M, K], kLinearP to kReduceScatterR
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(Z_plan_, P_plan_), "spec.yaml:19:5 workspace");
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events after_allgather_U_ = context_.events("after_allgather_U", kAllgatherU, 1);
   hirgen::Events after_reduce_scatter_R_ = context_.events("after_reduce_scatter_R", kReduceScatterR, 1);
 };

@@ -13,6 +13,7 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [Stream(S), r(D), DIDx(D), M/(S*D), K] bf16
 //
+// D = 8, S = 4, M = 8192, K = 8192, N = 32768, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): reduced from D to one.
 //
 // Derived: allgather of X over x, one slice in each iteration over s.
@@ -22,19 +23,20 @@
 
 #include <cuda_bf16.h>
 
-#include "mlp_tp_kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
+#include "mlp_tp_kernels.hpp"
 
 namespace hirgen_mlp_tp {
 namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part, kSlice is one iteration's, kSliceShard is
+// both. hirgen proved the program for these values. For others, emit it again.
 constexpr int64_t D = 8, S = 4, M = 8192, K = 8192, N = 4 * K;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S, kShardN = N / D;
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kZShape =
@@ -76,18 +78,18 @@ class MlpTp final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
-  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it, in each iteration of a loop.
 
   // [S, D, kSliceShardM, K], filled by the allgather of X over x
   bf16* X_all_ = context_.allocate<bf16>(M * K, "spec.yaml:14:5 X_all");
   // [S, 1, kSliceM, kShardN], kLinearZ to kGeluA
   bf16* Z_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:15:5 Z");
   bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:17:5 P");  // [S, 1, kSliceM, K]
-  bf16* A_ = Z_;  // [S, 1, kSliceM, kShardN], kGeluA to kLinearP
+  bf16* A_ = Z_;  // [S, 1, kSliceM, kShardN], kGeluA (overwrites Z_) to kLinearP
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events before_allgather_X_ = context_.events("before_allgather_X", kAllgatherX, 1);
   hirgen::Events after_allgather_X_ = context_.events("after_allgather_X", kAllgatherX, S);
   hirgen::Events before_reduce_scatter_R_ = context_.events("before_reduce_scatter_R", kReduceScatterR, S);
@@ -100,7 +102,8 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* W2 = static_cast<const bf16*>(tensors[2]);  // [1, K, kShardN]
   bf16* Y = static_cast<bf16*>(tensors[3]);               // [S, 1, kSliceShardM, K]
 
-  // Transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers.
+  // Transfers below wait for earlier work, which may use their buffers. Compute streams wait for transfers
+  // that come after it.
   HG_CHECK(cudaEventRecord(before_allgather_X_[0], caller), kAllgatherX);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_X_[0], 0), kAllgatherX);
 
@@ -134,8 +137,8 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(after_reduce_scatter_R_[s], x_.stream), kReduceScatterR);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
-  // transfers follow all work of the compute streams.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
+  // The transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_reduce_scatter_R_[S - 1], 0), kWaitReduceScatterR);
   context_.call_issued(caller);
 }
@@ -162,7 +165,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp", .spec = "spec.yaml",
-               .digest = "f3eec62438d67671af5cceb51c288c0cfcdfb77d77988f2f0b4c299162784e0f", .mesh_size = D,
+               .digest = "3914cb6817ca4fabeb1d3ac72fa7423bd5b314b2a00a8c9d651e6edc7b24373c", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = M * K * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",

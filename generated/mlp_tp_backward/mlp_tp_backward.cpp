@@ -24,6 +24,7 @@
 //   dW1 [DIDx(D), N/D, K] bf16
 //   dW2 [DIDx(D), K, N/D] bf16
 //
+// D = 8, M = 8192, K = 8192, N = 32768, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. r(D): reduced from D to one.
 //
 // Derived: allgather of dY over x.
@@ -34,16 +35,17 @@
 
 #include <cuda_bf16.h>
 
-#include "mlp_tp_backward_kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
+#include "mlp_tp_backward_kernels.hpp"
 
 namespace hirgen_mlp_tp_backward {
 namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 8, M = 8192, K = 8192, N = 4 * K;
 constexpr int64_t kShardM = M / D, kShardN = N / D;
 
@@ -98,7 +100,7 @@ class MlpTpBackward final : public hirgen::Program {
   hirgen::MatmulPlan dW1_plan_{context_, kDW1Shape, kMatmulDW1};
   void* workspace_ = context_.workspace(hirgen::workspace_for(dA_plan_, dP_plan_, dW2_plan_, dW1_plan_),
                                         "spec.yaml:19:5 workspace");
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events before_allgather_dY_ = context_.events("before_allgather_dY", kAllgatherDY, 1);
   hirgen::Events after_allgather_dY_ = context_.events("after_allgather_dY", kAllgatherDY, 1);
   hirgen::Events after_allgather_X_ = context_.events("after_allgather_X", kAllgatherX, 1);
@@ -117,7 +119,7 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   bf16* dW2 = static_cast<bf16*>(tensors[7]);             // [1, K, kShardN]
 
   // Buffers in outputs that are written later, with the labels of the first and the last statement that uses
-  // each. Each begins at a multiple of 256 bytes of the output.
+  // each.
   bf16* dA = dW1;  // [1, M, kShardN], kMatmulDA to kGeluGradMulGeluA
   bf16* A = dW1;   // [1, M, kShardN], kGeluGradMulGeluA to kMatmulDW2
 

@@ -12,6 +12,7 @@
 //   W2 [DIDx(D), N, K] bf16
 //   Y [Stream(S), DIDx(D), D, C, K] bf16
 //
+// D = 8, S = 4, C = 256, K = 4096, N = 14336, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
 //
 // Derived: all-to-all of X over x, one slice in each iteration over s.
@@ -21,18 +22,18 @@
 
 #include <cuda_bf16.h>
 
-#include "moe_a2a_kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
+#include "moe_a2a_kernels.hpp"
 
 namespace hirgen_moe_a2a {
 namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them. hirgen proved the program for these values. For others, emit it again.
 constexpr int64_t D = 8, S = 4, C = 256, K = 4096, N = 14336;
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kZShape = {.m = D * C, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
@@ -72,18 +73,18 @@ class MoeA2a final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
-  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it, in each iteration of a loop.
 
   // [S, D, 1, C, K], filled by the all-to-all of X over x
   bf16* T_ = context_.allocate<bf16>(S * D * C * K, "spec.yaml:15:5 T");
   // [S, D, 1, C, N], kMatmulZ to kGeluA
   bf16* Z_ = context_.allocate<bf16>(S * D * C * N, "spec.yaml:16:5 Z");
   bf16* P_ = context_.allocate<bf16>(S * D * C * K, "spec.yaml:18:5 P");  // [S, D, 1, C, K]
-  bf16* A_ = Z_;  // [S, D, 1, C, N], kGeluA to kMatmulP
+  bf16* A_ = Z_;  // [S, D, 1, C, N], kGeluA (overwrites Z_) to kMatmulP
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kMatmulZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events before_all_to_all_X_ = context_.events("before_all_to_all_X", kAllToAllX, 1);
   hirgen::Events after_all_to_all_X_ = context_.events("after_all_to_all_X", kAllToAllX, S);
   hirgen::Events before_all_to_all_P_ = context_.events("before_all_to_all_P", kAllToAllP, S);
@@ -96,7 +97,8 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* W2 = static_cast<const bf16*>(tensors[2]);  // [1, N, K]
   bf16* Y = static_cast<bf16*>(tensors[3]);               // [S, 1, D, C, K]
 
-  // Transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers.
+  // Transfers below wait for earlier work, which may use their buffers. Compute streams wait for transfers
+  // that come after it.
   HG_CHECK(cudaEventRecord(before_all_to_all_X_[0], caller), kAllToAllX);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_all_to_all_X_[0], 0), kAllToAllX);
 
@@ -142,8 +144,8 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(after_all_to_all_P_[s], x_.stream), kAllToAllP);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
-  // transfers follow all work of the compute streams.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
+  // The transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_all_to_all_P_[S - 1], 0), kWaitAllToAllP);
   context_.call_issued(caller);
 }
@@ -172,7 +174,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "moe_a2a", .spec = "spec.yaml",
-               .digest = "e8c215af8bbb30b6166ebe30aacc5068d3278698ec63b5d51462c62a44b3b82f", .mesh_size = D,
+               .digest = "990512b45c332672a504b7813b5fbaf09f3121f4042f2556866ee9da3f1696c9", .mesh_size = D,
                .gemms = {{S * D * C, N, K, 1}, {S * D * C, K, N, 1}},
                .communications = {"alltoall x", "alltoall x"}, .bytes = S * D * C * K * sizeof(bf16),
                .largest = "alltoall", .team_size = D, .transport = "nccl",

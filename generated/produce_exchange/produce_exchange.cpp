@@ -9,6 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
+// D = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. r(D): reduced from D to one. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into C: transfers into P_parts from rank to rank by IPC-get, one slice
@@ -28,10 +29,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
-constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
@@ -86,7 +88,7 @@ class ProduceExchange final : public hirgen::Program {
   // [D, 1, kShardM, N], filled by the reduce-scatter of P over x
   bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:17:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_receive_P_ = context_.events("before_receive_P", kReceiveP, D + 1);
@@ -110,7 +112,7 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
-  for (int64_t s = 1; s < D + 1; ++s) {
+  for (int64_t s = 1; s <= D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t to = (rank + s) % D;
 
@@ -128,7 +130,9 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
       const int64_t from = (D + rank - s) % D;
 
       // Reduce-scatter of P over x, into C.
-      HG_CHECK(driver_.cuStreamWriteValue32(compute, P_ipc.ready_at(to, s), P_ipc.sequence(), 0), kReadyP);
+      HG_CHECK(driver_.cuStreamWriteValue32(compute, P_ipc.ready_at(to, s), P_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
+               kReadyP);
 
       // On the copy stream, where it may overlap with the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(before_receive_P_[s], compute), kReceiveP);
@@ -138,7 +142,9 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
       HG_CHECK(cudaMemcpyAsync(P_parts_ + from * kShardM * N, P_ipc.of<bf16>(from) + rank * kShardM * N,
                                kShardM * N * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kReceiveP);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_ipc.done_at(from, s), P_ipc.sequence(), 0), kDoneP);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_ipc.done_at(from, s), P_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
+               kDoneP);
       HG_CHECK(cudaEventRecord(after_receive_P_[s], copy), kReceiveP);  // only the last one is waited for
     }
   }
@@ -149,7 +155,7 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_receive_P_[D - 1], 0), kWaitReceiveP);
 
   // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
@@ -187,7 +193,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "produce_exchange", .spec = "spec.yaml",
-               .digest = "f6f8f7552ae63128d14d4e7c25658f8c0c032e2ce509b62f61836c0d4e72d0a3", .mesh_size = D,
+               .digest = "4a64a1a353f059438e6e7b9aec8b7652ee887ca299c882fdb005cbbe4d0cf445", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -6,6 +6,7 @@
 //   A [S, DIDx(D), D, M/(S*D), N] bf16
 //   C [Stream(S), r(D), DIDx(D), M/(S*D), N] bf16
 //
+// D = 4, S = 4, M = 8192, N = 8192, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): reduced from D to one.
 //
 // Derived: reduce-scatter of A over x, into C, one slice in each iteration over s.
@@ -21,7 +22,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kSliceShard is both. hirgen proved the program for these values. For
+// others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192;
 constexpr int64_t kSliceShardM = M / (S * D);
 
@@ -40,7 +42,7 @@ class ReduceScatter final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events before_reduce_scatter_A_ = context_.events("before_reduce_scatter_A", kReduceScatterA, 1);
   hirgen::Events after_reduce_scatter_A_ = context_.events("after_reduce_scatter_A", kReduceScatterA, S);
 };
@@ -49,7 +51,7 @@ void ReduceScatter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, D, kSliceShardM, N]
   bf16* C = static_cast<bf16*>(tensors[1]);              // [S, 1, kSliceShardM, N]
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Transfers below wait for earlier work, which may use their buffers.
   HG_CHECK(cudaEventRecord(before_reduce_scatter_A_[0], caller), kReduceScatterA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_reduce_scatter_A_[0], 0), kReduceScatterA);
 
@@ -62,7 +64,7 @@ void ReduceScatter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaEventRecord(after_reduce_scatter_A_[s], x_.stream), kReduceScatterA);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_reduce_scatter_A_[S - 1], 0), kWaitReduceScatterA);
   context_.call_issued(caller);
 }
@@ -87,7 +89,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "reduce_scatter", .spec = "spec.yaml",
-               .digest = "febaa66721835ad418e30388bd6fde83b9637a43a9567ccf7eaf3fa2baa400a8", .mesh_size = D,
+               .digest = "d0d866bccf5e396b2eac106b9d67b2e44bf4d39997966de9dca17dd9d10ec866", .mesh_size = D,
                .gemms = {}, .communications = {"reducescatter x"}, .bytes = M * N * sizeof(bf16),
                .largest = "reducescatter", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},

@@ -15,6 +15,7 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Z [Stream(S), DIDx(D), M/S, N/D] bf16
 //
+// D = 8, S = 4, M = 8192, K = 8192, N = 32768, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
 //
 // Derived: reduce-scatter of R over x, into V, one slice in each iteration over s.
@@ -24,19 +25,20 @@
 
 #include <cuda_bf16.h>
 
-#include "rs_norm_ag_kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
+#include "rs_norm_ag_kernels.hpp"
 
 namespace hirgen_rs_norm_ag {
 namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part, kSlice is one iteration's, kSliceShard is
+// both. hirgen proved the program for these values. For others, emit it again.
 constexpr int64_t D = 8, S = 4, M = 8192, K = 8192, N = 4 * K;
 constexpr int64_t kSliceM = M / S, kShardN = N / D, kSliceShardM = M / (S * D);
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = K, .k = kShardN, .dtype = hirgen::DType::kBf16};
@@ -86,7 +88,7 @@ class RsNormAg final : public hirgen::Program {
   bf16* U_all_ = context_.allocate<bf16>(M * K, "spec.yaml:21:5 U_all");
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kMatmulZ};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_reduce_scatter_R_ = context_.events("before_reduce_scatter_R", kReduceScatterR, S);
   hirgen::Events after_reduce_scatter_R_ = context_.events("after_reduce_scatter_R", kReduceScatterR, S);

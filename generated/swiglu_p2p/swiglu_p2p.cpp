@@ -16,6 +16,7 @@
 //   W2 [DIDx(D), N/D, K] bf16
 //   Y [DIDx(D), r(D), M/D, K] bf16
 //
+// D = 8, M = 8192, K = 4096, N = 14336, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. r(D): reduced from D to one.
 //
 // Derived: allgather of G over x: transfers into U from rank to rank by IPC-put, one slice in each iteration
@@ -27,21 +28,22 @@
 
 #include <cuda_bf16.h>
 
-#include "swiglu_p2p_kernels.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
+#include "swiglu_p2p_kernels.hpp"
 
 namespace hirgen_swiglu_p2p {
 namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 8, M = 8192, K = 4096, N = 14336;
 constexpr int64_t kShardM = M / D, kShardN = N / D, kHalfM = kShardM / 2;
-constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kZgShape = {.m = kHalfM, .n = kShardN, .k = K, .dtype = hirgen::DType::kBf16};
@@ -104,8 +106,8 @@ class SwigluP2p final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();   // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
-  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it, in each iteration of a loop.
 
   // [D, 1, kShardM, K], filled by the allgather of G over x
   bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:19:5 U");
@@ -115,11 +117,11 @@ class SwigluP2p final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:24:5 P");          // [D, 1, kShardM, K]
   // [1, D, kShardM, K], filled by the reduce-scatter of P over x
   bf16* P_parts_ = context_.allocate<bf16>(M * K, "spec.yaml:25:5 P_parts");
-  bf16* A_ = Zg_;  // [D, 1, kShardM, kShardN], kSiluMulA to kMatmulP
+  bf16* A_ = Zg_;  // [D, 1, kShardM, kShardN], kSiluMulA (overwrites Zg_) to kMatmulP
   hirgen::MatmulPlan Zg_plan_{context_, kZgShape, kMatmulZg};
   hirgen::MatmulPlan Zu_plan_{context_, kZgShape, kMatmulZu};
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events wait_receive_U_ = context_.events("wait_receive_U", kWaitReceiveU, 2 * D + 1);
@@ -140,12 +142,13 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const hirgen::Shared& U_ipc = peers_.share_for_call(U_, kUShared);
   const hirgen::Shared& P_parts_ipc = peers_.share_for_call(P_parts_, kPPartsShared);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may write U, P_parts only after earlier work, which may use that memory; transfers below wait for
+  // it, too.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
   // Allgather of G over x; reduce-scatter of P over x, into Y. Ready flags come first on the copy stream,
-  // since transfers of peers wait for them.
+  // since peers wait for them.
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 2; s < 2 * D; ++s) {
     const int64_t from = (rank + s / 2) % D;
@@ -164,7 +167,9 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         cudaMemcpyAsync(U_ipc.of<bf16>(to) + (to + s / 2) % D * kShardM * K + s % 2 * kHalfM * K,
                         X + s % 2 * kHalfM * K, kHalfM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
         kSendG);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.done_at(to, s), U_ipc.sequence(), 0), kDoneU);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.done_at(to, s), U_ipc.sequence(),
+                                          CU_STREAM_WRITE_VALUE_DEFAULT),
+             kDoneU);
   }
 
   // All compute streams start after the caller's earlier work.
@@ -172,7 +177,7 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(compute_[i], started_[0], 0), kStarted);
   }
 
-  for (int64_t s = 1; s < 2 * D + 1; ++s) {
+  for (int64_t s = 1; s <= 2 * D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t partner = (rank + s / 2) % D;
     if (s / 2 % D != 0) {
@@ -205,10 +210,10 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                kWaitReadyPParts);
       HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(
                                    partner) + (D + partner - s / 2) % D * kShardM * K + s % 2 * kHalfM * K,
-                               P_ + partner * kShardM * K + s % 2 * kHalfM * K, kHalfM * K * sizeof(bf16),
-                               cudaMemcpyDeviceToDevice, copy),
+                               P_s_c, kHalfM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kSendP);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(partner, s), P_parts_ipc.sequence(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(partner, s), P_parts_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
                kDonePParts);
       HG_CHECK(cudaEventRecord(after_send_P_[s], copy), kSendP);  // only the last one is waited for
     }
@@ -232,7 +237,7 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, Y, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumY);
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_send_P_[2 * D - 1], 0), kWaitSendP);
   context_.call_issued(caller);
 }
@@ -263,7 +268,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_p2p", .spec = "spec.yaml",
-               .digest = "1667e573a43f23bee79904061bf01fb3d8ff21af85f9c3672d734d025a717393", .mesh_size = D,
+               .digest = "5bd41f7995d6254012935a9ec64e88257ce793cb8c5d522712db136a060ab56d", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, kShardN, K, 1}, {D * kHalfM * 2, kShardN, K, 1},
                          {D * kHalfM * 2, K, kShardN, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (2 * D - 2) * kHalfM * K * sizeof(bf16), .largest = "sendrecv",

@@ -16,6 +16,7 @@
 //   W2 [DIDx(D), N/D, K] bf16
 //   Y [Stream(S), r(D), DIDx(D), M/(S*D), K] bf16
 //
+// D = 8, S = 4, M = 8192, K = 4096, N = 14336, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): reduced from D to one.
 //
 // Derived: allgather of X over x, one slice in each iteration over s.
@@ -25,19 +26,20 @@
 
 #include <cuda_bf16.h>
 
-#include "swiglu_tp_kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
+#include "swiglu_tp_kernels.hpp"
 
 namespace hirgen_swiglu_tp {
 namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part, kSlice is one iteration's, kSliceShard is
+// both. hirgen proved the program for these values. For others, emit it again.
 constexpr int64_t D = 8, S = 4, M = 8192, K = 4096, N = 14336;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S, kShardN = N / D;
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kZgShape = {.m = kSliceM, .n = kShardN, .k = K, .dtype = hirgen::DType::kBf16};
@@ -79,8 +81,8 @@ class SwigluTp final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
-  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it, in each iteration of a loop.
 
   // [S, D, kSliceShardM, K], filled by the allgather of X over x
   bf16* X_all_ = context_.allocate<bf16>(M * K, "spec.yaml:15:5 X_all");
@@ -88,11 +90,11 @@ class SwigluTp final : public hirgen::Program {
   bf16* Zg_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:16:5 Zg");
   bf16* Zu_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:17:5 Zu");  // [S, 1, kSliceM, kShardN]
   bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:20:5 P");          // [S, 1, kSliceM, K]
-  bf16* A_ = Zg_;  // [S, 1, kSliceM, kShardN], kSiluMulA to kMatmulP
+  bf16* A_ = Zg_;  // [S, 1, kSliceM, kShardN], kSiluMulA (overwrites Zg_) to kMatmulP
   hirgen::MatmulPlan Zg_plan_{context_, kZgShape, kMatmulZg};
   hirgen::MatmulPlan Zu_plan_{context_, kZgShape, kMatmulZu};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events before_allgather_X_ = context_.events("before_allgather_X", kAllgatherX, 1);
   hirgen::Events after_allgather_X_ = context_.events("after_allgather_X", kAllgatherX, S);
   hirgen::Events before_reduce_scatter_R_ = context_.events("before_reduce_scatter_R", kReduceScatterR, S);
@@ -106,7 +108,8 @@ void SwigluTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* W2 = static_cast<const bf16*>(tensors[3]);  // [1, kShardN, K]
   bf16* Y = static_cast<bf16*>(tensors[4]);               // [S, 1, kSliceShardM, K]
 
-  // Transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers.
+  // Transfers below wait for earlier work, which may use their buffers. Compute streams wait for transfers
+  // that come after it.
   HG_CHECK(cudaEventRecord(before_allgather_X_[0], caller), kAllgatherX);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_X_[0], 0), kAllgatherX);
 
@@ -142,8 +145,8 @@ void SwigluTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(after_reduce_scatter_R_[s], x_.stream), kReduceScatterR);
   }
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
-  // transfers follow all work of the compute streams.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
+  // The transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_reduce_scatter_R_[S - 1], 0), kWaitReduceScatterR);
   context_.call_issued(caller);
 }
@@ -174,7 +177,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_tp", .spec = "spec.yaml",
-               .digest = "0cbb138150091d58b2da5aaaa78ab6f28b153a9c823a791e114996e283f245dd", .mesh_size = D,
+               .digest = "be0afc150412a198a7506defef3b44cf6ab4ce8f6a7c1fd1a40c7c1081096bd9", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = M * K * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",

@@ -37,6 +37,7 @@
 //   W2 [DIDx(D), E, F/D] bf16
 //   Y [B*L, E] bf16
 //
+// D = 8, B = 2, L = 2048, H = 64, C = 128, E = 8192, F = 32768, mesh x of D ranks.
 // DIDx(D): one of D parts per rank.
 //
 // Derived: allreduce of Wop over x, into attention.
@@ -46,17 +47,18 @@
 
 #include <cuda_bf16.h>
 
-#include "transformer_block_kernels.hpp"
 #include "hirgen/attention.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
+#include "transformer_block_kernels.hpp"
 
 namespace hirgen_transformer_block {
 namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 8, B = 2, L = 2048, H = 64, C = 128;
 constexpr int64_t E = H * C, F = 4 * E;
 constexpr int64_t kShardE = E / D, kShardF = F / D, kShardH = H / D;
@@ -115,8 +117,8 @@ class TransformerBlock final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:40:5 mesh world axis x");
-  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it.
 
   // [B * L, E], kLayerNormU1 to kLinearUv
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");
@@ -141,7 +143,7 @@ class TransformerBlock final : public hirgen::Program {
   void* workspace_ = context_.workspace(
       hirgen::workspace_for(Uq_plan_, Uk_plan_, Uv_plan_, Wop_plan_, Z_plan_, W2p_plan_, PV_attention_),
       "spec.yaml:25:5 workspace");
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events after_allreduce_Wop_ = context_.events("after_allreduce_Wop", kAllreduceWop, 1);
   hirgen::Events after_allreduce_W2p_ = context_.events("after_allreduce_W2p", kAllreduceW2p, 1);
 };
@@ -161,7 +163,7 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   bf16* Y = static_cast<bf16*>(tensors[11]);                  // [B * L, E]
 
   // Buffers in outputs that are written later, with the labels of the first and the last statement that uses
-  // each. Each begins at a multiple of 256 bytes of the output.
+  // each.
   bf16* U2 = Y;   // [B * L, E], kAddLayerNormU2 to kLinearZ
   bf16* W2p = Y;  // [1, B * L, E], kLinearW2p to kAllreduceW2p
 

@@ -87,6 +87,7 @@
 //   dW1 [DIDx(D), F/D, E] bf16
 //   dW2 [DIDx(D), E, F/D] bf16
 //
+// D = 8, B = 2, L = 2048, H = 64, C = 128, E = 8192, F = 32768, mesh x of D ranks.
 // DIDx(D): one of D parts per rank.
 //
 // Derived: allreduce of dU2p over x, into dU2.
@@ -96,11 +97,11 @@
 
 #include <cuda_bf16.h>
 
-#include "transformer_block_backward_kernels.hpp"
 #include "hirgen/attention.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
+#include "transformer_block_backward_kernels.hpp"
 
 namespace hirgen_transformer_block_backward {
 namespace {
@@ -108,7 +109,8 @@ namespace {
 using bf16 = __nv_bfloat16;
 using fp32 = float;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 8, B = 2, L = 2048, H = 64, C = 128;
 constexpr int64_t E = H * C, F = 4 * E;
 constexpr int64_t kShardH = H / D, kShardF = F / D, kShardE = E / D;
@@ -202,8 +204,8 @@ class TransformerBlockBackward final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:53:5 mesh world axis x");
-  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it.
 
   // [1, B * L, kShardF], kMatmulDA to kGeluGradMulDZ
   bf16* dA_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:47:5 dA");
@@ -220,10 +222,10 @@ class TransformerBlockBackward final : public hirgen::Program {
   // [B * L, E], filled by the allreduce of dU1p over x
   bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:94:5 dU1");
   bf16* A_ = dX1_;              // [1, B * L, kShardF], kGeluA to kMatmulDW2
-  bf16* dU1qk_ = dU1q_;         // [1, B * L, E], kMatmulDU1qk to kMatmulDU1p
+  bf16* dU1qk_ = dU1q_;         // [1, B * L, E], kMatmulDU1qk (overwrites dU1q_) to kMatmulDU1p
   bf16* dU1p_ = dU1q_;          // [1, B * L, E], kMatmulDU1p to kAllreduceDU1p
   bf16* dO_ = dU1q_ + 8519680;  // [1, B * L, kShardE], kMatmulDO to kAttentionDQ
-  bf16* dZ_ = dA_;              // [1, B * L, kShardF], kGeluGradMulDZ to kMatmulDW1
+  bf16* dZ_ = dA_;              // [1, B * L, kShardF], kGeluGradMulDZ (overwrites dA_) to kMatmulDW1
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dU2p_plan_{context_, kDU2pShape, kMatmulDU2p};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
@@ -237,14 +239,14 @@ class TransformerBlockBackward final : public hirgen::Program {
   hirgen::MatmulPlan dWk_plan_{context_, kDWqShape, kMatmulDWk};
   hirgen::MatmulPlan dWv_plan_{context_, kDWqShape, kMatmulDWv};
   hirgen::AttentionGradPlan dQ_attention_{context_, kDQAttention, kDQLayout, kDQGradients, kAttentionDQ};
-  // in the given memory, unused at that time, if its bytes suffice; otherwise separate memory
+  // in dU1q_, which is unused during the attention, if it has enough bytes; otherwise memory of its own
   void* dQ_attention_workspace_ = context_.workspace(dQ_attention_.scratch_bytes(), dU1q_, 4259840 * 4,
                                                      "spec.yaml:71:5 attention into dQ, workspace");
   void* workspace_ = context_.workspace(
       hirgen::workspace_for(dA_plan_, dU2p_plan_, dW2_plan_, dO_plan_, dU1q_plan_, dU1qk_sum_plan_,
                             dU1p_sum_plan_, dW1_plan_, dWo_plan_, dWq_plan_, dWk_plan_, dWv_plan_),
       "spec.yaml:47:5 workspace");
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events before_allreduce_dU2p_ = context_.events("before_allreduce_dU2p", kAllreduceDU2p, 1);
   hirgen::Events after_allreduce_dU2p_ = context_.events("after_allreduce_dU2p", kAllreduceDU2p, 1);
   hirgen::Events before_allreduce_dU1p_ = context_.events("before_allreduce_dU1p", kAllreduceDU1p, 1);
@@ -284,7 +286,7 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   bf16* dW2 = static_cast<bf16*>(tensors[29]);                 // [1, E, kShardF]
 
   // Buffers in outputs that are written later, with the labels of the first and the last statement that uses
-  // each. Each begins at a multiple of 256 bytes of the output.
+  // each.
   bf16* dU2p = dW1;  // [1, B * L, E], kMatmulDU2p to kAllreduceDU2p
   bf16* U2 = dX;     // [B * L, E], kMulAddU2 to kMatmulDW1
   bf16* dQ = dWk;    // [1, B, L, kShardH, C], kAttentionDQ to kMatmulDWq

@@ -92,10 +92,9 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 		}
 	}
 	if ready != nil || copies != nil {
-		queue, note := hostir.StreamRef{Copies: true},
-			"transfers below wait for earlier work, which writes operands and may use buffers that they overwrite"
+		queue, note := hostir.StreamRef{Copies: true}, "transfers below wait for earlier work, which may use their buffers"
 		if ready != nil {
-			ready.Note = "ready flags come first on the copy stream, since transfers of peers wait for them"
+			ready.Note = "ready flags come first on the copy stream, since peers wait for them"
 		}
 		list = append(list, follows(queue, on, hostir.InfoFrom(loop, note), o.whyCopies(early)))
 		for _, l := range []*hostir.For{ready, copies} {

@@ -7,6 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(S), D, M/(S*D), N] bf16
 //
+// D = 4, S = 4, M = 128, N = 24, K = 32, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
 //
 // Derived: allgather of A over x, one slice in each iteration over s.
@@ -23,10 +24,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kSlice is one iteration's, kSliceShard is both. hirgen proved the
+// program for these values. For others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 128, N = 24, K = 32;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S;
-constexpr int kComputeStreams = 3;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 3;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kSliceM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
@@ -66,7 +68,7 @@ class AgMatmulFused final : public hirgen::Program {
   // [S, D, kSliceShardM, K], filled by the allgather of A over x
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:11:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_allgather_A_ = context_.events("before_allgather_A", kAllgatherA, S);
   hirgen::Events after_allgather_A_ = context_.events("after_allgather_A", kAllgatherA, S);

@@ -7,6 +7,7 @@
 //   B [K, N] fp32
 //   C [Stream(S), D, M/(S*D), N] fp32
 //
+// D = 4, S = 4, M = 128, N = 24, K = 32, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
 //
 // Derived: allgather of A over x, one slice in each iteration over s.
@@ -22,10 +23,11 @@ namespace {
 
 using fp32 = float;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kSlice is one iteration's, kSliceShard is both. hirgen proved the
+// program for these values. For others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 128, N = 24, K = 32;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S;
-constexpr int kComputeStreams = 4;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kSliceM, .n = N, .k = K, .dtype = hirgen::DType::kFp32};
@@ -85,7 +87,8 @@ void AgMatmulGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
   const fp32* B = static_cast<const fp32*>(tensors[1]);  // [K, N]
   fp32* C = static_cast<fp32*>(tensors[2]);              // [S, D, kSliceShardM, N]
 
-  // Transfers wait for earlier work, which may use their buffers, and compute streams wait for transfers.
+  // Transfers below wait for earlier work, which may use their buffers. Compute streams wait for transfers
+  // that come after it.
   HG_CHECK(cudaEventRecord(before_allgather_A_[0], caller), kAllgatherA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_A_[0], 0), kAllgatherA);
 
@@ -133,7 +136,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_graph", .spec = "spec.yaml",
-               .digest = "6a43728dedd986b43a299938a756a132f1b1a1c3729cc22d909e8cef8c87cea5", .mesh_size = D,
+               .digest = "c6012c843de56a809ac9a33e61c760f6f87144482494d8e270426331900ec587", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"allgather x"}, .bytes = M * K * sizeof(fp32),
                .largest = "allgather", .team_size = D, .transport = "nccl", .graph = true,
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -9,6 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
+// D = 2, M = 32, N = 16, K = 24, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. r(D): reduced from D to one. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into C: transfers into P_parts from rank to rank by IPC-put, one slice
@@ -29,10 +30,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 2, M = 32, N = 16, K = 24;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
-constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
@@ -83,7 +85,7 @@ class ExchangeAuto final : public hirgen::Program {
   // [D, 1, kShardM, N], filled by the reduce-scatter of P over x
   bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, D);
@@ -100,12 +102,11 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& P_parts_ipc = peers_.share_for_call(P_parts_, kPPartsShared);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may write P_parts only after earlier work, which may use that memory.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Reduce-scatter of P over x, into C. Ready flags come first on the copy stream, since transfers of peers
-  // wait for them.
+  // Reduce-scatter of P over x, into C. Ready flags come first on the copy stream, since peers wait for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
@@ -132,8 +133,8 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       // iterations.
       HG_CHECK(cudaEventRecord(before_send_P_[s], compute), kSendP);
       HG_CHECK(cudaStreamWaitEvent(copy, before_send_P_[s], 0), kSendP);
-      hirgen::launch_transfer(P_parts_ipc.of<bf16>(to) + rank * kShardM * N, P_ + to * kShardM * N,
-                              kShardM * N * sizeof(bf16), P_parts_ipc.flags(to, s), copy, kSendP);
+      hirgen::launch_transfer(P_parts_ipc.of<bf16>(to) + rank * kShardM * N, P_s, kShardM * N * sizeof(bf16),
+                              P_parts_ipc.flags(to, s), copy, kSendP);
       HG_CHECK(cudaEventRecord(after_send_P_[s], copy), kSendP);
     }
   }
@@ -183,7 +184,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_auto", .spec = "spec.yaml",
-               .digest = "7709ea165d29edb8fdce3b3749a09b84c147c7538c01d6a6f4604071fea21249", .mesh_size = D,
+               .digest = "b9f15f183900cddd009a3ed28c26065a64d63cee235eaafc8a8fea1ed5d9da61", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -9,6 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
+// D = 2, M = 32, N = 16, K = 24, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. r(D): reduced from D to one. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into C: transfers into P_parts from rank to rank by IPC-put
@@ -31,10 +32,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 2, M = 32, N = 16, K = 24;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
-constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
@@ -89,7 +91,7 @@ class ExchangeAutoAcrossNodes final : public hirgen::Program {
   // [D, 1, kShardM, N], filled by the reduce-scatter of P over x
   bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_exchange_P_ = context_.events("before_exchange_P", kExchangeP, D);
@@ -108,12 +110,11 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& P_parts_ipc = peers_.share_for_call(P_parts_, kPPartsShared);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Peers may write P_parts only after earlier work, which may use that memory.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Reduce-scatter of P over x, into C. Ready flags come first on the copy stream, since transfers of peers
-  // wait for them.
+  // Reduce-scatter of P over x, into C. Ready flags come first on the copy stream, since peers wait for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
@@ -139,7 +140,6 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
          kMatmulP);
     if (s != 0) {
       const int64_t from = (D + rank - s) % D;
-      bf16* P_s_2 = P_ + to * kShardM * N;  // [1, kShardM, N]
 
       // Reduce-scatter of P over x, into C. On the stream of the communicator, where it may overlap with the
       // GEMMs of other iterations.
@@ -153,8 +153,7 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
       }
 
       if (!peers_.is_ipc_peer(to)) {
-        HG_CHECK(ncclSend(P_s_2, kShardM * N, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
-                 kSendP);
+        HG_CHECK(ncclSend(P_s, kShardM * N, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSendP);
       }
       HG_CHECK(ncclGroupEnd(), kExchangeP);
       HG_CHECK(cudaEventRecord(after_exchange_P_[s], x_.stream), kExchangeP);
@@ -162,7 +161,7 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
         // On the copy stream, where it may overlap with the GEMMs of other iterations.
         HG_CHECK(cudaEventRecord(before_send_P_[s], compute), kSendP);
         HG_CHECK(cudaStreamWaitEvent(copy, before_send_P_[s], 0), kSendP);
-        hirgen::launch_transfer(P_parts_ipc.of<bf16>(to) + rank * kShardM * N, P_s_2,
+        hirgen::launch_transfer(P_parts_ipc.of<bf16>(to) + rank * kShardM * N, P_s,
                                 kShardM * N * sizeof(bf16), P_parts_ipc.flags(to, s), copy, kSendP);
         HG_CHECK(cudaEventRecord(after_send_P_[s], copy), kSendP);
       }

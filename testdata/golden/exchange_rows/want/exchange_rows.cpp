@@ -8,6 +8,7 @@
 //   B [K, N] on mesh grid bf16
 //   E [Stream(R), D, M/D, N] on mesh grid bf16
 //
+// D = 2, R = 2, M = 8, K = 16, N = 12, mesh x of 6 ranks, mesh y of R, x of D ranks.
 // DIDx(D): one of D parts per rank. DIDy(R): one of R parts per rank. Stream(R): R slices, one per iteration.
 //
 // Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice in each
@@ -28,10 +29,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 2, R = 2, M = 8, K = 16, N = 12;
 constexpr int64_t kShardM = M / D;
-constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({6});                  // x of 6 ranks
 const hirgen::Mesh mesh_grid({R, D}, {1, 2, 4, 5});  // y of R, x of D ranks
@@ -89,7 +91,7 @@ class ExchangeRows final : public hirgen::Program {
   // [1, D, kShardM, K], filled by the allgather of A over x
   bf16* A_all_ = context_.allocate<bf16>(on_grid_ ? M * K : 0, "spec.yaml:16:5 A_all");
   hirgen::MatmulPlan E_plan_{context_, kEShape, kMatmulC};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_receive_A_ = context_.events("after_receive_A", kReceiveA, D);
@@ -108,12 +110,11 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const int64_t y = mesh_grid.coordinate(context_.rank(), 0);
   const hirgen::Shared& A_ipc = peers_.share_for_call(A, kAShared);
 
-  // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+  // Transfers below wait for earlier work, which may use their buffers.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   if (on_grid_) {
-    // Allgather of A over x. Ready flags come first on the copy stream, since transfers of peers wait for
-    // them.
+    // Allgather of A over x. Ready flags come first on the copy stream, since peers wait for them.
     hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = mesh_grid.rank_along(context_.rank(), 1, (D + x - s) % D);
@@ -134,7 +135,9 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaMemcpyAsync(A_all_ + from_x * kShardM * K, A_ipc.of<bf16>(from),
                                kShardM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kReceiveA);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.done_at(from, s), A_ipc.sequence(), 0), kDoneA);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.done_at(from, s), A_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
+               kDoneA);
       HG_CHECK(cudaEventRecord(after_receive_A_[s], copy), kReceiveA);
     }
   }
@@ -228,7 +231,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_rows", .spec = "spec.yaml",
-               .digest = "5b7689ddc4c3d82e6c88477de7bfa58b54eb4120ea88f48811db241b0e0ff27c", .mesh_size = 6,
+               .digest = "5f2debbdaf137e3bec3ea1e5f8537c3efcd2a6ae0fece42ea23dfc9af82ed340", .mesh_size = 6,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x of grid", "sendrecv y of grid"},
                .bytes = (R - 1) * M * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"R", R}, {"M", M}, {"K", K}, {"N", N}}},

@@ -28,6 +28,7 @@
 //   out_broadcast [M, b(1), N] fp32
 //   out_batched [B, M, N] bf16
 //
+// D = 2, B = 3, M = 12, N = 8, K = 16, mesh x of D ranks, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. b(1): 1 for any number. r(N): reduced from N to one.
 //
 // Derived: send-recv of shard over meshes world and turned.
@@ -48,9 +49,9 @@ using bf16 = __nv_bfloat16;
 using fp16 = __half;
 using fp32 = float;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them. hirgen proved the program for these values. For others, emit it again.
 constexpr int64_t D = 2, B = 3, M = 12, N = 8, K = 16;
-constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});           // x of D ranks
 const hirgen::Mesh mesh_turned({D}, {1, 0});  // x of D ranks
@@ -101,7 +102,7 @@ class Statements final : public hirgen::Program {
   hirgen::MatmulPlan out_batched_plan_{context_, kOutBatchedShape, kMatmulOutBatched};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(out_batched_plan_), "statements.hir:13:5 workspace");
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events after_send_recv_shard_ = context_.events("after_send_recv_shard", kSendRecvShard, 1);
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -125,7 +126,7 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* out_batched = static_cast<bf16*>(tensors[14]);       // [B, M, N]
 
   // Buffers in outputs that are written later, with the labels of the first and the last statement that uses
-  // each. Each begins at a multiple of 256 bytes of the output.
+  // each.
   fp32* rows = out_reshape;     // [M, N], kCopyRows to kMulProduct
   fp32* product = out_reshape;  // [M, N], kMulProduct to kAddOutSum
   const int64_t rank = context_.rank();

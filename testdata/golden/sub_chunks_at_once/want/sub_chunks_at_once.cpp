@@ -10,6 +10,7 @@
 //   B [DIDx(D), K/D, N] fp16
 //   C [Stream(D), M/D, N] fp16
 //
+// D = 4, M = 32, N = 8, K = 16, mesh x of D ranks.
 // DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into R: transfers into P_parts from rank to rank by IPC-get, one slice
@@ -32,10 +33,11 @@ namespace {
 
 using fp16 = __half;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
+// For others, emit it again.
 constexpr int64_t D = 4, M = 32, N = 8, K = 16;
 constexpr int64_t kShardM = M / D, kShardK = K / D, kChunkM = kShardM / 4;
-constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kChunkM, .n = N, .k = kShardK, .batch = D,
@@ -100,7 +102,7 @@ class SubChunksAtOnce final : public hirgen::Program {
   fp16* P_parts_ = context_.allocate<fp16>(M * N, "spec.yaml:17:5 P_parts");
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:16:5 workspace");
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -128,12 +130,12 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
     HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
     HG_CHECK(cudaStreamWaitEvent(compute, started_[0], 0), kStarted);
 
-    // Transfers below wait for earlier work, which writes operands and may use buffers that they overwrite.
+    // Peers may read P only after earlier work, which writes it; transfers below wait for it, too.
     HG_CHECK(cudaEventRecord(joined_[c % kComputeStreams], compute), kJoined);
     HG_CHECK(cudaStreamWaitEvent(copy, joined_[c % kComputeStreams], 0), kJoined);
 
-    // Reduce-scatter of P over x, into R. Ready flags come first on the copy stream, since transfers of peers
-    // wait for them.
+    // Reduce-scatter of P over x, into R. Ready flags come first on the copy stream, since peers wait for
+    // them.
     hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = (rank + s) % D;
@@ -153,7 +155,8 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
                                P_ipc.of<fp16>(from) + rank * kShardM * N + c * kChunkM * N,
                                kChunkM * N * sizeof(fp16), cudaMemcpyDeviceToDevice, copy),
                kReceiveP);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_ipc.done_at(from, c * D + s), P_ipc.sequence(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_ipc.done_at(from, c * D + s), P_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
                kDoneP);
       // only the last one is waited for
       HG_CHECK(cudaEventRecord(after_receive_P_[c * D + s], copy), kReceiveP);
@@ -167,13 +170,15 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
                kCopyP);
     }
 
-    // One stream recorded these events in order: the last one implies the others, which the watchdog uses.
+    // The stream of these events works in order: the last one implies the others, which are for the watchdog.
     HG_CHECK(cudaStreamWaitEvent(compute, after_receive_P_[c * D + (D - 1)], 0), kWaitReceiveP);
 
     // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
     hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, C + rank * kShardM * N + c * kChunkM * N,
                           {2, {1, kChunkM * N}, {0, 1}}, P_parts_ + c * kChunkM * N,
                           {2, {D, kChunkM * N}, {kShardM * N, 1}}, compute, kSumR);
+
+    // Peers may read C only after earlier work, which writes it; transfers below wait for it, too.
     HG_CHECK(cudaEventRecord(joined_C_[c % kComputeStreams], compute), kJoinedC);
     HG_CHECK(cudaStreamWaitEvent(copy, joined_C_[c % kComputeStreams], 0), kJoinedC);
 
@@ -195,7 +200,8 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
                                C_ipc.of<fp16>(from) + from * kShardM * N + c * kChunkM * N,
                                kChunkM * N * sizeof(fp16), cudaMemcpyDeviceToDevice, copy),
                kReceiveR);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(from, c * D + s), C_ipc.sequence(), 0),
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(from, c * D + s), C_ipc.sequence(),
+                                            CU_STREAM_WRITE_VALUE_DEFAULT),
                kDoneC);
       // only the last one is waited for
       HG_CHECK(cudaEventRecord(after_receive_R_[c * D + s], copy), kReceiveR);
@@ -216,8 +222,8 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
   done_flags.submit(caller, kWaitReadP);
   HG_CHECK(cudaEventRecord(wait_read_P_[0], caller), kWaitReadP);  // for the watchdog only
 
-  // One stream recorded these events in order: the last one implies the others, which the watchdog uses. The
-  // transfers follow all work of the compute streams.
+  // The stream of these events works in order: the last one implies the others, which are for the watchdog.
+  // The transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_receive_R_[3 * D + (D - 1)], 0), kWaitReceiveR);
   context_.call_issued(caller);
 }
@@ -244,7 +250,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sub_chunks_at_once", .spec = "spec.yaml",
-               .digest = "741d7e58c84a43ee3ba4736f21e00a246fa1eae7b50c4faa0f739e1b2bd3f61e", .mesh_size = D,
+               .digest = "c5ffef5c720b68443c77de09f14f58fefba135191cdfc3cba3f141c9bcf5b4c2", .mesh_size = D,
                .gemms = {{kChunkM * 4, N, kShardK, D}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kChunkM * N * sizeof(fp16) * 4, .largest = "sendrecv",
                .transport = "ipc-get", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

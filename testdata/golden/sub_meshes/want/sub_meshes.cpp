@@ -12,6 +12,7 @@
 //   out [2, 2, 8, 12] on mesh one bf16
 //   spread [12] bf16
 //
+// mesh x of 4 ranks, mesh x of 2 ranks, mesh x of 1 ranks, mesh x of 2 ranks.
 // DIDx(2): one of 2 parts per rank.
 //
 // Derived: transfer of bias from mesh one to world.
@@ -22,16 +23,16 @@
 
 #include <cuda_bf16.h>
 
-#include "sub_meshes_kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
+#include "sub_meshes_kernels.hpp"
 
 namespace hirgen_sub_meshes {
 namespace {
 
 using bf16 = __nv_bfloat16;
 
-constexpr int kComputeStreams = 2;  // the field streams of the schedule, by default 4
+constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
 
 const hirgen::Mesh mesh_world({4});              // x of 4 ranks
 const hirgen::Mesh mesh_pair({2}, {1, 3});       // x of 2 ranks
@@ -86,7 +87,7 @@ class SubMeshes final : public hirgen::Program {
   // [2, 2, 8, 12], filled by the transfer of C from mesh pair to one
   bf16* moved_ = context_.allocate<bf16>(on_one_ ? 384 : 0, "spec.yaml:20:5 moved");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events before_broadcast_bias_ = context_.events("before_broadcast_bias", kBroadcastBias, 1);
   hirgen::Events after_broadcast_bias_ = context_.events("after_broadcast_bias", kBroadcastBias, 1);
   hirgen::Events after_allgather_A_ = context_.events("after_allgather_A", kAllgatherA, 2);

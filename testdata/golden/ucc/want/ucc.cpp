@@ -18,6 +18,7 @@
 //   out_via_root [X, X, N] fp32
 //   out_from_root [r(X), DIDx(X), N] fp32
 //
+// X = 2, Y = 2, N = 8, mesh x of X, y of Y ranks.
 // DIDx(X): one of X parts per rank. Stream(X): X slices, one per iteration. r(X): reduced from X to one.
 //
 // Derived: allgather of parts over x.
@@ -40,7 +41,7 @@ namespace {
 
 using fp32 = float;
 
-// The parameters of this program, and parts of them: a shard is of one rank, a slice of one iteration.
+// The parameters, and parts of them. hirgen proved the program for these values. For others, emit it again.
 constexpr int64_t X = 2, Y = 2, N = 8;
 
 const hirgen::Mesh mesh_world({X, Y});  // x of X, y of Y ranks
@@ -66,14 +67,14 @@ class Ucc final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Ucc ucc_{context_, "ucc.hir ucc"};
   hirgen::UccTeam x_ucc_{ucc_, mesh_world.team(context_.rank(), 0), "ucc.hir:3:5 mesh world axis x"};
-  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
-  // it, in each iteration of a loop, and begins at a multiple of 256 bytes.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it.
 
   // [X, X, N], filled by the gather of parts over x, kGatherParts to kBroadcastAtRoot
   fp32* at_root_ = context_.allocate<fp32>(X * X * N, "ucc.hir:11:5 at_root");
   // [X, N], filled by the reduce-to-root of parts over x, kReduceToRootParts to kScatterSumAtRoot
   fp32* sum_at_root_ = at_root_;
-  // If a call is stuck, the watchdog names the first of these events that the call has not reached.
+  // If a call is stuck, the watchdog names the first of these events that is not complete.
   hirgen::Events after_allgather_parts_ = context_.events("after_allgather_parts", kAllgatherParts, 1);
   hirgen::Events after_allreduce_parts_ = context_.events("after_allreduce_parts", kAllreduceParts, 1);
   hirgen::Events after_reduce_scatter_parts_ =
