@@ -106,8 +106,8 @@ class SwigluP2p final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();   // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
-  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
-  // uses it, in each iteration of a loop.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
+  // each iteration of a loop.
 
   // [D, 1, kShardM, K], filled by the allgather of G over x
   bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:19:5 U");
