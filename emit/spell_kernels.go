@@ -120,12 +120,11 @@ func launchOf(k kernelView) string {
 // takesLong reports whether a step takes more than a few instructions for an element. Reductions and functions of two
 // operands except dropout do not.
 func takesLong(s domain.Step) bool {
-	name, _ := domain.SplitFn(s.Fn)
 	if _, drops := domain.DropoutOf(s.Fn); drops {
 		return true
 	}
 	_, columns := s.FoldsColumns()
-	return len(s.Args) == 1 && !columns && !s.Folds() && !domain.FunctionOf(name).Is(domain.Light) && name != domain.Copy
+	return len(s.Args) == 1 && !columns && !s.Folds() && !s.Light()
 }
 
 // stepOf prints the expression of a step with operands args. columns is the number of columns of the kernel's rows.
@@ -139,6 +138,9 @@ func stepOf(s domain.Step, args []string, columns int64) (string, error) {
 	}
 	if d, drops := domain.DropoutOf(s.Fn); drops {
 		return "fn::dropout(" + strings.Join(append(args, dropoutLiteral(d)), ", ") + ")", nil
+	}
+	if t, casts := domain.CastOf(s.Fn); casts {
+		return fmt.Sprintf("fn::cast<%s>(%s)", alias(t), args[0]), nil
 	}
 	if constant != "" {
 		args = append(args, ofColumns(constant, columns))

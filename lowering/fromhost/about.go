@@ -24,7 +24,8 @@ func (b *builder) describe() {
 		about.Tensors = append(about.Tensors, b.interfaceTensor(t, b.out.Arguments[i].Mesh, sums[t.Name]))
 	}
 	for _, d := range domain.AllDTypes {
-		if !d.IsInteger() && slices.ContainsFunc(p.Tensors, func(t *hostir.Tensor) bool { return t.DType == d }) {
+		has := slices.ContainsFunc(p.Tensors, func(t *hostir.Tensor) bool { return t.DType == d })
+		if !d.IsInteger() && (has || b.casts(d)) {
 			about.Types = append(about.Types, d)
 		}
 	}
@@ -40,6 +41,13 @@ func (b *builder) describe() {
 		ranks = extents.Times(ranks, extents.Quantity{Expr: extent, Size: 1})
 	}
 	about.Ranks = ranks.Expr
+}
+
+// casts reports whether a kernel rounds values to an element type.
+func (b *builder) casts(t domain.DType) bool {
+	return slices.ContainsFunc(b.out.Kernels, func(k *calls.Kernel) bool {
+		return slices.ContainsFunc(k.Steps(), func(s domain.Step) bool { return s.Fn == domain.CastFn(t) })
+	})
 }
 
 // interfaceTensor describes an input or output. on is the program's mesh that holds it; empty: every rank has a part. sum has

@@ -26,7 +26,7 @@ const (
 	mostFoldedSteps = 8
 )
 
-// need adds a value and the values that it depends on. It reports whether all of their steps, except those per row, are light or copies.
+// need adds a value and the values that it depends on. It reports whether all of their steps, except those per row, are light.
 func (n *needed) need(at int) bool {
 	if n.seen[at] {
 		return true
@@ -41,9 +41,7 @@ func (n *needed) need(at int) bool {
 		return true
 	}
 	step := n.from.Body[at-len(n.from.In)]
-	fn, _ := domain.SplitFn(step.Fn)
-	if !domain.FunctionOf(fn).Is(domain.Light) && fn != domain.Copy ||
-		slices.ContainsFunc(step.Args, func(arg int) bool { return !n.need(arg) }) {
+	if !step.Light() || slices.ContainsFunc(step.Args, func(arg int) bool { return !n.need(arg) }) {
 		return false
 	}
 	n.steps = append(n.steps, at)
@@ -83,7 +81,7 @@ func (n *needed) kernel(r *hostir.Reduce, rows map[int]*hostir.Tensor, value int
 		}
 		at[v] = len(k.In) + len(k.Body)
 		k.Body = append(k.Body, step)
-		if word, _ := domain.SplitFn(step.Fn); word != domain.Copy {
+		if word, _ := domain.SplitFn(step.Fn); word != domain.Copy && !step.Casts() {
 			words = append(words, word)
 		}
 	}

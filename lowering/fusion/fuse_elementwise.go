@@ -20,8 +20,9 @@ import (
 // of intermediate results that only the kernel reads. Each operand is read at most as often as before. A
 // kernel walks over rows once. So every result must be row-major, and only the last axis may be folded. Axes
 // that correspond to each other must be of one kind, so that a pipeline cuts them in the same way. A kernel
-// may end in a concat of rows, and it counts positions itself if no pipeline cuts them. An intermediate result
-// that other statements read after the kernel becomes another result of the kernel. Kernels that read the same
+// may end in a concat of rows, and it counts positions itself if no pipeline cuts them. A cast of the spec to a
+// narrower type, and any cast to integers or fp8, is a step that rounds. An intermediate result that other
+// statements read after the kernel becomes another result of the kernel. Kernels that read the same
 // intermediate result or the same operand are merged where possible (merge.go).
 func FuseElementwise(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
@@ -121,8 +122,8 @@ func (f *fuser) group() {
 func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	out, readers := hostir.Result(s), f.readers[hostir.Result(s)]
 	_, ends := s.(*hostir.Concat)
-	if ends || len(readers) == 0 || out.DType.Saturates() || f.rounds(s) {
-		return nil // values in a kernel are fp32, but the readers need them rounded, or saturated to the largest 8-bit number
+	if ends || len(readers) == 0 || out.DType.IsInteger() && slices.ContainsFunc(readers, toInteger) {
+		return nil // values in a kernel are fp32, which cannot say the largest int32 or int64
 	}
 	first := readers[len(readers)-1]
 	g := f.groups[first]
@@ -162,18 +163,34 @@ func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	return g
 }
 
-// rounds reports whether a statement is a cast of the spec to a narrower type, or a cast to integers, which limits large numbers.
-// Composites end with a cast to a narrower type, too, but the spec does not ask for its rounding.
+// rounds reports whether a statement is a cast of the spec to a narrower type, or a cast to integers or fp8, which limits large
+// numbers. Composites end with a cast to a narrower type, too, but the spec does not ask for its rounding.
 func (f *fuser) rounds(s hostir.Stmt) bool {
 	cast, casts := s.(*hostir.Cast)
-	return casts && (cast.Out.DType.IsInteger() || cast.Out.DType.Size() < cast.In.DType.Size() && f.written[s.Meta().Pos])
+	if !casts {
+		return false
+	}
+	to := cast.Out.DType
+	return to.IsInteger() || to.Saturates() || to != domain.FP32 && to.Size() < cast.In.DType.Size() && f.written[s.Meta().Pos]
+}
+
+// toInteger reports whether a statement casts to integers.
+func toInteger(s hostir.Stmt) bool {
+	cast, casts := s.(*hostir.Cast)
+	return casts && cast.Out.DType.IsInteger()
+}
+
+// stores reports whether a kernel may store the result of a statement as another result. It may not if a cast has no step, or if it
+// converts integers, which may not be fp32 numbers.
+func (f *fuser) stores(s hostir.Stmt) bool {
+	return elementwise(s) || f.rounds(s) && !hostir.Uses(s)[0].DType.IsInteger()
 }
 
 // mayAlsoMake reports whether a kernel may store the result of a statement as another result. The kernel must
 // compute it once for each element of its main result, or once for each row if it is folded.
 func (f *fuser) mayAlsoMake(g *kernelGroup, s hostir.Stmt, folded bool) bool {
 	out, result := hostir.Result(s), hostir.Result(g.result())
-	if out.Mesh != result.Mesh || out.Role == hostir.View || g.folded[result] || !elementwise(s) {
+	if out.Mesh != result.Mesh || out.Role == hostir.View || g.folded[result] || !f.stores(s) {
 		return false
 	}
 	if folded {
@@ -214,9 +231,9 @@ func (g *kernelGroup) reads(member hostir.Stmt) bool {
 	}
 }
 
-// separate adds a statement to apart if it reads an operand that lacks the axis of the columns and that its
-// group does not make. A kernel reads operands as rows, and such an operand has none. separate adds at most
-// one statement, and reports whether it did.
+// separate finds a statement that reads an operand that lacks the axis of the columns and that its group does not
+// make. A kernel reads operands as rows, and such an operand has none. separate reports whether there was one. It adds the
+// Broadcasts after the statement to apart, so that what is before them can be a kernel of its own, or the statement if there are none.
 func (f *fuser) separate() bool {
 	for last, g := range f.groups {
 		if last != g.result() {
@@ -226,7 +243,7 @@ func (f *fuser) separate() bool {
 		for _, s := range g.members {
 			for _, t := range hostir.Uses(s) {
 				if g.reads(s) && !made[t] {
-					f.apart[s] = true
+					f.cut(g, s)
 					return true
 				}
 			}
@@ -234,6 +251,25 @@ func (f *fuser) separate() bool {
 		}
 	}
 	return false
+}
+
+// cut adds to apart the Broadcasts of a group that depend on a statement without the axis of the columns, or the statement itself if
+// it is such a Broadcast or there are none.
+func (f *fuser) cut(g *kernelGroup, first hostir.Stmt) {
+	from, views := map[*hostir.Tensor]bool{}, false
+	for _, s := range g.members {
+		if s != first && !slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool { return from[t] }) {
+			continue
+		}
+		if _, view := s.(*hostir.Broadcast); view {
+			f.apart[s], views = true, true
+		} else {
+			from[hostir.Result(s)] = true
+		}
+	}
+	if !views {
+		f.apart[first] = true
+	}
 }
 
 // findPositions finds the positions that kernels can count themselves. They run along an axis of several

@@ -18,7 +18,7 @@ func (f *fuser) rewrite() {
 	for _, s := range f.program.Body {
 		g := f.groups[s]
 		switch {
-		case g == nil || !g.computes():
+		case g == nil || !f.computes(g):
 			body = append(body, s)
 		default:
 			gone[hostir.Result(s)] = s != g.result() && !g.also[s]
@@ -31,9 +31,18 @@ func (f *fuser) rewrite() {
 	f.program.Tensors = slices.DeleteFunc(f.program.Tensors, func(t *hostir.Tensor) bool { return gone[t] })
 }
 
-// computes reports whether a group does more than change types and shapes.
-func (g *kernelGroup) computes() bool {
-	return slices.ContainsFunc(g.members, func(s hostir.Stmt) bool { return functionOf(s) != "" })
+// computes reports whether a group does more than change the type once, and shapes.
+func (f *fuser) computes(g *kernelGroup) bool {
+	return slices.ContainsFunc(g.members, func(s hostir.Stmt) bool { return f.step(g, s) != "" })
+}
+
+// step returns the function of a member's step: a cast if the member rounds values that other members read. It returns "" for a member
+// without a step. The kernel's main result needs no cast, because a kernel stores it in its type.
+func (f *fuser) step(g *kernelGroup, s hostir.Stmt) string {
+	if f.rounds(s) && s != g.result() {
+		return domain.CastFn(hostir.Result(s).DType)
+	}
+	return functionOf(s)
 }
 
 // kernel returns the Fused statement that replaces a group.
@@ -70,7 +79,7 @@ func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 	}
 	for _, s := range g.members {
 		t := hostir.Result(s)
-		step := domain.Step{Name: t.Name, Fn: functionOf(s), Also: g.also[s]}
+		step := domain.Step{Name: t.Name, Fn: f.step(g, s), Also: g.also[s]}
 		if step.Also {
 			k.Out = append(k.Out, t)
 		}
@@ -102,7 +111,7 @@ func (f *fuser) narrow(t *hostir.Tensor) *hostir.Tensor {
 	}
 	made := f.maker[cast.In]
 	own, g := f.groups[cast], f.groups[made]
-	if own != nil && own.computes() || g != nil && g.computes() && made != g.result() && !g.also[made] {
+	if own != nil && f.computes(own) || g != nil && f.computes(g) && made != g.result() && !g.also[made] {
 		return t
 	}
 	return cast.In
@@ -167,6 +176,9 @@ func (f *fuser) called(g *kernelGroup) string {
 			words = append(words, word)
 		}
 		last = own
+	}
+	if len(words) == 0 {
+		return "cast" // the kernel only rounds
 	}
 	return calledAfter(words)
 }

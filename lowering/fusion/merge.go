@@ -28,7 +28,7 @@ func (f *fuser) merge(g, other *kernelGroup) {
 		return
 	}
 	a, b := hostir.Result(first), hostir.Result(last)
-	if concat || !elementwise(first) || g.folded[a] || other.folded[a] || g.folded[b] || other.folded[b] || g.otherColumns(other.columns) ||
+	if concat || !f.stores(first) || g.folded[a] || other.folded[a] || g.folded[b] || other.folded[b] || g.otherColumns(other.columns) ||
 		a.Mesh != b.Mesh || a.Role == hostir.View || !hostir.SameAxes(a, b) {
 		return
 	}

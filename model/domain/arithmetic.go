@@ -4,7 +4,7 @@ package domain
 // unknown one. Programs compute in floating point. A proof computes with other numbers, such that equal formulas give
 // equal results whatever the order of their sums.
 type Arithmetic struct {
-	Unary  func(spelling string) func(v float64) float64
+	Unary  func(spelling string) func(v float64) float64 // also of casts: CastFn
 	Binary func(name string) func(a, b float64) float64
 	// Dropout returns a function of the operands of Dropout.Of.
 	Dropout func(d Dropout) func(operands []float64) float64
@@ -13,6 +13,9 @@ type Arithmetic struct {
 // Singles is the arithmetic of kernels: each result is rounded to fp32.
 var Singles = Arithmetic{
 	Unary: func(spelling string) func(float64) float64 {
+		if cast := castIn(spelling); cast != nil {
+			return cast
+		}
 		fn := UnaryFn(spelling)
 		if fn == nil {
 			return nil

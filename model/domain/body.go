@@ -9,6 +9,7 @@ import (
 // A Step of a kernel is one operation on rows:
 //
 //   - an elementwise function of one or two operands, or "copy" of one operand
+//   - "cast(bf16)" of one operand: the value rounded to an element type; see CastFn
 //   - the fold of a row to one value: "sum", "max", "min" or "prod" of one operand
 //   - "positions(k)" without operands: the index along the axis k before the last one, so that k = 0 counts columns
 //   - a dropout
@@ -60,7 +61,7 @@ func (s Step) Known() bool {
 		return positions
 	case 1:
 		_, columns := s.FoldsColumns()
-		return UnaryFn(s.Fn) != nil || s.Folds() || columns || s.Fn == Copy
+		return UnaryFn(s.Fn) != nil || s.Folds() || columns || s.Fn == Copy || s.Casts()
 	case 2:
 		return BinaryFn(s.Fn) != nil || s.Concats()
 	default:

@@ -149,6 +149,9 @@ func mixed(x uint64) uint64 {
 
 // unary returns a function of one operand; nil if there is no such function.
 func (f *field) unary(spelling string) func(float64) float64 {
+	if _, casts := domain.CastOf(spelling); casts { // the field has no rounding
+		return func(v float64) float64 { return v }
+	}
 	if domain.UnaryFn(spelling) == nil {
 		return nil
 	}

@@ -139,6 +139,21 @@ struct UnaryExpression {
   }
 };
 
+/// a rounded to T, as an expression.
+template <typename T, typename A>
+struct CastExpression {
+  using Expression = void;
+  A a;
+
+  template <int W>
+  HG_HOST_DEVICE ThreadVector<W> at(Place place) const {
+    ThreadVector<W> x = columns_of<W>(a, place);
+    HG_UNROLL
+    for (float& value : x.value) value = round_as<T>(value);
+    return x;
+  }
+};
+
 /// fn(a, b), as an expression.
 template <typename A, typename B>
 struct BinaryExpression {
@@ -233,6 +248,20 @@ HG_HOST_DEVICE inline auto operator/(const A& a, const B& b) {
 
 /// The functions that bodies call.
 namespace fn {
+
+/// Returns `a` as it is after it was stored as T and loaded again, as an expression if `a` is one.
+template <typename T, Value A>
+HG_HOST_DEVICE inline auto cast(const A& a) {
+  if constexpr (Expression<A>) {
+    return CastExpression<T, A>{a};
+  } else if constexpr (Registers<A>) {
+    A x = a;
+    for (float& value : x.value) value = round_as<T>(value);
+    return x;
+  } else {
+    return round_as<T>(a);
+  }
+}
 
 #define HG_UNARY(enumerator, name, ...)         \
   template <Value A>                            \

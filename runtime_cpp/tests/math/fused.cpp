@@ -76,6 +76,51 @@ void expect_near(const std::vector<float>& got, const std::vector<double>& want,
   }
 }
 
+/// Roundings of values that are kept, read again, and for the whole row.
+template <typename T>
+struct Rounded {
+  float* Y;
+  const float *X, *shift;
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    const auto kept = row.keep(fn::neg(row.load(X)));
+    row.store(Y,
+              fn::max(fn::cast<T>(kept), fn::cast<T>(row.load(X))) - fn::cast<T>(row.value(shift)));
+  }
+};
+
+/// A cast in a kernel gives the element that a store as its type and a load give. The numbers have
+/// ties, fractions of integers, numbers beyond the largest one, infinities and NaN.
+template <typename T>
+void test_cast(DType type, const std::string& name) {
+  constexpr int64_t kColumns = 9, kRows = 2;
+  const std::vector<float> x = {0.0F,   -0.5F,         1.00390625F, 1.01171875F, -2.7F,
+                                449.0F, -464.0F,       65519.0F,    65520.0F,    1e-8F,
+                                -3e9F,  1e20F,         -INFINITY,   16777217.0F, std::nanf(""),
+                                8.5F,   2147483648.0F, 40.0F};
+  const std::vector<float> shifts = {1.0009765625F, 2.75F};
+  std::vector<float> negative;
+  for (const float v : x) negative.push_back(-v);
+  const Elements X(DType::kFp32, x), shift(DType::kFp32, shifts), Y(DType::kFp32, kRows * kColumns);
+  auto* y = static_cast<float*>(Y.get());
+  const auto* from = static_cast<const float*>(X.get());
+  hirgen::launch_rows<kColumns>(Rounded<T>{y, from, static_cast<const float*>(shift.get())},
+                                {kRows}, hirgen::accesses(y, from), stream(), "test");
+  const std::vector<float> a = rounded(type, negative), b = rounded(type, x);
+  const std::vector<float> less = rounded(type, shifts);
+  std::vector<float> want;
+  for (size_t i = 0; i < x.size(); ++i) {
+    want.push_back((a[i] > b[i] || a[i] != a[i] ? a[i] : b[i]) - less[i / kColumns]);
+  }
+  expect_equal(Y.read(), want, "cast to " + name);
+}
+
+void test_casts() {
+#define HG_CASE(enumerator, name, element, ...) test_cast<element>(DType::enumerator, #name);
+  HG_TYPES(HG_CASE)
+#undef HG_CASE
+}
+
 /// Numbers of elements that are multiples of a tile or not, in aligned and unaligned operands.
 void test_elements() {
   for (const int64_t count : {1, 61, 64, 4104}) {
@@ -302,6 +347,6 @@ void test_all_rows() {
 }  // namespace
 
 int main() {
-  return run("math_fused",
-             {test_elements, test_all_rows, test_scattered, test_all_turned, test_dropouts});
+  return run("math_fused", {test_elements, test_all_rows, test_scattered, test_all_turned,
+                            test_dropouts, test_casts});
 }
