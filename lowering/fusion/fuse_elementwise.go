@@ -29,7 +29,7 @@ func FuseElementwise(p *hostir.Program) error {
 		return nil
 	}
 	f := &fuser{
-		program: p, apart: map[hostir.Stmt]bool{}, alone: map[hostir.Stmt]bool{}, whole: map[string]*domain.Operation{},
+		program: p, apart: map[hostir.Stmt]bool{}, flat: map[hostir.Stmt]bool{}, alone: map[hostir.Stmt]bool{}, whole: map[string]*domain.Operation{},
 		written: map[diag.Pos]bool{}, place: map[hostir.Stmt]int{}, maker: map[*hostir.Tensor]hostir.Stmt{},
 	}
 	f.copyNarrow()
@@ -64,6 +64,8 @@ type fuser struct {
 	written map[diag.Pos]bool            // positions of casts that the spec has
 	whole   map[string]*domain.Operation // tensor of the model -> its operation, if that is part of a composite
 	apart   map[hostir.Stmt]bool         // not fused into any kernel
+	flat    map[hostir.Stmt]bool         // computed from folds of rows, but not in their kernel
+	ofFolds map[hostir.Stmt]bool         // memo of folds
 	alone   map[hostir.Stmt]bool         // statements that make results of groups that must not be merged
 	readers map[*hostir.Tensor][]hostir.Stmt
 	groups  map[hostir.Stmt]*kernelGroup
@@ -94,13 +96,14 @@ func (g *kernelGroup) result() hostir.Stmt { return g.members[len(g.members)-1] 
 // group assigns each statement that can be part of a kernel to the group of its readers. A statement that
 // cannot join their group ends a new one, except a Broadcast, which stays outside of kernels.
 func (f *fuser) group() {
+	f.ofFolds = map[hostir.Stmt]bool{}
 	f.readers, f.groups = map[*hostir.Tensor][]hostir.Stmt{}, map[hostir.Stmt]*kernelGroup{}
 	for i, s := range slices.Backward(f.program.Body) {
 		if rowWise(s) && !f.apart[s] {
 			g := f.groupOfReaders(s)
 			if _, view := s.(*hostir.Broadcast); g == nil && !view {
-				_, folds := s.(*hostir.Reduce)
-				g = &kernelGroup{place: i, folded: map[*hostir.Tensor]bool{hostir.Result(s): folds}, also: map[hostir.Stmt]bool{}}
+				folded := map[*hostir.Tensor]bool{hostir.Result(s): f.folds(s)}
+				g = &kernelGroup{place: i, folded: folded, also: map[hostir.Stmt]bool{}}
 			}
 			if g != nil {
 				g.members = slices.Insert(g.members, 0, s)
@@ -114,6 +117,26 @@ func (f *fuser) group() {
 			f.readers[t] = append(f.readers[t], s)
 		}
 	}
+}
+
+// folds reports whether a statement that ends a group has one element per row: it folds rows, or it computes element by element with
+// the result of a fold, as the division of a mean does.
+func (f *fuser) folds(s hostir.Stmt) bool {
+	if is, known := f.ofFolds[s]; known {
+		return is
+	}
+	is := false
+	switch s.(type) {
+	case *hostir.Reduce:
+		is = true
+	case *hostir.Unary, *hostir.Binary, *hostir.Cast:
+		is = !f.flat[s] && slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool {
+			made := f.maker[t]
+			return made != nil && rowWise(made) && !f.apart[made] && f.folds(made)
+		})
+	}
+	f.ofFolds[s] = is
+	return is
 }
 
 // groupOfReaders returns the group that reads a statement's result, or nil if the statement cannot join it.
@@ -183,15 +206,19 @@ func toInteger(s hostir.Stmt) bool {
 // stores reports whether a kernel may store the result of a statement as another result. It may not if a cast has no step, or if it
 // converts integers, which may not be fp32 numbers.
 func (f *fuser) stores(s hostir.Stmt) bool {
-	return elementwise(s) || f.rounds(s) && !hostir.Uses(s)[0].DType.IsInteger()
+	_, folds := s.(*hostir.Reduce)
+	return folds || elementwise(s) || f.rounds(s) && !hostir.Uses(s)[0].DType.IsInteger()
 }
 
 // mayAlsoMake reports whether a kernel may store the result of a statement as another result. The kernel must
 // compute it once for each element of its main result, or once for each row if it is folded.
 func (f *fuser) mayAlsoMake(g *kernelGroup, s hostir.Stmt, folded bool) bool {
 	out, result := hostir.Result(s), hostir.Result(g.result())
-	if out.Mesh != result.Mesh || out.Role == hostir.View || g.folded[result] || !f.stores(s) {
+	if out.Mesh != result.Mesh || out.Role == hostir.View || !f.stores(s) || g.folded[result] && !folded {
 		return false
+	}
+	if g.folded[result] {
+		return hostir.SameAxes(out, result)
 	}
 	if folded {
 		_, concat := g.result().(*hostir.Concat)
@@ -233,7 +260,8 @@ func (g *kernelGroup) reads(member hostir.Stmt) bool {
 
 // separate finds a statement that reads an operand that lacks the axis of the columns and that its group does not
 // make. A kernel reads operands as rows, and such an operand has none. separate reports whether there was one. It adds the
-// Broadcasts after the statement to apart, so that what is before them can be a kernel of its own, or the statement if there are none.
+// Broadcasts after the statement to apart, so that what is before them can be a kernel of its own. If there are none, it adds the
+// group's result to flat, or the statement to apart if the result is itself a fold.
 func (f *fuser) separate() bool {
 	for last, g := range f.groups {
 		if last != g.result() {
@@ -253,8 +281,8 @@ func (f *fuser) separate() bool {
 	return false
 }
 
-// cut adds to apart the Broadcasts of a group that depend on a statement without the axis of the columns, or the statement itself if
-// it is such a Broadcast or there are none.
+// cut ends or begins kernels between the folds of a group and a statement that reads another operand without the axis of the columns;
+// see separate.
 func (f *fuser) cut(g *kernelGroup, first hostir.Stmt) {
 	from, views := map[*hostir.Tensor]bool{}, false
 	for _, s := range g.members {
@@ -267,7 +295,13 @@ func (f *fuser) cut(g *kernelGroup, first hostir.Stmt) {
 			from[hostir.Result(s)] = true
 		}
 	}
-	if !views {
+	last := g.result()
+	_, reduce := last.(*hostir.Reduce)
+	switch {
+	case views:
+	case g.folded[hostir.Result(last)] && !reduce && !f.flat[last]:
+		f.flat[last] = true
+	default:
 		f.apart[first] = true
 	}
 }
