@@ -36,8 +36,9 @@ var specKinds = []specKind{
 	{"a kernel exchanges rows", 0.04, (*generator).exchangedRows, exchangesRows},
 	{"collectives are one group", 0.03, (*generator).collectives, groupsCollectives},
 	{"a GEMM multiplies numbers of 8 bits", 0.04, (*generator).shortProduct, multipliesShort},
-	{"an output has elements that are NaN", 0.13, (*generator).notNumbers, outputs(math.IsNaN)},
-	{"an output has infinite elements", 0.13, (*generator).infinities, outputs(func(v float64) bool { return math.IsInf(v, 0) })},
+	{"a kernel rounds a value and goes on", 0.05, (*generator).roundings, roundsInKernels},
+	{"an output has elements that are NaN", 0.11, (*generator).notNumbers, outputs(math.IsNaN)},
+	{"an output has infinite elements", 0.11, (*generator).infinities, outputs(func(v float64) bool { return math.IsInf(v, 0) })},
 }
 
 // kind draws the kind of a spec. It returns a kind without begin if it draws no row of the table.

@@ -1,0 +1,40 @@
+package soak
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// roundings makes casts to narrower types, to 8 bits and to integers between functions of elements and folds of rows.
+func (g *generator) roundings() {
+	v := g.input(nil)
+	for range 1 + g.IntN(3) {
+		if last := len(v.axes) - 1; len(v.axes) > 1 && g.chance(0.2) {
+			fn := pick(g, "max", "min", "sum")
+			v = g.result(on(fn, v).with(g.axisAttr(last, len(v.axes))), slices.Delete(slices.Clone(v.axes), last, last+1), v)
+		}
+		if g.chance(0.4) {
+			v = g.result(on("scale", v).with(word("by", pick(g, "1000", "-3", "0.3", "1e9"))), v.axes, v)
+		} else {
+			v = g.result(on(pick(g, "exp", "neg", "silu", "rsqrt"), v), v.axes, v)
+		}
+		to := pick(g, domain.AllDTypes...)
+		if v = g.result(on("cast", v).with(word("dtype", string(to))), v.axes, v.as(to)); !to.Computes() {
+			to = pick(g, domain.DTypes...)
+			v = g.result(on("cast", v).with(word("dtype", string(to))), v.axes, v.as(to))
+		}
+	}
+	g.forget()
+	g.focused(v, 1+g.IntN(2), (*generator).unary, (*generator).constant, (*generator).binary, (*generator).reduce, (*generator).set)
+}
+
+// roundsInKernels reports whether a kernel rounds a value that it goes on with.
+func roundsInKernels(_ *model.Pipeline, p *hostir.Program) bool {
+	return anyStmt(p, func(s hostir.Stmt) bool {
+		k, ok := s.(*hostir.Fused)
+		return ok && slices.ContainsFunc(k.Body, domain.Step.Casts)
+	})
+}
