@@ -263,6 +263,9 @@ func widest(bound, raw *Array, op *model.Op, in, e []*Array, first, last int, wa
 	}
 }
 
+// mostTurned is an error of an angle up to which the ends of its range bound the error of a sine.
+const mostTurned = 1.5
+
 // varied returns the results, in float64, of an operation that is neither a sum nor a GEMM nor an attention, and their
 // bounds. It reports whether rounding may change a mask that it reads, or the result of a function with NoGradient.
 func varied(op *model.Op, in, e []*Array) (raw, bound *Array, jumps bool) {
@@ -290,6 +293,9 @@ func varied(op *model.Op, in, e []*Array) (raw, bound *Array, jumps bool) {
 	}
 	if op.Out.DType.IsInteger() { // a cast, which makes an infinity the largest integer
 		bound = combined(bound, e[0], func(b, e float64) float64 { return choose(b > 0 && math.IsInf(e, 1), e, b) })
+	}
+	if op.Fn == "sin" || op.Fn == "cos" { // between the ends of a wide range, any result
+		bound = combined(bound, e[0], func(b, e float64) float64 { return choose(e > mostTurned, max(b, 2), b) })
 	}
 	decides := other
 	if bound = combined(bound, other, math.Hypot); fn.Gradient == domain.NoGradient || op.Out.DType.IsInteger() {

@@ -197,15 +197,19 @@ func TestBoundsOfDroppedNaN(t *testing.T) {
 }
 
 // TestBoundsOfIntegers checks that a cast to integers, which may drop a fraction just above 0 or just below 1, has a bound there, and
-// that a row that a gather reads by such a number may have any values.
+// that a row that a gather reads by such a number may have any values. So may a cosine of seven turns more or less.
 func TestBoundsOfIntegers(t *testing.T) {
-	p := mustLoad(t, spec("A: [3], T: [4, 2]", "- E = exp(A)\n- I = cast(E, dtype=int32)\n- G = gather(T, I)"))
+	p := mustLoad(t, spec("A: [3], T: [4, 2]", "- E = exp(A)\n- I = cast(E, dtype=int32)\n- G = gather(T, I)\n"+
+		"- F = cast(I, dtype=fp32)\n- R = scale(F, by=44)\n- C = cos(R)"))
 	inputs := map[string]*Array{"A": array([]int64{3}, 0, 0.5, 1), "T": array([]int64{4, 2}, 1, 2, 3, 4, 5, 6, 7, 8)}
 	_, bounds, err := Bounds(p, inputs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	inf := math.Inf(1)
+	if got := bounds["C"].Data; got[0] < 2 || got[1] > 1e-4 {
+		t.Errorf("the bounds of C are %v", got)
+	}
 	for name, want := range map[string][]float64{"I": {1, 0, 0}, "G": {inf, inf, 0, 0, 0, 0}} {
 		if got := bounds[name].Data; !slices.Equal(got, want) {
 			t.Errorf("the bounds of %s are %v, want %v", name, got, want)

@@ -94,6 +94,13 @@ HG_HOST_DEVICE inline bool decides(UnaryFn fn) {
          fn.kind == UnaryFn::kCeilPow2 || fn.kind == UnaryFn::kSign;
 }
 
+/// Returns whether a function is periodic. An error of the operand beyond kMostTurned may give any
+/// result from -1 to 1.
+HG_HOST_DEVICE inline bool turns(UnaryFn fn) {
+  return fn.kind == UnaryFn::kSin || fn.kind == UnaryFn::kCos;
+}
+constexpr double kMostTurned = 1.5;
+
 struct UnaryBound {
   UnaryFn fn;
   float* bound;
@@ -115,6 +122,7 @@ struct UnaryBound {
     }
     double widest = 0;
     for (const float y : moved) widest = larger_of(widest, apart(y, raw[0]));
+    if (turns(fn) && e > kMostTurned) widest = larger_of(widest, 2.0);
     if (is_integer(dtype) && widest > 0 && e == INFINITY) widest = INFINITY;
     if ((decides(fn) || is_integer(dtype)) && widest > 0) raise(jumps, 1);
     // A copy to fp32 does not round. A copy to a shorter type may round an element with an error.

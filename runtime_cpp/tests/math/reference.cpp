@@ -360,6 +360,19 @@ void test_bounds_of_overflow() {
   }
 }
 
+/// The cosine of an angle that is off by more than a quarter turn may be anything from -1 to 1.
+void test_bounds_of_angles() {
+  Fixture f(2);
+  normal(f, "A", 0);
+  f.reference.unary("X", "scale(1e+6)", "A", DType::kBf16);
+  f.reference.unary("C", "cos", "X", DType::kFp32);
+  const auto angles = read(f.reference.data("X"), 8);
+  const auto bounds = read(f.reference.bounds("C", DType::kFp32), 8);
+  for (size_t i = 0; i < angles.size(); ++i) {
+    if (std::fabs(angles[i]) > 1e4F) expect(bounds[i] >= 2, "cos: " + std::to_string(bounds[i]));
+  }
+}
+
 /// Several ranks may drop NaN from a max, so its bound is infinite, and a comparison with it may
 /// give either result.
 void test_bounds_of_dropped_nan() {
@@ -410,5 +423,6 @@ int main() {
               test_shape_operations, test_elementwise_operations, test_reductions_drop_their_axis,
               test_names_can_be_defined_again, test_generated_inputs, test_terms_that_cancel,
               test_a_missing_key_is_found, test_bounds_of_sums_of_bf16, test_bounds_of_operations,
-              test_bounds_of_overflow, test_bounds_of_dropped_nan, test_misfits_are_errors});
+              test_bounds_of_overflow, test_bounds_of_angles, test_bounds_of_dropped_nan,
+              test_misfits_are_errors});
 }
