@@ -54,6 +54,7 @@ func FuseElementwise(p *hostir.Program) error {
 	for _, t := range p.Tensors {
 		f.mergeReaders(t)
 	}
+	f.mergeTables()
 	f.findPositions()
 	f.rewrite()
 	return nil
@@ -307,7 +308,7 @@ func (f *fuser) cut(g *kernelGroup, first hostir.Stmt) {
 }
 
 // findPositions finds the positions that kernels can count themselves. They run along an axis of several
-// elements that each rank has all of, and broadcasts keep them.
+// elements that each rank has all of. Broadcasts keep them, and so do reshapes that only add axes of one element.
 func (f *fuser) findPositions() {
 	axes := map[*hostir.Tensor]int{}
 	f.counts = map[*hostir.Tensor]counted{}
@@ -319,6 +320,12 @@ func (f *fuser) findPositions() {
 				continue
 			}
 			axes[out], f.counts[out] = 0, counted{name: out.Name}
+		case *hostir.Reshape:
+			if from, ok := f.counts[s.In]; ok {
+				if at, live := onlyAxis(out), hostir.Live(out); at >= 0 {
+					axes[out], f.counts[out] = at, counted{from.name, len(live) - 1 - slices.Index(live, at)}
+				}
+			}
 		case *hostir.Broadcast:
 			from, ok := f.counts[s.In]
 			if !ok {
@@ -329,6 +336,20 @@ func (f *fuser) findPositions() {
 			f.counts[out] = counted{from.name, len(live) - 1 - slices.Index(live, axes[out])}
 		}
 	}
+}
+
+// onlyAxis returns the only axis of several elements, if each rank has all of it; -1 otherwise.
+func onlyAxis(t *hostir.Tensor) int {
+	only := -1
+	for _, at := range hostir.Live(t) {
+		if a := t.Axes[at]; a.Size == 1 {
+			continue
+		} else if only >= 0 || a.Kind != domain.Serial {
+			return -1
+		}
+		only = at
+	}
+	return only
 }
 
 // unread removes positions, broadcasts of positions and casts that no statement reads and that are no outputs: kernels count, and

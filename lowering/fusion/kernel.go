@@ -93,7 +93,7 @@ func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 		values[t] = len(k.In) + len(k.Body)
 		k.Body = append(k.Body, step)
 	}
-	if last := &k.Body[len(k.Body)-1]; last.Also {
+	if last := &k.Body[len(k.Body)-1]; last.Also || values[out] != len(k.In)+len(k.Body)-1 {
 		k.Body = append(k.Body, domain.Step{Name: out.Name, Fn: domain.Copy, Args: []int{values[out]}}) // the same value in another type
 	} else {
 		last.Name = out.Name

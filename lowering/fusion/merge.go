@@ -24,7 +24,7 @@ func (f *fuser) merge(g, other *kernelGroup) {
 		first, last = last, first
 	}
 	_, concat := last.(*hostir.Concat)
-	if functionOf(last) == "" { // last only changes the type or the shape, so the kernel has no step for it
+	if functionOf(last) == "" && !f.rounds(last) { // last only changes the type or the shape, so the kernel has no step for it
 		return
 	}
 	a, b := hostir.Result(first), hostir.Result(last)
@@ -70,6 +70,36 @@ func (f *fuser) mergeReaders(t *hostir.Tensor) {
 			}
 		}
 		next = f.groups[r]
+	}
+}
+
+// mergeTables merges groups that compute tables, from positions alone, with the same axes. One kernel then stores several tables, such as
+// cosines and sines.
+func (f *fuser) mergeTables() {
+	made := map[*hostir.Tensor]bool{}
+	var tables []*kernelGroup
+	for _, s := range f.program.Body {
+		if !makesTable(s, made) {
+			continue
+		}
+		for _, t := range hostir.Defs(s) {
+			made[t] = true
+		}
+		g := f.groups[s]
+		if g == nil || s != g.result() {
+			continue
+		}
+		for _, first := range tables {
+			if f.ready(g, first.place) {
+				f.merge(first, g)
+			}
+			if f.groups[s] == first {
+				break
+			}
+		}
+		if f.groups[s] == g {
+			tables = append(tables, g)
+		}
 	}
 }
 

@@ -68,6 +68,10 @@ func unnamed(s hostir.Stmt) hostir.Stmt {
 		return &hostir.Positions{}
 	case *hostir.Broadcast:
 		return &hostir.Broadcast{In: s.In, Axis: s.Axis}
+	case *hostir.Reshape:
+		return &hostir.Reshape{In: s.In}
+	case *hostir.Cast:
+		return &hostir.Cast{In: s.In}
 	case *hostir.Unary:
 		return &hostir.Unary{Fn: s.Fn, In: s.In}
 	case *hostir.Binary:
