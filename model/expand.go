@@ -164,11 +164,16 @@ func (e *expansion) result(fn string, args ...string) { e.resultBy(fn, args) }
 
 // resultBy is result for an operation with attributes.
 func (e *expansion) resultBy(fn string, args []string, attrs ...string) {
-	switch dtype := e.op.In[0].DType; {
-	case dtype.IsInteger() && !e.computes(0):
+	if e.op.In[0].DType.IsInteger() && !e.computes(0) {
 		e.broken()
 		return
-	case dtype != domain.FP32:
+	}
+	e.resultOf(fn, args, attrs...)
+}
+
+// resultOf is resultBy for an operation that also takes integers.
+func (e *expansion) resultOf(fn string, args []string, attrs ...string) {
+	if dtype := e.op.In[0].DType; dtype != domain.FP32 {
 		e.add(e.src.out.value, "cast", []string{e.step(fn, fn, args, attrs...)}, []string{"dtype", string(dtype)})
 		return
 	}

@@ -36,9 +36,9 @@ func topK(e *expansion) {
 	}
 	index, last := indices[0], strconv.Itoa(e.axis)
 	if k == 1 {
-		e.resultBy("set", values)
+		e.resultOf("set", values)
 	} else {
-		e.resultBy("concat", values, "axis", last)
+		e.resultOf("concat", values, "axis", last)
 		index = e.step("indices", "concat", indices, "axis", last)
 	}
 	e.add(e.src.more[0].value, "cast", []string{index}, []string{"dtype", string(domain.Int32)})
@@ -62,7 +62,7 @@ func (e *expansion) taken() (k int64, ok bool) {
 		e.a.list.Add(at, diag.BadAttribute, "k is %d; top_k takes at most %d elements, one after the other", k, mostTaken).
 			WithHint("there is no sort; choose more elements by a threshold, with ge")
 	default:
-		return k, e.computes(0)
+		return k, e.op.In[0].DType.IsInteger() || e.computes(0)
 	}
 	return 0, false
 }

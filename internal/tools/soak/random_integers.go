@@ -27,6 +27,12 @@ func (g *generator) whole(v *value) {
 		fn := pick(g, "sum", "sum", "max", "min")
 		v = g.add(on(fn, v).with(g.axisAttr(at, len(v.axes))), slices.Delete(slices.Clone(v.axes), at, at+1), v)
 	}
+	if last := len(v.axes) - 1; len(v.axes) > 0 && g.chance(0.15) {
+		k := 1 + g.Int64N(min(v.axes[last].Size, 4))
+		axes := append(slices.Clone(v.axes[:last]), serialAxis(k))
+		v = g.add(on("top_k", v).with(number("k", k)), axes, v)
+		g.further(axes, v.as(domain.Int32))
+	}
 	rows, columns := g.extent(), g.extent()
 	if len(v.axes) < maxAxes && product(v.shape())*rows*columns <= maxElements && g.chance(0.6) {
 		table := g.inputOf([]int64{rows, columns}, pick(g, domain.DTypes...), v.mesh)

@@ -203,9 +203,10 @@ void launch_top_k(void* values, const Strided& values_view, int32_t* positions,
   case DType::enumerator:                       \
     return of(static_cast<const element*>(in));
     HG_NUMBER_TYPES(HG_CASE)
+    HG_INTEGER_TYPES(HG_CASE)
 #undef HG_CASE
     default:
-      throw Error(Code::kInternal, std::string(where) + ": a top_k of integers");
+      throw Error(Code::kInternal, std::string(where) + ": a top_k of numbers of 8 bits");
   }
 }
 

@@ -24,9 +24,9 @@ std::vector<float> values_of(int64_t rows, int64_t columns) {
   return values;
 }
 
-/// Selects from rows whose elements are `apart` elements apart in memory.
+/// Selects from rows, rounded to a type, whose elements are `apart` elements apart in memory.
 void test_rows(DType type, int64_t rows, int64_t columns, int64_t k, int64_t apart) {
-  const std::vector<float> x = values_of(rows, columns);
+  const std::vector<float> x = rounded(type, values_of(rows, columns));
   std::vector<float> spread(x.size() * static_cast<size_t>(apart), 1e9F);
   for (size_t i = 0; i < x.size(); ++i) spread[i * static_cast<size_t>(apart)] = x[i];
   const Elements in(type, spread), values(type, rows * k), positions(DType::kInt32, rows * k);
@@ -66,6 +66,10 @@ void test_all() {
     }
     test_rows(type, 40, 8, 2, 1);
     test_rows(type, 1, 4, 4, 1);
+  }
+  for (const DType type : {DType::kInt32, DType::kInt64}) {
+    test_rows(type, 5, 33, 16, 3);
+    test_rows(type, 5, 8200, 2, 1);
   }
 }
 
