@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
@@ -8,7 +9,7 @@ import (
 )
 
 // mostTaken is the largest k of a top_k, which takes one element after the other.
-const mostTaken = 16
+const mostTaken = 256
 
 // topK(X, k=) takes the first of the largest elements k times, each time without the elements already taken.
 func topK(e *expansion) {
@@ -38,10 +39,26 @@ func topK(e *expansion) {
 	if k == 1 {
 		e.resultOf("set", values)
 	} else {
-		e.resultOf("concat", values, "axis", last)
-		index = e.step("indices", "concat", indices, "axis", last)
+		e.resultOf("concat", e.grouped("values", values, last), "axis", last)
+		index = e.step("indices", "concat", e.grouped("indices", indices, last), "axis", last)
 	}
 	e.add(e.src.more[0].value, "cast", []string{index}, []string{"dtype", string(domain.Int32)})
+}
+
+// grouped concatenates groups of a list that is longer than the operands of a concat.
+func (e *expansion) grouped(suffix string, list []string, axis string) []string {
+	if len(list) <= maxConcat {
+		return list
+	}
+	var groups []string
+	for group := range slices.Chunk(list, maxConcat) {
+		if len(group) == 1 {
+			groups = append(groups, group[0])
+		} else {
+			groups = append(groups, e.step(suffix, "concat", group, "axis", axis))
+		}
+	}
+	return groups
 }
 
 // taken reads the attribute k, and checks that the operation has two results.

@@ -76,7 +76,7 @@ var composites = []opRow{
 	{[]string{"mean(X, axis=i)"}, "the sum along an axis divided by its extent; without axis, along the last one"},
 	{[]string{"argmax(X, axis=i)"}, "the first index of the maximum along an axis, in `int32`; 2147483647 if the maximum is NaN"},
 	{[]string{"V, I = top_k(X, k=2)"}, "the k largest elements along the last axis in descending order, and their indices in `int32`; " +
-		"the first of equal ones comes first. k is at most 16. In a row with NaN all values are NaN, and all indices 2147483647"},
+		"the first of equal ones comes first. k is at most 256. In a row with NaN all values are NaN, and all indices 2147483647"},
 	{[]string{"cumsum(X, axis=i)", "cumsum(X, axis=i, exclusive=true)", "cumsum(X, axis=i, reverse=true)"},
 		"the sums of the elements up to each one along an axis, by default the last axis, added in fp32. With `exclusive` an element " +
 			"itself is left out; `reverse` adds from the end. Whole numbers are exact up to 2^24"},

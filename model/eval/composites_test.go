@@ -69,13 +69,18 @@ func TestArgmax(t *testing.T) {
 // TestTopK checks that top_k returns elements in descending order, the first of equal ones first, and each element of
 // -infinity once. A row with NaN has only NaN.
 func TestTopK(t *testing.T) {
-	p := mustLoad(t, spec("A: [4, 4], B: [4]", "- V, I = top_k(A, k=3)\n- W, J = top_k(A, k=1)\n- U, K = top_k(B, k=2)"))
+	p := mustLoad(t, spec("A: [4, 4], B: [4]", "- V, I = top_k(A, k=3)\n- W, J = top_k(A, k=1)\n- U, K = top_k(B, k=2)\n"+
+		"- R = positions(B, size=70)\n- G, L = top_k(R, k=66)"))
 	inf, nan, none := math.Inf(1), math.NaN(), float64(math.MaxInt32)
 	values := mustEvaluate(t, p, map[string]*Array{
 		"A": array([]int64{4, 4}, 1, 5, 5, -2, -inf, -3, -inf, -inf, 0, inf, nan, inf, inf, 7, 8, inf), "B": array([]int64{4}, 2, 4, 1, 3),
 	})
+	var most []float64 // more than a concat joins
+	for i := range 66 {
+		most = append(most, float64(69-i))
+	}
 	for name, want := range map[string][]float64{
-		"V": {5, 5, 1, -3, -inf, -inf, nan, nan, nan, inf, inf, 8}, "I": {1, 2, 0, 1, 0, 2, none, none, none, 0, 3, 2},
+		"G": most, "L": most, "V": {5, 5, 1, -3, -inf, -inf, nan, nan, nan, inf, inf, 8}, "I": {1, 2, 0, 1, 0, 2, none, none, none, 0, 3, 2},
 		"W": {5, -3, nan, inf}, "J": {1, 1, none, 0}, "U": {4, 3}, "K": {1, 3},
 	} {
 		if got := values[name].Data; fmt.Sprint(got) != fmt.Sprint(want) {

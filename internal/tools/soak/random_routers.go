@@ -34,7 +34,7 @@ func (g *generator) scatterAdd() bool {
 func (g *generator) topK() bool {
 	v := g.any()
 	last := len(v.axes) - 1
-	k := 1 + g.Int64N(min(v.axes[last].Size, 4))
+	k := 1 + g.Int64N(min(v.axes[last].Size, pick[int64](g, 4, 4, 20)))
 	axes := append(slices.Clone(v.axes[:last]), serialAxis(k))
 	g.add(on("top_k", v).with(number("k", k)), axes, v)
 	g.whole(g.further(axes, v.as(domain.Int32)))
