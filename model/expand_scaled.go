@@ -84,8 +84,8 @@ func quantizedProduct(e *expansion) {
 // rounding. The operands are as for block_linear: both tensors, and then the scales of each.
 func (e *expansion) scaled(operands []string, bias string) {
 	q, w, s, t := operands[0], operands[1], operands[2], operands[3]
-	rows, columns := e.a.tensors[s], e.a.tensors[t]
-	if e.a.broken[q] || e.a.broken[w] || rows == nil || columns == nil {
+	rows := e.a.tensors[s]
+	if e.a.broken[q] || e.a.broken[w] || rows == nil || e.a.tensors[t] == nil {
 		e.broken()
 		return
 	}
@@ -97,23 +97,29 @@ func (e *expansion) scaled(operands []string, bias string) {
 	if n := len(domain.Shape(rows.Axes)); !isOne(rows) {
 		s = e.step("row_scale", "broadcast", []string{s}, "axis", strconv.Itoa(n))
 	}
-	batched := func(name string, of *Tensor) string { // adds an axis of rows to scales or a bias with batches
-		if n := len(domain.Shape(of.Axes)); n > 1 {
-			return e.step("column", "broadcast", []string{name}, "axis", strconv.Itoa(n-1))
-		}
-		return name
-	}
 	last := e.step("row_scaled", "mul", []string{product, s})
-	fn, by := "mul", batched(t, columns)
-	if bias != "" {
-		last = e.step("scaled", "mul", []string{last, by})
-		fn, by = "add", batched(bias, e.a.tensors[bias])
-	}
-	if dtype == domain.FP32 {
-		e.add(e.src.out.value, fn, []string{last, by}, nil)
+	if bias == "" {
+		e.rounded(dtype, "mul", last, e.ofBatches(t))
 		return
 	}
-	e.add(e.src.out.value, "cast", []string{e.step("wide", fn, []string{last, by})}, []string{"dtype", string(dtype)})
+	e.rounded(dtype, "add", e.step("scaled", "mul", []string{last, e.ofBatches(t)}), e.ofBatches(bias))
+}
+
+// ofBatches adds an axis of rows to scales of columns or to a bias, if they have batches.
+func (e *expansion) ofBatches(name string) string {
+	if n := len(domain.Shape(e.a.tensors[name].Axes)); n > 1 {
+		return e.step("column", "broadcast", []string{name}, "axis", strconv.Itoa(n-1))
+	}
+	return name
+}
+
+// rounded adds the last step of a scaled GEMM, fn(a, b) in fp32, and rounds to dtype.
+func (e *expansion) rounded(dtype domain.DType, fn, a, b string) {
+	if dtype == domain.FP32 {
+		e.add(e.src.out.value, fn, []string{a, b}, nil)
+		return
+	}
+	e.add(e.src.out.value, "cast", []string{e.step("wide", fn, []string{a, b})}, []string{"dtype", string(dtype)})
 }
 
 // scaledBlocks adds the GEMM of fp8 tensors with scales of blocks, the addition of the bias, if there is one, and the rounding.
@@ -134,14 +140,8 @@ func (e *expansion) scaledBlocks(operands []string, bias string) {
 		return
 	}
 	if bias != "" {
-		if n := len(domain.Shape(e.a.tensors[bias].Axes)); n > 1 {
-			bias = e.step("column", "broadcast", []string{bias}, "axis", strconv.Itoa(n-1))
-		}
-		if dtype == domain.FP32 {
-			e.add(e.src.out.value, "add", []string{last, bias}, nil)
-			return
-		}
-		last = e.step("wide", "add", []string{last, bias})
+		e.rounded(dtype, "add", last, e.ofBatches(bias))
+		return
 	}
 	e.add(e.src.out.value, "cast", []string{last}, []string{"dtype", string(dtype)})
 }

@@ -27,14 +27,7 @@ func (b *builder) blockLinear(s *hostir.BlockLinear) []calls.Stmt {
 // blockGemmOf converts a GEMM with scales of blocks. The innermost axes before the columns are the rows of a call, as many as lie densely
 // in the operands and their scales, and the others are calls. misfit is a buffer that does not fit.
 func blockGemmOf(out, x, w, scalesX, scalesW *buffer) (p gemm, misfit *buffer) {
-	axes := leadingAxes(out, x, w, nil)
-	leading := len(out.dims) - 1
-	for i := range axes { // before they are sorted, they would have the order of the result; scales have the axes of their operand
-		at := slices.IndexFunc(out.dims[:leading], func(d dim) bool { return !d.extent.IsOne() && d.stride.Size == axes[i].c.Size })
-		back := leading - at
-		axes[i].scalesA = strideAt(scalesX.dims[:len(scalesX.dims)-1], back)
-		axes[i].scalesB = strideAt(scalesW.dims[:len(scalesW.dims)-2], back-1)
-	}
+	axes := leadingAxes(out, x, w, nil, scalesX, scalesW)
 	for outer := 0; outer <= len(axes); outer++ {
 		if p, misfit = batchesOf(axes[outer:], len(axes)-outer, out, x, w); misfit != nil {
 			continue

@@ -68,8 +68,8 @@ func denseGemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
 
 // leadingAxes lists the axes of a result before the columns, outermost in memory first, without axes of one element. The leading
 // axes of x are aligned with them at the end, before the summed axis. y and the bias have no rows, so their leading axes are
-// aligned with the batches.
-func leadingAxes(out, x, y, bias *buffer) []leadingAxis {
+// aligned with the batches. scales are those of x and of y, or none: each has the leading axes of its operand.
+func leadingAxes(out, x, y, bias *buffer, scales ...*buffer) []leadingAxis {
 	leading := out.dims[:len(out.dims)-1]
 	var axes []leadingAxis
 	for i, d := range leading {
@@ -81,6 +81,10 @@ func leadingAxes(out, x, y, bias *buffer) []leadingAxis {
 			extents.Number(0), extents.Number(0), extents.Number(0)}
 		if bias != nil {
 			axis.bias = strideAt(bias.dims[:len(bias.dims)-1], back-1)
+		}
+		if len(scales) > 0 {
+			of, other := scales[0].dims, scales[1].dims
+			axis.scalesA, axis.scalesB = strideAt(of[:len(of)-1], back), strideAt(other[:len(other)-2], back-1)
 		}
 		axes = append(axes, axis)
 	}

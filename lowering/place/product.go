@@ -6,20 +6,22 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// product writes a matmul or linear with blocks as the outermost batch axes. The first operand has no leading batch axes of one element,
-// which would cost a transposed operand a copy.
+// product writes a GEMM with blocks as the outermost batch axes. The first operand has no leading batch axes of one element, which would
+// cost a transposed operand a copy. Scales of blocks have the batch axes of their operands.
 func (r *rewriter) product(s hostir.Stmt, in []form, rows [][]int) form {
 	uses, rank := hostir.Uses(s), len(hostir.Result(s).Axes)
 	k, second := len(uses[0].Axes)-1, len(uses[1].Axes)
 	column := second - 1
 	inner := column - 1
-	if _, linear := s.(*hostir.Linear); linear {
+	if !hostir.Is[*hostir.Matmul](s) {
 		column, inner = inner, column
+	}
+	scaled := hostir.Is[*hostir.BlockLinear](s)
+	if scaled { // no axis maps to the columns, which no pass may split; here they need a number
+		rows[1][column], rows[3][column] = rank-1, rank-1
 	}
 	x := form{in[0].tensor, summed(in[0].dims, k, rows[0])}
 	w := form{in[1].tensor, summed(in[1].dims, inner, rows[1])}
-	matrix := []dim{elementsOf(in[1], second-2), elementsOf(in[1], second-1)}
-	outer := []dim{elementsOf(in[0], k)}
 	made := elementsOf(in[1], column)
 	made.axis = rank - 1
 
@@ -61,14 +63,26 @@ func (r *rewriter) product(s hostir.Stmt, in []form, rows [][]int) form {
 		}
 		return list
 	}
-	outer[0].axis, matrix[inner-second+2].axis = summands, summands
-	matrix[column-second+2].axis = rank - 1
-	left := slices.Concat(front(x), ofX, outer)
-	for len(left) > 2 && !left[0].counts() {
-		left = left[1:]
+	left := func(k int) form { // the first operand, or its scales
+		f, last := form{in[k].tensor, summed(in[k].dims, len(uses[k].Axes)-1, rows[k])}, elementsOf(in[k], len(uses[k].Axes)-1)
+		last.axis = summands
+		list := append(slices.Concat(front(f), ofX), last)
+		for len(list) > 2 && !list[0].counts() {
+			list = list[1:]
+		}
+		return r.arranged(f, list)
 	}
-	operands := []form{r.arranged(x, left), r.arranged(w, slices.Concat(front(w), ofW, matrix))}
-	for range in[2:] { // a bias of the batches and columns
+	right := func(k int) form { // the second operand, or its scales
+		matrix := []dim{elementsOf(in[k], second-2), elementsOf(in[k], second-1)}
+		matrix[inner-second+2].axis, matrix[column-second+2].axis = summands, rank-1
+		f := form{in[k].tensor, summed(in[k].dims, inner, rows[k])}
+		return r.arranged(f, slices.Concat(front(f), ofW, matrix))
+	}
+	operands := []form{left(0), right(1)}
+	switch {
+	case scaled:
+		operands = append(operands, left(2), right(3))
+	case len(in) > 2: // a bias of the batches and columns
 		b := form{in[2].tensor, renumbered(in[2].dims, rows[2])}
 		operands = append(operands, r.arranged(b, stretched(b, slices.Concat(blocks, lead[:len(lead)-1], []dim{made}))))
 	}

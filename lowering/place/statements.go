@@ -45,7 +45,7 @@ func (r *rewriter) written(s hostir.Stmt, in []form, c choice) []form {
 		}
 		dims[n.Axis].Extent = s.Out.Axes[s.Axis].Extent
 		return r.clone(&n, in, dims)
-	case *hostir.Matmul, *hostir.Linear:
+	case *hostir.Matmul, *hostir.Linear, *hostir.BlockLinear:
 		return []form{r.product(s, in, rows)}
 	case *hostir.Unary, *hostir.Cast, *hostir.Set:
 		return r.clone(s, in, renumbered(in[0].dims, rows[0]))

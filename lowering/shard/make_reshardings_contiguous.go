@@ -102,7 +102,7 @@ func inOneOrder(m Movement) bool {
 // NeedsWholeSlices reports whether a statement reads its operands and writes its result as contiguous memory.
 func NeedsWholeSlices(p *hostir.Program, s hostir.Stmt) bool {
 	switch s.(type) {
-	case *hostir.Matmul, *hostir.Linear, *hostir.Reshape:
+	case *hostir.Matmul, *hostir.Linear, *hostir.BlockLinear, *hostir.Reshape:
 		return true
 	default:
 		return Moves(p, s)

@@ -105,29 +105,33 @@ func (g *generator) shortProduct() {
 	g.focused(out, 1+g.IntN(2), (*generator).binary, (*generator).unary, (*generator).set, (*generator).reduce)
 }
 
-// scaledProduct multiplies inputs of 8 bits, or quantized ones, with scales of blocks.
+// scaledProduct multiplies inputs of 8 bits, or quantized ones, with scales of blocks. Some have batches, and some of these share weights.
 func (g *generator) scaledProduct(m Mesh) *value {
 	const block = domain.BlockRow
 	rows, blocks := pick[int64](g, 2, 4, 6, 8), pick[int64](g, 1, 2, 3)
-	operand := func(rows int64) (q, s *value) {
-		of := []int64{rows, blocks}
-		if rows == block {
-			of[0] = 1
+	var batches, shared []int64 // leading axes of the rows, and of the weights
+	if g.chance(0.4) {
+		batches = []int64{pick[int64](g, 2, 3, 4)}
+		if g.chance(0.7) {
+			shared = batches
 		}
-		return g.inputOf([]int64{rows, blocks * block}, domain.FP8E4M3, m), g.inputOf(of, domain.FP32, m)
+	}
+	operand := func(in []int64, rows, lines int64) (q, s *value) {
+		return g.inputOf(append(slices.Clone(in), rows, blocks*block), domain.FP8E4M3, m),
+			g.inputOf(append(slices.Clone(in), lines, blocks), domain.FP32, m)
 	}
 	var op Op
 	var x *value
 	if g.chance(0.5) {
-		x = g.inputOf([]int64{rows, blocks * block}, g.spec.DType, m)
-		w := g.inputOf([]int64{block, blocks * block}, g.spec.DType, m)
+		x = g.inputOf(append(slices.Clone(batches), rows, blocks*block), g.spec.DType, m)
+		w := g.inputOf(append(slices.Clone(shared), block, blocks*block), g.spec.DType, m)
 		op = on("linear", x, w).with(word("quantize", string(domain.FP8E4M3))).with(number("block", block))
 	} else {
-		q, s := operand(rows)
-		w, t := operand(block)
+		q, s := operand(batches, rows, rows)
+		w, t := operand(shared, block, 1)
 		op, x = on("scaled_linear", q, s, w, t), q
 	}
-	out := g.addWide(op, []domain.Axis{x.axes[0], serialAxis(block)}, x.as(g.spec.DType))
+	out := g.addWide(op, append(slices.Clone(x.axes[:len(x.axes)-1]), serialAxis(block)), x.as(g.spec.DType))
 	g.forget()
 	return out
 }

@@ -54,9 +54,9 @@ typedef enum {
 } cublasLtMatmulDescAttributes_t;
 
 /// The scales of an 8-bit operand with m columns (A is transposed, so m are its rows after that),
-/// in fp32. VEC128: [k / 128][m], one for each 128 elements of a column. BLK128x128: [m / 128][k /
-/// 128] with rows at multiples of 4 elements, one for each square. This device has no single
-/// scales.
+/// in fp32. VEC128: [k / 128][m], one for each 128 elements of a column; 4 divides m. BLK128x128:
+/// [m / 128][k / 128] with rows at multiples of 4 elements, one for each square. The last blocks
+/// may be partial. This device has no single scales.
 typedef enum {
   CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F = 0,
   CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F = 4,

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/text.hpp"
 #include "gemm/cublaslt_objects.hpp"
 #include "gemm/matrix.hpp"
 #include "hirgen/error.hpp"
@@ -11,6 +12,19 @@
 namespace hirgen {
 
 namespace {
+
+/// Returns the result of `calls`, and adds the shape and the scale modes to their errors.
+template <typename Calls>
+auto about(const MatmulShape& shape, Calls calls) {
+  try {
+    return calls();
+  } catch (const Error& error) {
+    throw Error(error.code(),
+                format("%s; GEMM %s%s", error.what(), describe(shape).c_str(),
+                       shape.scales ? " (cuBLASLt's A: BLK128x128_32F, B: VEC128_32F)" : ""),
+                error.suspect());
+  }
+}
 
 /// Descriptors for one shape, and the algorithm in use.
 class CublasltMethod final : public GemmMethod {
@@ -52,17 +66,19 @@ class CublasltMethod final : public GemmMethod {
 
   void run(const GemmOperands& operands, void* workspace, cudaStream_t stream,
            const char* where) const override {
-    const auto& [a, b, bias, added, c, scales_a, scales_b] = operands;
-    const GemmCall& own = own_.call;
-    if (shape_.scales) {
-      set_attribute(own.op.cublaslt, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, scales_b, where);
-      set_attribute(own.op.cublaslt, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, scales_a, where);
-    }
-    if (shape_.bias) set_cublaslt_bias(own.op.cublaslt, bias, where);
-    HG_CHECK(cublasLtMatmul(cublas_, own.op.cublaslt, &kOne, b, own.b, a, own.a,
-                            shape_.addend ? &kOne : &kZero, shape_.addend ? added : c, own.c, c,
-                            own.c, &own.algo, workspace, own.workspace_bytes, stream),
-             where);
+    about(shape_, [&] {
+      const auto& [a, b, bias, added, c, scales_a, scales_b] = operands;
+      const GemmCall& own = own_.call;
+      if (shape_.scales) {
+        set_attribute(own.op.cublaslt, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, scales_b, where);
+        set_attribute(own.op.cublaslt, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, scales_a, where);
+      }
+      if (shape_.bias) set_cublaslt_bias(own.op.cublaslt, bias, where);
+      HG_CHECK(cublasLtMatmul(cublas_, own.op.cublaslt, &kOne, b, own.b, a, own.a,
+                              shape_.addend ? &kOne : &kZero, shape_.addend ? added : c, own.c, c,
+                              own.c, &own.algo, workspace, own.workspace_bytes, stream),
+               where);
+    });
   }
 
   GemmCall call() const override { return own_.call; }
@@ -77,7 +93,9 @@ class CublasltMethod final : public GemmMethod {
         cublasLtMatmulAlgoGetHeuristic(cublas_, call.op.cublaslt, call.b, call.a, call.c, call.c,
                                        preference.get(), limit, results.data(), &found);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
-    HG_CHECK(status, where);
+    about(shape_, [&] {
+      ::hirgen::check(status, "cublasLtMatmulAlgoGetHeuristic", where, __FILE__, __LINE__);
+    });
     std::vector<MatmulCandidate> candidates;
     for (int i = 0; i < found; ++i) {
       const cublasLtMatmulHeuristicResult_t& one = results[static_cast<size_t>(i)];
@@ -93,11 +111,26 @@ class CublasltMethod final : public GemmMethod {
   CublasltObjects own_;
 };
 
-/// The reason to refuse a shape: cuBLASLt counts batches, rows and columns in an int. "" if all
-/// fit. hirgen rejects specs with larger ones.
+/// The major compute capability of the current GPU.
+int compute_capability() {
+  int device = 0, major = 0;
+  HG_CHECK(cudaGetDevice(&device), "start");
+  HG_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "start");
+  return major;
+}
+
+/// The reason to refuse a shape: cuBLASLt counts batches, rows and columns in an int, and has
+/// scales of blocks only on some GPUs. "" if it can compute the shape. hirgen rejects specs with
+/// larger counts.
 std::string cublaslt_refuses(const MatmulShape& s) {
   const bool counts = std::max({s.m, s.n, s.k, s.batch}) <= std::numeric_limits<int32_t>::max();
-  return counts ? "" : "it has no GEMM of so many rows";
+  if (!counts) return "it has no GEMM of so many rows";
+  if (!s.scales) return "";
+#if !defined(HIRGEN_CPU_DEVICE) && CUBLAS_VERSION < 120900
+  return refuses_scales(CUBLAS_VERSION, compute_capability());
+#else
+  return refuses_scales(static_cast<int64_t>(cublasLtGetVersion()), compute_capability());
+#endif
 }
 
 /// The configuration of an algorithm (cublasLtMatmulAlgoConfigAttributes_t), without the attributes
@@ -134,10 +167,22 @@ const GemmLibrary kCublaslt = {
     .refuses = cublaslt_refuses,
     .make = [](cublasLtHandle_t cublas, const MatmulShape& shape,
                const char* where) -> std::unique_ptr<GemmMethod> {
-      return std::make_unique<CublasltMethod>(cublas, shape, where);
+      return about(shape, [&] { return std::make_unique<CublasltMethod>(cublas, shape, where); });
     },
     .attributes = cublaslt_attributes,
 };
+
+std::string refuses_scales(int64_t version, int major) {
+  if (version < 120900) {
+    return format("scales of blocks need CUDA 12.9, and this cuBLASLt is %ld.%ld",
+                  static_cast<long>(version / 10000), static_cast<long>(version / 100 % 100));
+  }
+  if (major != 9) {
+    return format("it has scales of blocks on Hopper GPUs, and this one is of capability %d",
+                  major);
+  }
+  return "";
+}
 
 void set_cublaslt_bias(cublasLtMatmulDesc_t op, const void* bias, const char* where) {
   set_attribute(op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias, where);

@@ -49,8 +49,10 @@ std::vector<std::unique_ptr<GemmMethod>> gemm_methods(cublasLtHandle_t cublas,
     }
   }
   if (methods.empty()) {
+    // hirgen rejects other shapes that no library computes.
+    const bool chosen = requested != nullptr || shape.scales;
     throw Error(
-        requested == nullptr ? Code::kInternal : Code::kEnvironment,
+        chosen ? Code::kEnvironment : Code::kInternal,
         format("%s: no GEMM library for %s%s", where, describe(shape).c_str(), reasons.c_str()));
   }
   return methods;

@@ -4,11 +4,13 @@
 #include <cublasLt.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -34,8 +36,18 @@ struct TypeOf<__nv_bfloat16> {
   static constexpr cudaDataType_t kType = CUDA_R_16BF;
 };
 
+template <>
+struct TypeOf<__nv_fp8_e4m3> {
+  static constexpr cudaDataType_t kType = CUDA_R_8F_E4M3;
+};
+template <>
+struct TypeOf<__nv_fp8_e5m2> {
+  static constexpr cudaDataType_t kType = CUDA_R_8F_E5M2;
+};
+
 template <class T>
 T make(float value) {
+  if constexpr (sizeof(T) == 1) return static_cast<T>(value);
   if constexpr (std::is_same_v<T, float>) return value;
   if constexpr (std::is_same_v<T, __half>) return __float2half(value);
   if constexpr (std::is_same_v<T, __nv_bfloat16>) return __float2bfloat16(value);
@@ -43,6 +55,8 @@ T make(float value) {
 inline float value(float element) { return element; }
 inline float value(__half element) { return __half2float(element); }
 inline float value(__nv_bfloat16 element) { return __bfloat162float(element); }
+inline float value(__nv_fp8_e4m3 element) { return static_cast<float>(element); }
+inline float value(__nv_fp8_e5m2 element) { return static_cast<float>(element); }
 
 /// A GEMM as cuBLASLt describes it. With `order` row, all matrices are row-major.
 struct Shape {
@@ -104,7 +118,7 @@ struct Operand {
   cublasLtMatrixLayout_t layout = nullptr;
 };
 
-template <class In, class Out = In>
+template <class In, class Out = In, class Right = In>
 struct Problem {
   explicit Problem(const Shape& shape)
       : shape(shape),
@@ -168,7 +182,8 @@ struct Problem {
     float sum = 0;
     for (int64_t i = 0; i < shape.k; ++i) {
       sum += (shape.transpose_a ? a.at(batch, i, row) : a.at(batch, row, i)) *
-             (shape.transpose_b ? b.at(batch, column, i) : b.at(batch, i, column));
+             (shape.transpose_b ? b.at(batch, column, i) : b.at(batch, i, column)) *
+             (scale ? scale(row, column, i) : 1);
     }
     sum = shape.alpha * sum + (shape.beta != 0 ? shape.beta * c.at(batch, row, column) : 0);
     if ((shape.epilogue & CUBLASLT_EPILOGUE_BIAS) != 0) {
@@ -202,7 +217,10 @@ struct Problem {
   }
 
   Shape shape;
-  Operand<In> a, b;
+  /// What multiplies element k of row `row` of A and of column `column` of B; if empty, 1.
+  std::function<float(int64_t row, int64_t column, int64_t k)> scale;
+  Operand<In> a;
+  Operand<Right> b;
   Operand<Out> c;
   Out* result = c.device;
   std::vector<Out> bias_host;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gemm/cublaslt.hpp"
 #include "hirgen/row_copies.hpp"
 #include "test.hpp"
 
@@ -205,6 +206,40 @@ void test_scales_of_blocks() {
     }
   }
 }
+
+/// Versions of cuBLASLt and GPUs that lack scales of blocks have a reason, and others none.
+void test_scales_may_be_refused() {
+  using hirgen::refuses_scales;
+  expect(refuses_scales(120900, 9).empty() && refuses_scales(130002, 9).empty(), "Hopper");
+  expect(refuses_scales(120803, 9) == "scales of blocks need CUDA 12.9, and this cuBLASLt is 12.8",
+         refuses_scales(120803, 9));
+  expect(refuses_scales(130002, 10) ==
+             "it has scales of blocks on Hopper GPUs, and this one is of capability 10",
+         refuses_scales(130002, 10));
+}
+
+#ifdef HIRGEN_CPU_DEVICE
+/// The error of a failed call names the call, the shape and the scale modes. Here A is unaligned,
+/// for which a GPU reports no error.
+void test_errors_name_the_gemm() {
+  MatmulShape s{.m = 4, .n = 128, .k = 128, .transpose_b = true};
+  s.scales = true, s.dtype = DType::kFp8E4m3, s.dtype_c = DType::kBf16;
+  const Elements a(s.dtype, 2 * s.m * s.k), b(s.dtype, s.n * s.k), c(s.result(), s.m * s.n);
+  const Elements scales(DType::kFp32, 4);
+  MatmulPlan plan(cublas(), s, kWhere);
+  plan.set_scales(scales.get(), scales.get());
+  std::string text;
+  try {
+    multiply_packed(plan, static_cast<char*>(a.get()) + 1, b.get(), c.get(), nullptr);
+  } catch (const hirgen::Error& error) {
+    text = error.what();
+  }
+  for (const std::string& part : {std::string(kWhere), std::string("cublasLtMatmul("), describe(s),
+                                  std::string("(cuBLASLt's A: BLK128x128_32F, B: VEC128_32F)")}) {
+    expect(text.find(part) != std::string::npos, "an error with " + part + ": " + text);
+  }
+}
+#endif
 
 /// Copies of rows of several lengths, up to three segments (row_copies.cu), with several
 /// alignments. The elements around the rows do not change.
@@ -408,10 +443,13 @@ void test_algorithms_are_checked() {
 }  // namespace
 
 int main() {
-  return run(
-      "math_matmul",
-      {test_every_form, test_packed_operands, test_short_operands, test_scales_of_blocks,
-       test_row_copies, test_gelu, test_batches_may_share_an_operand, test_slices_at_odd_rows,
-       test_columns_of_b, test_plans_move, test_every_candidate_is_right, test_descriptions,
-       test_unaligned_operands, test_algorithms_are_checked});
+  return run("math_matmul", {test_every_form, test_packed_operands, test_short_operands,
+                             test_scales_of_blocks, test_scales_may_be_refused,
+#ifdef HIRGEN_CPU_DEVICE
+                             test_errors_name_the_gemm,
+#endif
+                             test_row_copies, test_gelu, test_batches_may_share_an_operand,
+                             test_slices_at_odd_rows, test_columns_of_b, test_plans_move,
+                             test_every_candidate_is_right, test_descriptions,
+                             test_unaligned_operands, test_algorithms_are_checked});
 }

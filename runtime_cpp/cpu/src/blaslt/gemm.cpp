@@ -172,7 +172,7 @@ void compute_tile(const Gemm& p, int64_t batch, const Place& at, Scratch& scratc
   std::vector<float> sum(scratch.tile.size());
   for (int64_t k = 0; k < p.k; k += kScaled) {
     std::fill(scratch.tile.begin(), scratch.tile.end(), 0.0F);
-    add_products(p, batch, at, k, k + kScaled, scratch);
+    add_products(p, batch, at, k, std::min(k + kScaled, p.k), scratch);
     for (int64_t j = 0; j < at.columns; ++j) {
       for (int64_t i = 0; i < at.rows; ++i) {
         const float scale =

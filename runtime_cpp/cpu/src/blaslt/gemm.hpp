@@ -33,6 +33,8 @@ struct Scales {
   }
 };
 constexpr int64_t kScaled = 128;
+/// The number of blocks of some elements or lines. The last one may be partial.
+constexpr int64_t blocks_of(int64_t elements) { return (elements + kScaled - 1) / kScaled; }
 
 struct Gemm {
   int64_t m = 0, n = 0, k = 0, batch = 1;

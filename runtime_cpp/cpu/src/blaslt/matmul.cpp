@@ -80,14 +80,13 @@ void set_epilogue(const Description& op, const Layout& d, Gemm& gemm) {
 /// The scales of an operand with `lines` rows of A or columns of B, and `k` elements in each.
 Scales scales_of(const void* data, int32_t mode, int64_t lines, int64_t k, const char* name) {
   if (mode == CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F) return {};
-  const int64_t blocks = k / kScaled;
-  require(data != nullptr, "a scale mode without scales");
+  const int64_t blocks = blocks_of(k);
   require_aligned(data, 16, name, "cuBLASLt reads them at multiples of");
   Scales scales{static_cast<const float*>(data), 1, 1, lines};
   int64_t count = lines * blocks;
   if (mode == CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F) {
     scales = {scales.data, kScaled, (blocks + 3) / 4 * 4, 1};
-    count = (lines / kScaled - 1) * scales.line_stride + blocks;
+    count = (blocks_of(lines) - 1) * scales.line_stride + blocks;
   }
   require_device_memory(data, static_cast<size_t>(count) * sizeof(float), name);
   return scales;
@@ -115,7 +114,7 @@ std::vector<LoggedOperand> operands_of(const Gemm& gemm, void* workspace, size_t
     operands.push_back({s.data,
                         false,
                         sizeof(float),
-                        {1, lines / s.lines, gemm.k / kScaled},
+                        {1, s.lines == 1 ? lines : blocks_of(lines), blocks_of(gemm.k)},
                         {0, s.line_stride, s.block_stride}});
   };
   scales(gemm.scales_a, gemm.m);

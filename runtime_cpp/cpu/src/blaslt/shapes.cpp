@@ -30,22 +30,22 @@ bool multiplies_short(const Description& op, const Layout& a, const Layout& b, c
          (a.type == CUDA_R_8F_E4M3 || b.type == CUDA_R_8F_E4M3);
 }
 
+bool has_scales(int32_t mode) { return mode != CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F; }
+
 /// Whether the scale modes fit, as in cuBLASLt: one operand has scales of runs of 128 elements and
-/// the other of squares, or both of runs. k, and the lines of squares, are whole blocks here,
-/// though cuBLASLt takes any. A column of scales of runs is a multiple of 16 bytes. The
-/// pointers to scales are set. There is one batch, no epilogue, and D has type bf16 or fp32.
-bool scales_fit(const Description& op, const Gemm& gemm, const Layout& a, const Layout& d) {
+/// the other of squares, or both of runs. A column of scales of runs is a multiple of 16 bytes.
+/// There is one batch, and no epilogue but a bias. The documentation has no batches of such scales.
+bool scales_fit(const Description& op, const Gemm& gemm, const Layout& a) {
   const auto fits = [&](int32_t mode, int64_t lines) {
     return mode == CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F
                ? lines % 4 == 0
-               : mode == CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F && lines % kScaled == 0;
+               : mode == CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
   };
   const bool squares = op.scale_mode_a == CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F &&
                        op.scale_mode_b == CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
-  return op.scales_a != nullptr && op.scales_b != nullptr && fits(op.scale_mode_a, gemm.m) &&
-         fits(op.scale_mode_b, gemm.n) && !squares && size_of(a.type) == 1 &&
-         gemm.k % kScaled == 0 && gemm.batch == 1 && op.epilogue == CUBLASLT_EPILOGUE_DEFAULT &&
-         (d.type == CUDA_R_16BF || d.type == CUDA_R_32F);
+  return fits(op.scale_mode_a, gemm.m) && fits(op.scale_mode_b, gemm.n) && !squares &&
+         size_of(a.type) == 1 && gemm.batch == 1 &&
+         (op.epilogue == CUBLASLT_EPILOGUE_DEFAULT || op.epilogue == CUBLASLT_EPILOGUE_BIAS);
 }
 
 }  // namespace
@@ -72,9 +72,10 @@ Gemm check_shapes(const Description& op, const Layout& a, const Layout& b, const
   const bool fits = size_of(a.type) == 1
                         ? multiplies_short(op, a, b, d)
                         : a.type == b.type && (a.type == d.type || d.type == CUDA_R_32F);
-  const bool scaled = op.scale_mode_a != CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F ||
-                      op.scale_mode_b != CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
-  if (!fits || (scaled && !scales_fit(op, gemm, a, d))) {
+  const bool scales_a = has_scales(op.scale_mode_a), scales_b = has_scales(op.scale_mode_b);
+  require(!scales_a || op.scales_a != nullptr, "the scale mode of A requires a pointer to scales");
+  require(!scales_b || op.scales_b != nullptr, "the scale mode of B requires a pointer to scales");
+  if (!fits || ((scales_a || scales_b) && !scales_fit(op, gemm, a))) {
     throw Failure{cudaErrorNotSupported, "this combination of element types, layouts and extents"};
   }
   return gemm;

@@ -1,0 +1,171 @@
+// GEMMs of 8-bit operands with scales of blocks: what cuBLASLt computes, and what it refuses. The
+// rules are those of its documentation and of the tests of Transformer Engine and vLLM.
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+
+#include <memory>
+#include <vector>
+
+#include "problem.hpp"
+#include "test.hpp"
+
+using namespace device_test;
+
+namespace {
+
+using Result = cublasLtMatmulHeuristicResult_t;
+using E4M3 = __nv_fp8_e4m3;
+using E5M2 = __nv_fp8_e5m2;
+constexpr cublasLtMatmulMatrixScale_t kRuns = CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F,
+                                      kSquares = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+constexpr int64_t kBlock = 128;
+
+int64_t blocks_of(int64_t elements) { return (elements + kBlock - 1) / kBlock; }
+
+/// The scales of an operand of `lines` lines of k elements: powers of two, which differ from block
+/// to block. Elements that pad a layout are NaN.
+struct BlockScales {
+  BlockScales(cublasLtMatmulMatrixScale_t mode, int64_t lines, int64_t k)
+      : squares(mode == kSquares), row((blocks_of(k) + 3) / 4 * 4), column(lines) {
+    const float nan = std::nanf("");
+    host.assign(static_cast<size_t>(squares ? blocks_of(lines) * row : blocks_of(k) * column), nan);
+    for (int64_t line = 0; line < lines; ++line) {
+      for (int64_t block = 0; block < blocks_of(k); ++block) {
+        const int64_t power = ((squares ? line / kBlock : line) + 2 * block) % 4;
+        host[index(line, block)] = static_cast<float>(1 << power) / 4;
+      }
+    }
+    device = upload(host);
+    OK(cudaDeviceSynchronize());
+  }
+  size_t index(int64_t line, int64_t block) const {
+    return static_cast<size_t>(squares ? line / kBlock * row + block : block * column + line);
+  }
+  float at(int64_t line, int64_t block) const { return host[index(line, block)]; }
+
+  bool squares;
+  int64_t row, column;
+  std::vector<float> host;
+  float* device = nullptr;
+};
+
+/// D = A^T B, with both operands contiguous along k, as all GEMMs of 8 bits on Hopper.
+Shape along_k(int64_t m, int64_t n, int64_t k) {
+  return {.m = m, .n = n, .k = k, .transpose_a = true};
+}
+
+template <class Out, class Left = E4M3, class Right = E4M3>
+struct Scaled : Problem<Left, Out, Right> {
+  Scaled(const Shape& of, cublasLtMatmulMatrixScale_t mode_a, cublasLtMatmulMatrixScale_t mode_b)
+      : Problem<Left, Out, Right>(of), scales_a(mode_a, of.m, of.k), scales_b(mode_b, of.n, of.k) {
+    this->set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, static_cast<int32_t>(mode_a));
+    this->set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, static_cast<int32_t>(mode_b));
+    this->set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, scales_a.device);
+    this->set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, scales_b.device);
+    this->scale = [this](int64_t row, int64_t column, int64_t k) {
+      return scales_a.at(row, k / kBlock) * scales_b.at(column, k / kBlock);
+    };
+  }
+
+  void computes() {
+    Result result;
+    OK(this->heuristic(&result));
+    OK(this->run(&result.algo, this->stream, this->workspace, kWorkspace));
+    this->check();
+  }
+  void refused() {
+    Result result;
+    EXPECT(this->heuristic(&result) != CUBLAS_STATUS_SUCCESS);
+  }
+
+  BlockScales scales_a, scales_b;
+};
+
+template <class Out, class Left = E4M3, class Right = E4M3>
+void computes(const Shape& shape, cublasLtMatmulMatrixScale_t a = kSquares,
+              cublasLtMatmulMatrixScale_t b = kRuns) {
+  Scaled<Out, Left, Right>(shape, a, b).computes();
+}
+template <class Out, class Left = E4M3, class Right = E4M3>
+void refused(const Shape& shape, cublasLtMatmulMatrixScale_t a = kSquares,
+             cublasLtMatmulMatrixScale_t b = kRuns) {
+  Scaled<Out, Left, Right>(shape, a, b).refused();
+}
+
+/// One operand has runs and the other squares, or both have runs.
+void modes() {
+  computes<__nv_bfloat16>(along_k(256, 128, 256), kSquares, kRuns);
+  computes<__nv_bfloat16>(along_k(256, 128, 256), kRuns, kSquares);
+  computes<__nv_bfloat16>(along_k(256, 128, 256), kRuns, kRuns);
+  refused<__nv_bfloat16>(along_k(256, 128, 256), kSquares, kSquares);
+}
+
+/// Results of 16 and 32 bits, and operands of which one is e4m3.
+void types() {
+  computes<float>(along_k(256, 128, 256));
+  computes<__half>(along_k(256, 128, 256));
+  computes<__nv_bfloat16, E5M2, E4M3>(along_k(256, 128, 256));
+  computes<__nv_bfloat16, E4M3, E5M2>(along_k(256, 128, 256));
+  refused<__nv_bfloat16, E5M2, E5M2>(along_k(256, 128, 256));
+}
+
+/// Blocks of k whose number 4 does not divide: the rows of squares are padded. The number of lines
+/// with scales of runs is a multiple of 4.
+void blocks() {
+  for (const int64_t k : {128, 384, 640, 1024}) computes<__nv_bfloat16>(along_k(384, 64, k));
+  for (const int64_t n : {4, 12, 36, 132, 260}) computes<__nv_bfloat16>(along_k(128, n, 640));
+  refused<__nv_bfloat16>(along_k(128, 37, 256));
+  refused<__nv_bfloat16>(along_k(128, 38, 256));
+}
+
+/// The last blocks may be partial. 16 divides k.
+void partial_blocks() {
+  computes<__nv_bfloat16>(along_k(336, 320, 64));
+  computes<__nv_bfloat16>(along_k(336, 320, 208));
+  refused<__nv_bfloat16>(along_k(256, 256, 120));
+}
+
+/// An addend and a bias.
+void epilogues() {
+  Shape shape = along_k(256, 128, 256);
+  shape.beta = 1;
+  computes<__nv_bfloat16>(shape);
+  computes<float>(shape);
+  shape.epilogue = CUBLASLT_EPILOGUE_BIAS;
+  computes<__nv_bfloat16>(shape);
+}
+
+/// A mode without scales is an invalid value, also for the heuristic, which reads no scales.
+void missing_scales() {
+  for (const auto pointer :
+       {CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER}) {
+    Scaled<__nv_bfloat16> problem(along_k(256, 128, 256), kSquares, kRuns);
+    problem.set(pointer, static_cast<const void*>(nullptr));
+    Result result;
+    EXPECT_STATUS(CUBLAS_STATUS_INVALID_VALUE, problem.heuristic(&result));
+    alignas(16) static constexpr float kUnread[4] = {};
+    problem.set(pointer, static_cast<const void*>(kUnread));
+    OK(problem.heuristic(&result));
+  }
+}
+
+/// Both operands are contiguous along k.
+void layouts() {
+  refused<__nv_bfloat16>({.m = 256, .n = 128, .k = 256});
+  refused<__nv_bfloat16>({.m = 256, .n = 128, .k = 256, .transpose_a = true, .transpose_b = true});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_cases(argc, argv,
+                   {
+                       {"modes", modes},
+                       {"types", types},
+                       {"blocks", blocks},
+                       {"partial_blocks", partial_blocks},
+                       {"epilogues", epilogues},
+                       {"missing_scales", missing_scales},
+                       {"layouts", layouts},
+                   });
+}
