@@ -66,10 +66,12 @@ func ColumnAxis(s Stmt) int {
 	return live[len(live)-columns]
 }
 
-// StreamsColumns reports whether the first Stream axis of a GEMM's result is the column axis of the second operand. No pipeline
-// supports that.
+// StreamsColumns reports whether the first Stream axis of a GEMM's result is its column axis. No pipeline supports that.
 func StreamsColumns(s Stmt) bool {
-	second, _ := SecondOperand(s)
-	loop := StreamAxis(Result(s))
-	return second != nil && loop >= 0 && AxisMap(s)[1][ColumnAxis(s)] == loop
+	if second, _ := SecondOperand(s); second == nil {
+		return false
+	}
+	out := Result(s)
+	live := Live(out)
+	return StreamAxis(out) == live[len(live)-1]
 }

@@ -1,0 +1,246 @@
+package fusion
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/base/lists"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// RaiseReshapes moves a reshape above the kernel that computes its operand, if only kernels read its result (kernels: fused). The two
+// kernels can then be one, as where an activation ends in the quantization of 128 elements at a time:
+//
+//	A = Unary(gelu, Z)           Zr = Reshape(Z)
+//	Ar = Reshape(A)              Ar = Unary(gelu, Zr)
+//	Q = ... Ar ...               Q = ... Ar ...
+//
+// The reshape moves past elementwise statements and, if it keeps the last axis, past reductions and broadcasts along it. It moves up to
+// tensors that are in memory anyway, since another statement makes them or also reads them later, and makes views of these.
+//
+// Requires: every statement is local or one movement; layouts are final.
+func RaiseReshapes(p *hostir.Program) error {
+	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
+		return nil
+	}
+	for _, s := range slices.Clone(p.Body) {
+		if r, ok := s.(*hostir.Reshape); ok && len(r.Out.Axes) > 0 && isView(r) {
+			newRaising(p, r).raise()
+		}
+	}
+	return nil
+}
+
+// isView reports whether a reshape gives the elements of a row-major tensor other axes, without a movement.
+func isView(r *hostir.Reshape) bool {
+	return r.Out.Role == hostir.View && !hostir.MayMove(r) && r.In.Mesh == r.Out.Mesh && rowMajor(r.In) && rowMajor(r.Out)
+}
+
+// rowMajor reports whether a tensor is row-major, has no reduced axes, and no pipeline slices it.
+func rowMajor(t *hostir.Tensor) bool {
+	streamed := func(a domain.Axis) bool { return a.Kind == domain.Stream || a.Kind == domain.Reduction }
+	return slices.IsSorted(hostir.Layout(t)) && !slices.ContainsFunc(t.Axes, streamed)
+}
+
+// raising moves one reshape, or several in a row.
+type raising struct {
+	program *hostir.Program
+	reshape *hostir.Reshape // the last one
+	from    *hostir.Tensor  // the operand of the first one
+	maker   map[*hostir.Tensor]hostir.Stmt
+	readers map[*hostir.Tensor][]hostir.Stmt
+	place   map[hostir.Stmt]int
+	inside  map[hostir.Stmt]bool              // statements that the reshape moves past
+	shaped  map[*hostir.Tensor]*hostir.Tensor // tensor -> the same elements, with the axes that the reshape gives them
+	body    []hostir.Stmt                     // that replaces the statements inside and the reshape
+	names   *hostir.Namer
+}
+
+func newRaising(p *hostir.Program, r *hostir.Reshape) *raising {
+	m := &raising{
+		program: p, reshape: r, names: hostir.NewNamer(p), maker: map[*hostir.Tensor]hostir.Stmt{},
+		readers: map[*hostir.Tensor][]hostir.Stmt{}, place: map[hostir.Stmt]int{}, inside: map[hostir.Stmt]bool{},
+		shaped: map[*hostir.Tensor]*hostir.Tensor{},
+	}
+	for i, s := range p.Body {
+		m.place[s] = i
+		for _, t := range hostir.Uses(s) {
+			m.readers[t] = append(m.readers[t], s)
+		}
+		for _, t := range hostir.Defs(s) {
+			m.maker[t] = s
+		}
+	}
+	for m.from = r.In; ; {
+		before, ok := m.maker[m.from].(*hostir.Reshape)
+		if !ok || !isView(before) || len(m.readers[m.from]) > 1 {
+			return m
+		}
+		m.inside[before], m.from = true, before.In
+	}
+}
+
+// raise rewrites the program, if the reshape can move.
+func (m *raising) raise() {
+	r := m.reshape
+	if len(m.readers[r.Out]) == 0 || !onlyRowWise(r.Out, m.readers[r.Out]) || len(m.from.Axes) == 0 {
+		return
+	}
+	m.collect()
+	if !m.inside[m.maker[m.from]] || m.copied(m.from, r.Out.Axes) == nil {
+		return
+	}
+	r.Out.Role = hostir.Temp
+	at := m.place[r]
+	m.program.Body = slices.DeleteFunc(slices.Concat(m.program.Body[:at], m.body, m.program.Body[at+1:]), func(s hostir.Stmt) bool {
+		return m.inside[s]
+	})
+	old := map[*hostir.Tensor]bool{}
+	for s := range m.inside {
+		old[hostir.Result(s)] = true
+	}
+	m.program.Tensors = slices.DeleteFunc(m.program.Tensors, func(t *hostir.Tensor) bool { return old[t] })
+	for _, s := range m.body {
+		if t := hostir.Result(s); t != r.Out {
+			m.program.Tensors = append(m.program.Tensors, t)
+		}
+	}
+}
+
+// collect finds the statements that only make the operand of the reshape.
+func (m *raising) collect() {
+	r := m.reshape
+	wanted := map[*hostir.Tensor]bool{m.from: true}
+	for _, s := range slices.Backward(m.program.Body[:m.place[r]]) {
+		out := hostir.Result(s)
+		other := func(reader hostir.Stmt) bool { return reader != r && !m.inside[reader] }
+		if out == nil || !wanted[out] || out.Role == hostir.Output || !m.passes(s) || slices.ContainsFunc(m.readers[out], other) {
+			continue
+		}
+		m.inside[s] = true
+		for _, t := range hostir.Uses(s) {
+			wanted[t] = true
+		}
+	}
+}
+
+// passes reports whether the reshape can move past a statement.
+func (m *raising) passes(s hostir.Stmt) bool {
+	switch s.(type) {
+	case *hostir.Unary, *hostir.Binary, *hostir.Cast:
+	case *hostir.Reduce, *hostir.Broadcast:
+		if !m.keepsColumns() {
+			return false
+		}
+	default:
+		return false
+	}
+	other := func(t *hostir.Tensor) bool { return t.Mesh != m.from.Mesh || !rowMajor(t) }
+	return rowWise(s) && !slices.ContainsFunc(hostir.Mentions(s), other)
+}
+
+// keepsColumns reports whether the reshape keeps the last axis.
+func (m *raising) keepsColumns() bool {
+	a, b := m.from.Axes[len(m.from.Axes)-1], m.reshape.Out.Axes[len(m.reshape.Out.Axes)-1]
+	return a.Size == b.Size && a.Kind == b.Kind
+}
+
+// copied returns a tensor with the elements of t and the given axes. Results of statements inside are computed with these axes. It
+// returns nil if that is not possible.
+func (m *raising) copied(t *hostir.Tensor, axes []domain.Axis) *hostir.Tensor {
+	if made := m.shaped[t]; made != nil {
+		if !slices.Equal(made.Axes, axes) {
+			return nil
+		}
+		return made
+	}
+	s := m.maker[t]
+	if !m.inside[s] {
+		return m.view(t, axes)
+	}
+	n, operands := hostir.Clone(s), slices.Clone(hostir.Uses(s))
+	for k, u := range operands {
+		of := axes
+		switch n := n.(type) {
+		case *hostir.Reduce:
+			n.Axis, of = len(axes), append(slices.Clone(axes), u.Axes[len(u.Axes)-1])
+		case *hostir.Broadcast:
+			n.Axis, of = len(axes)-1, axes[:len(axes)-1]
+		default:
+			of = m.operandAxes(s, k, axes)
+		}
+		if len(of) == 0 {
+			return nil
+		}
+		if operands[k] = m.copied(u, of); operands[k] == nil {
+			return nil
+		}
+	}
+	out := m.reshape.Out
+	if t != m.from {
+		with := *t
+		with.Axes, with.Layout, out = slices.Clone(axes), lists.Numbers(len(axes)), &with
+	}
+	hostir.ReplaceUses(n, operands)
+	hostir.ReplaceDef(n, t, out)
+	m.shaped[t], m.body = out, append(m.body, n)
+	return out
+}
+
+// operandAxes returns the axes of operand k of an elementwise statement whose result gets the given axes. The operand has the last axes of
+// the result, or all of them. If the reshape keeps rows, it may have one element in each. operandAxes returns nil if the reshape joins an
+// axis that the operand has with one that it lacks.
+func (m *raising) operandAxes(s hostir.Stmt, k int, axes []domain.Axis) []domain.Axis {
+	t, out, end := hostir.Uses(s)[k], hostir.Result(s), len(axes)
+	lacks := len(out.Axes) - len(t.Axes)
+	size, local := int64(1), int64(1)
+	for i, j := range hostir.AxisMap(s)[k] {
+		a := t.Axes[i]
+		switch {
+		case j != lacks+i:
+			return nil
+		case a.Size == out.Axes[j].Size:
+			size, local = size*a.Size, local*a.LocalSize()
+		case i == len(t.Axes)-1 && a.Size == 1 && m.keepsColumns():
+			end--
+		default:
+			return nil
+		}
+	}
+	first := 0
+	if lacks > 0 {
+		for first = end; size > 1 || local > 1; {
+			if first--; first < 0 || size%axes[first].Size != 0 || local%axes[first].LocalSize() != 0 {
+				return nil
+			}
+			size, local = size/axes[first].Size, local/axes[first].LocalSize()
+		}
+	}
+	return slices.Concat(axes[first:end], t.Axes[len(t.Axes)-(len(axes)-end):])
+}
+
+// view returns a view of a tensor in memory, or the tensor itself if it has these axes. It returns nil if the tensor would not have to be
+// in memory otherwise, or if it may have gaps.
+func (m *raising) view(t *hostir.Tensor, axes []domain.Axis) *hostir.Tensor {
+	if s := m.maker[t]; s != nil && rowWise(s) && t.Role != hostir.Output &&
+		!slices.ContainsFunc(m.readers[t], func(r hostir.Stmt) bool { return m.place[r] > m.place[m.reshape] }) {
+		return nil
+	}
+	if slices.Equal(t.Axes, axes) {
+		return t
+	}
+	if t.Role == hostir.View || !rowMajor(t) {
+		return nil
+	}
+	for _, s := range m.readers[t] { // one view for all readers, so that their kernels can be one
+		if r, ok := s.(*hostir.Reshape); ok && isView(r) && slices.Equal(r.Out.Axes, axes) && m.place[r] < m.place[m.reshape] {
+			return r.Out
+		}
+	}
+	out := &hostir.Tensor{Name: m.names.Fresh(t.Name + "_rows"), DType: t.DType, Axes: slices.Clone(axes), Mesh: t.Mesh,
+		Role: hostir.View, Layout: lists.Numbers(len(axes)), Inferred: true, Pos: t.Pos}
+	m.shaped[t] = out
+	m.body = append(m.body, &hostir.Reshape{Info: hostir.InfoFrom(m.reshape, m.reshape.Meta().Note), Out: out, In: t})
+	return out
+}
