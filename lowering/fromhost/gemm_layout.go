@@ -68,7 +68,7 @@ func denseGemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
 
 // leadingAxes lists the axes of a result before the columns, outermost in memory first, without axes of one element. The leading
 // axes of x are aligned with them at the end, before the summed axis. y and the bias have no rows, so their leading axes are
-// aligned with the batches. scales are those of x and of y, or none: each has the leading axes of its operand.
+// aligned with the batches. scales are the scales of x and of y, or none. Each has the leading axes of its operand.
 func leadingAxes(out, x, y, bias *buffer, scales ...*buffer) []leadingAxis {
 	leading := out.dims[:len(out.dims)-1]
 	var axes []leadingAxis

@@ -10,7 +10,7 @@ import (
 )
 
 // RaiseReshapes moves a reshape above the kernel that computes its operand, if only kernels read its result (kernels: fused). The two
-// kernels can then be one, as where an activation ends in the quantization of 128 elements at a time:
+// kernels can then be one, as an activation and the quantization of blocks of 128 elements:
 //
 //	A = Unary(gelu, Z)           Zr = Reshape(Z)
 //	Ar = Reshape(A)              Ar = Unary(gelu, Zr)
