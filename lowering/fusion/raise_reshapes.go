@@ -161,7 +161,7 @@ func (m *raising) copied(t *hostir.Tensor, axes []domain.Axis) *hostir.Tensor {
 	}
 	n, operands := hostir.Clone(s), slices.Clone(hostir.Uses(s))
 	for k, u := range operands {
-		of := axes
+		var of []domain.Axis
 		switch n := n.(type) {
 		case *hostir.Reduce:
 			n.Axis, of = len(axes), append(slices.Clone(axes), u.Axes[len(u.Axes)-1])

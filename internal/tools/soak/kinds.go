@@ -22,7 +22,7 @@ type specKind struct {
 
 // specKinds is the table that MakeUp draws from and that the report counts by.
 var specKinds = []specKind{
-	{"a view at an odd offset is read", 0.12, (*generator).oddView, readsOddView},
+	{"a view at an odd offset is read", 0.1, (*generator).oddView, readsOddView},
 	{"extents over 8 that are no multiple of 8", 0.1, (*generator).unevenExtents, hasUnevenExtents},
 	{"a max or min, and a sum over ranks", 0.1, (*generator).maxOfRankSums, hasMaxAndRankSum},
 	{"several readers of a sum of few parts", 0.06, (*generator).sharedSum, hasSharedSum},
@@ -37,8 +37,9 @@ var specKinds = []specKind{
 	{"collectives are one group", 0.03, (*generator).collectives, groupsCollectives},
 	{"a GEMM multiplies numbers of 8 bits", 0.04, (*generator).shortProduct, multipliesShort},
 	{"a kernel rounds a value and goes on", 0.05, (*generator).roundings, roundsInKernels},
+	{"a reshape between elementwise operations", 0.04, (*generator).reshapedKernels, reshapesBetweenKernels},
 	{"an output has elements that are NaN", 0.11, (*generator).notNumbers, outputs(math.IsNaN)},
-	{"an output has infinite elements", 0.11, (*generator).infinities, outputs(func(v float64) bool { return math.IsInf(v, 0) })},
+	{"an output has infinite elements", 0.13, (*generator).infinities, outputs(func(v float64) bool { return math.IsInf(v, 0) })},
 }
 
 // kind draws the kind of a spec. It returns a kind without begin if it draws no row of the table.
@@ -116,6 +117,29 @@ func readsOddView(p *model.Pipeline, _ *hostir.Program) bool {
 		}
 		if slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return odd[t] }) {
 			return true
+		}
+	}
+	return false
+}
+
+// reshapesBetweenKernels reports whether a reshape comes between an elementwise operation that nothing else reads, and another.
+func reshapesBetweenKernels(p *model.Pipeline, _ *hostir.Program) bool {
+	readers, elementwise := map[*model.Tensor]int{}, map[*model.Tensor]bool{}
+	for _, op := range p.Ops {
+		for _, t := range op.In {
+			readers[t]++
+		}
+	}
+	reshaped := map[*model.Tensor]bool{}
+	for _, op := range p.Ops {
+		switch op.Kind {
+		case model.OpUnary, model.OpBinary:
+			elementwise[op.Out] = true
+			if slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return reshaped[t] }) {
+				return true
+			}
+		case model.OpReshape:
+			reshaped[op.Out] = elementwise[op.In[0]] && readers[op.In[0]] == 1
 		}
 	}
 	return false

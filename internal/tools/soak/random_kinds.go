@@ -222,6 +222,19 @@ func (g *generator) readWithView(v *value) {
 	g.result(on(pick(g, "max", "min"), changed, view), v.axes, v)
 }
 
+// reshapedKernels reshapes what a kernel computes, and reads the result in another kernel.
+func (g *generator) reshapedKernels() {
+	newest := func() *value { return g.known[len(g.known)-1] }
+	g.input(nil)
+	for range 1 + g.IntN(3) {
+		g.focused(newest(), 1, (*generator).unary, (*generator).binary, (*generator).composite, (*generator).constant)
+	}
+	for range 1 + g.IntN(2) {
+		g.focused(newest(), 1, (*generator).reshape)
+	}
+	g.focused(newest(), 1+g.IntN(2), (*generator).unary, (*generator).binary, (*generator).composite, (*generator).reduce)
+}
+
 // headsOverRanks begins with an attention whose queries have blocks of heads. rowsOverRanks uses blocks of rows.
 func (g *generator) headsOverRanks() { g.attentionOf(g.inBlocks(), domain.SplitHeads) }
 func (g *generator) rowsOverRanks()  { g.attentionOf(g.inBlocks(), domain.SplitRows) }
