@@ -24,9 +24,11 @@ func RaiseReshapes(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
 	}
+	m := &raising{program: p}
+	m.read()
 	for _, s := range slices.Clone(p.Body) {
-		if r, ok := s.(*hostir.Reshape); ok && len(r.Out.Axes) > 0 && isView(r) {
-			newRaising(p, r).raise()
+		if r, ok := s.(*hostir.Reshape); ok && isView(r) && m.raise(r) {
+			m.read()
 		}
 	}
 	return nil
@@ -54,16 +56,13 @@ type raising struct {
 	inside  map[hostir.Stmt]bool              // statements that the reshape moves past
 	shaped  map[*hostir.Tensor]*hostir.Tensor // tensor -> the same elements, with the axes that the reshape gives them
 	body    []hostir.Stmt                     // that replaces the statements inside and the reshape
-	names   *hostir.Namer
+	names   *hostir.Namer                     // nil until a view needs a name
 }
 
-func newRaising(p *hostir.Program, r *hostir.Reshape) *raising {
-	m := &raising{
-		program: p, reshape: r, names: hostir.NewNamer(p), maker: map[*hostir.Tensor]hostir.Stmt{},
-		readers: map[*hostir.Tensor][]hostir.Stmt{}, place: map[hostir.Stmt]int{}, inside: map[hostir.Stmt]bool{},
-		shaped: map[*hostir.Tensor]*hostir.Tensor{},
-	}
-	for i, s := range p.Body {
+// read finds who makes and reads each tensor of the program.
+func (m *raising) read() {
+	m.maker, m.readers, m.place = map[*hostir.Tensor]hostir.Stmt{}, map[*hostir.Tensor][]hostir.Stmt{}, map[hostir.Stmt]int{}
+	for i, s := range m.program.Body {
 		m.place[s] = i
 		for _, t := range hostir.Uses(s) {
 			m.readers[t] = append(m.readers[t], s)
@@ -72,35 +71,38 @@ func newRaising(p *hostir.Program, r *hostir.Reshape) *raising {
 			m.maker[t] = s
 		}
 	}
-	for m.from = r.In; ; {
-		before, ok := m.maker[m.from].(*hostir.Reshape)
-		if !ok || !isView(before) || len(m.readers[m.from]) > 1 {
-			return m
-		}
-		m.inside[before], m.from = true, before.In
-	}
 }
 
-// raise rewrites the program, if the reshape can move.
-func (m *raising) raise() {
-	r := m.reshape
-	if len(m.readers[r.Out]) == 0 || !onlyRowWise(r.Out, m.readers[r.Out]) || len(m.from.Axes) == 0 {
-		return
+// raise moves a reshape, with reshapes whose results it alone reads, and reports whether it could.
+func (m *raising) raise(r *hostir.Reshape) bool {
+	if len(m.readers[r.Out]) == 0 || !onlyRowWise(r.Out, m.readers[r.Out]) {
+		return false
 	}
-	m.collect()
+	m.reshape, m.from, m.body, m.names = r, r.In, nil, nil
+	m.inside, m.shaped = map[hostir.Stmt]bool{}, map[*hostir.Tensor]*hostir.Tensor{}
+	before, ok := m.maker[m.from].(*hostir.Reshape)
+	for ; ok && isView(before) && len(m.readers[m.from]) == 1; before, ok = m.maker[m.from].(*hostir.Reshape) {
+		m.inside[before], m.from = true, before.In
+	}
+	if len(m.from.Axes) > 0 && len(r.Out.Axes) > 0 {
+		m.collect()
+	}
 	if !m.inside[m.maker[m.from]] || m.copied(m.from, r.Out.Axes) == nil {
-		return
+		return false
 	}
+	m.replace()
+	return true
+}
+
+// replace puts the statements of body in place of the reshape and the statements inside.
+func (m *raising) replace() {
+	r := m.reshape
 	r.Out.Role = hostir.Temp
 	at := m.place[r]
 	m.program.Body = slices.DeleteFunc(slices.Concat(m.program.Body[:at], m.body, m.program.Body[at+1:]), func(s hostir.Stmt) bool {
 		return m.inside[s]
 	})
-	old := map[*hostir.Tensor]bool{}
-	for s := range m.inside {
-		old[hostir.Result(s)] = true
-	}
-	m.program.Tensors = slices.DeleteFunc(m.program.Tensors, func(t *hostir.Tensor) bool { return old[t] })
+	m.program.Tensors = slices.DeleteFunc(m.program.Tensors, func(t *hostir.Tensor) bool { return m.inside[m.maker[t]] })
 	for _, s := range m.body {
 		if t := hostir.Result(s); t != r.Out {
 			m.program.Tensors = append(m.program.Tensors, t)
@@ -177,9 +179,8 @@ func (m *raising) copied(t *hostir.Tensor, axes []domain.Axis) *hostir.Tensor {
 			return nil
 		}
 	}
-	out := m.reshape.Out
+	with, out := *t, m.reshape.Out
 	if t != m.from {
-		with := *t
 		with.Axes, with.Layout, out = slices.Clone(axes), lists.Numbers(len(axes)), &with
 	}
 	hostir.ReplaceUses(n, operands)
@@ -237,6 +238,9 @@ func (m *raising) view(t *hostir.Tensor, axes []domain.Axis) *hostir.Tensor {
 		if r, ok := s.(*hostir.Reshape); ok && isView(r) && slices.Equal(r.Out.Axes, axes) && m.place[r] < m.place[m.reshape] {
 			return r.Out
 		}
+	}
+	if m.names == nil {
+		m.names = hostir.NewNamer(m.program)
 	}
 	out := &hostir.Tensor{Name: m.names.Fresh(t.Name + "_rows"), DType: t.DType, Axes: slices.Clone(axes), Mesh: t.Mesh,
 		Role: hostir.View, Layout: lists.Numbers(len(axes)), Inferred: true, Pos: t.Pos}
