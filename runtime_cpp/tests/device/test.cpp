@@ -40,8 +40,7 @@ int run_child(unsigned seconds, const std::function<void()>& body) {
   if (child == 0) {
     alarm(seconds);  // a hang ends as SIGALRM
     body();
-    fflush(nullptr);
-    _exit(failures == 0 ? 0 : 1);
+    end_case();
   }
   return wait_for(child);
 }
@@ -125,6 +124,11 @@ int run_cases(int argc, char** argv, const std::vector<Case>& cases) {
   return ran > 0 ? 0 : kSkipped;
 }
 
+void end_case() {
+  fflush(nullptr);
+  _exit(failures == 0 ? 0 : 1);
+}
+
 void Rank::barrier() const {
   int target = (shared->arrived.fetch_add(1) / size + 1) * size;
   for (int i = 0; i < 30000 && shared->arrived.load() < target; ++i) usleep(1000);
@@ -147,8 +151,7 @@ void run_ranks(int size, const std::function<void(const Rank&)>& body) {
       alarm(kRankSeconds);
       OK(cudaSetDevice(r % devices));
       body({r, size, shared->user});
-      fflush(nullptr);
-      _exit(failures == 0 ? 0 : 1);
+      end_case();
     }
     children.push_back(child);
   }

@@ -45,6 +45,9 @@ int run_cases(int argc, char** argv, const std::vector<Case>& cases);
 /// Ends the running case as not applicable to this device or machine.
 [[noreturn]] void skip(const std::string& why);
 
+/// Ends the running case without destructors, which fail after a sticky fault.
+[[noreturn]] void end_case();
+
 /// HIRGEN_SHARE_GPU=1: ranks take the devices in turn, so that one device is enough, and cases that
 /// call need_own_gpus() are skipped.
 bool gpus_are_shared();
