@@ -143,7 +143,8 @@ void shared_workspace() {
 #if defined(__SANITIZE_THREAD__)
   skip("the sanitizer reports it first");
 #endif
-  Problem<float> first({.m = 64, .n = 64, .k = 64}), second({.m = 64, .n = 64, .k = 64});
+  const Shape shape{.m = 128, .n = 128, .k = 256};  // takes long enough to overlap
+  Problem<float> first(shape), second(shape);
   cublasLtMatmulHeuristicResult_t result;
   OK(first.heuristic(&result));
   cudaError_t status = cudaSuccess;
