@@ -17,7 +17,7 @@ type group struct {
 	orders map[order]bool              // of the steps
 	makes  map[*hostir.Tensor]bool     // results of the steps
 	sums   map[*hostir.Tensor]stepKind // parts of a sum -> how the ranks sum them
-	behind *group                      // the open pipeline when the group was created, if the group comes after it; or nil
+	at     int                         // orders the groups of a grouping while it is made
 	number int
 	names  []string // result of loopOf, valid while the field named is the number of steps
 	named  int
@@ -78,7 +78,8 @@ func (g *group) keepsView(st step) bool {
 // grouping cuts statements into pipelines.
 type grouping struct {
 	groups []*group
-	open   *group                    // the last pipeline
+	open   map[int]*group            // step.chain -> its last pipeline
+	latest *group                    // the last pipeline
 	made   map[*hostir.Tensor]*group // result -> its group
 	last   map[*hostir.Tensor]int
 }
@@ -173,14 +174,15 @@ func orderSteps(steps []step) {
 	}
 }
 
-// group cuts the statements into pipelines. A statement joins the open pipeline if it takes the same number of slices, in a
-// compatible order, and reads the results of that pipeline slice by slice. It must also read no result of a statement that
-// comes after the pipeline. A statement outside of pipelines does not end the open pipeline. Directly after the pipeline,
-// such a statement moves before the pipeline if it reads none of its results.
+// group cuts the statements into pipelines. A statement joins the last pipeline of its chain (see chains) if it takes the same
+// number of slices in a compatible order. It must read the results of that pipeline slice by slice, and no result of a
+// statement after the pipeline. Directly after a pipeline, a statement that is in no pipeline moves before it unless it reads
+// one of its results.
 func (l *streamLowering) group(body []hostir.Stmt) []*group {
-	g := &grouping{made: map[*hostir.Tensor]*group{}, last: map[*hostir.Tensor]int{}}
+	g := &grouping{open: map[int]*group{}, made: map[*hostir.Tensor]*group{}, last: map[*hostir.Tensor]int{}}
 	steps := lists.Map(body, l.classify)
 	orderSteps(steps)
+	chains(steps)
 	for _, st := range steps {
 		g.add(st)
 	}
@@ -198,22 +200,25 @@ func (l *streamLowering) group(body []hostir.Stmt) []*group {
 }
 
 func (g *grouping) add(st step) {
-	open, into := g.open, newGroup(st.axis)
+	open, into := g.openFor(st), newGroup(st.axis)
 	added := []step{st}
 	if open != nil && st.kind == sumAlongRing && !open.takes(st) {
 		added = append(g.partsOf(st, open), st) // so that parts are sent while later parts are computed
 	}
+	last := len(g.groups) - 1
+	into.at = 2 * len(g.groups)
 	switch {
 	case open != nil && st.axis != nil && open.axis.Size == st.axis.Size && open.takes(st) && g.slicewise(st, open) &&
-		!g.needsBehind(st.stmt, open):
+		!g.needsAfter(st.stmt, open):
 		into = open
-	case open != nil && g.groups[len(g.groups)-1] == open && st.axis == nil && !g.needs(st.stmt, open):
-		g.groups = slices.Insert(g.groups, len(g.groups)-1, into)
+		g.moveViews(st.stmt, open)
+	case last >= 0 && g.groups[last].pipelined() && st.axis == nil && !g.needs(st.stmt, g.groups[last]):
+		into.at = g.groups[last].at - 1
+		g.groups = slices.Insert(g.groups, last, into)
 	default:
-		into.behind = open
 		g.groups = append(g.groups, into)
 		if into.pipelined() {
-			g.open = into
+			g.open[st.chain], g.latest = into, into
 		}
 	}
 	for _, one := range added {
@@ -240,11 +245,6 @@ func (g *grouping) partsOf(st step, open *group) []step {
 // needs reports whether a statement reads a result of a group.
 func (g *grouping) needs(s hostir.Stmt, of *group) bool {
 	return slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool { return g.made[t] == of })
-}
-
-// needsBehind reports whether a statement reads a result of a group after the open pipeline.
-func (g *grouping) needsBehind(s hostir.Stmt, open *group) bool {
-	return slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool { return g.made[t] != nil && g.made[t].behind == open })
 }
 
 // slicewise reports whether a step reads every operand that a group makes slice by slice.
