@@ -58,7 +58,7 @@ def same_bits(spec, args):
 
 
 def compare(program, operator, device, calls):
-    """By name of an output: the number of calls after which its bits on some rank were not those of the first call."""
+    """By name of an output: the number of calls whose result has other bits than the first call, on some rank."""
     inputs = [values(tensor, device) for tensor in program.inputs]
     first, others = None, dict.fromkeys([tensor.name for tensor in program.outputs], 0)
     for call in range(calls):

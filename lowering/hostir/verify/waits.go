@@ -18,8 +18,8 @@ func (f *flow) start(handle string) {
 	f.started[handle] = slices.Clone(f.loops)
 }
 
-// within reports whether enclosing starts with loops that have the same variables, in the same order, as those in loops. It does not
-// compare their bounds: the interpreter (hostir/interp) reports a wait for an iteration in which the communication was not started.
+// within reports whether enclosing starts with loops that have the variables of loops, in the same order. It does not compare
+// their bounds: the interpreter (hostir/interp) reports a wait for an iteration in which the communication was not started.
 func within(enclosing, loops []*hostir.For) bool {
 	if len(loops) > len(enclosing) {
 		return false

@@ -81,8 +81,8 @@ struct Team {
   int size = 1;
 };
 
-/// The number of the call that was begun last (from 1; 0: none), and the number of events that
-/// calls have used so far, which orders the events as the host first uses them.
+/// The number of the call that was begun last (from 1; 0: none). Events are numbered as the host
+/// first uses them.
 struct EventClock {
   std::atomic<int64_t> call{0};
   std::atomic<uint64_t> uses{0};
