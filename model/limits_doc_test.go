@@ -17,7 +17,7 @@ var limits = []struct{ what, most, file string }{
 	{"rows of a `dropout`", "16777216", "dropout_rows"},
 	{"rows of the table of a `gather`", "16777216", "gather"},
 	{"rows of the result of a `scatter_add`", "16777216", "routers"},
-	{"elements that a `top_k` takes", "16", "routers"},
+	{"elements that a `top_k` takes", "256", "routers"},
 	{"slices of an axis `Stream(S)`", "16384", "extent_stream_slices"},
 	{"rows of a GEMM on a rank", "2147483647", "lowering/long_gemm_rows"},
 	{"columns of a GEMM on a rank", "2147483647", "lowering/long_gemm_columns"},

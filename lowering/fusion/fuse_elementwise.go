@@ -29,8 +29,9 @@ func FuseElementwise(p *hostir.Program) error {
 		return nil
 	}
 	f := &fuser{
-		program: p, apart: map[hostir.Stmt]bool{}, flat: map[hostir.Stmt]bool{}, alone: map[hostir.Stmt]bool{}, whole: map[string]*domain.Operation{},
-		written: map[diag.Pos]bool{}, place: map[hostir.Stmt]int{}, maker: map[*hostir.Tensor]hostir.Stmt{},
+		program: p, apart: map[hostir.Stmt]bool{}, flat: map[hostir.Stmt]bool{}, alone: map[hostir.Stmt]bool{},
+		whole: map[string]*domain.Operation{}, written: map[diag.Pos]bool{}, place: map[hostir.Stmt]int{},
+		maker: map[*hostir.Tensor]hostir.Stmt{},
 	}
 	f.copyNarrow()
 	for i, s := range p.Body {
@@ -75,13 +76,6 @@ type fuser struct {
 	maker   map[*hostir.Tensor]hostir.Stmt
 }
 
-// counted describes a tensor whose elements are their positions along an axis. back counts axes from the last
-// one.
-type counted struct {
-	name string
-	back int
-}
-
 // kernelGroup is a group of statements that may be one kernel, in the order of the program. The last
 // statement makes the result.
 type kernelGroup struct {
@@ -118,26 +112,6 @@ func (f *fuser) group() {
 			f.readers[t] = append(f.readers[t], s)
 		}
 	}
-}
-
-// folds reports whether a statement that ends a group has one element per row: it folds rows, or it computes element by element with
-// the result of a fold, as the division of a mean does.
-func (f *fuser) folds(s hostir.Stmt) bool {
-	if is, known := f.ofFolds[s]; known {
-		return is
-	}
-	is := false
-	switch s.(type) {
-	case *hostir.Reduce:
-		is = true
-	case *hostir.Unary, *hostir.Binary, *hostir.Cast:
-		is = !f.flat[s] && slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool {
-			made := f.maker[t]
-			return made != nil && rowWise(made) && !f.apart[made] && f.folds(made)
-		})
-	}
-	f.ofFolds[s] = is
-	return is
 }
 
 // groupOfReaders returns the group that reads a statement's result, or nil if the statement cannot join it.
@@ -187,47 +161,6 @@ func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	return g
 }
 
-// rounds reports whether a statement is a cast of the spec to a narrower type, or a cast to integers or fp8, which limits large
-// numbers. Composites end with a cast to a narrower type, too, but the spec does not ask for its rounding.
-func (f *fuser) rounds(s hostir.Stmt) bool {
-	cast, casts := s.(*hostir.Cast)
-	if !casts {
-		return false
-	}
-	to := cast.Out.DType
-	return to.IsInteger() || to.Saturates() || to != domain.FP32 && to.Size() < cast.In.DType.Size() && f.written[s.Meta().Pos]
-}
-
-// toInteger reports whether a statement casts to integers.
-func toInteger(s hostir.Stmt) bool {
-	cast, casts := s.(*hostir.Cast)
-	return casts && cast.Out.DType.IsInteger()
-}
-
-// stores reports whether a kernel may store the result of a statement as another result. It may not if a cast has no step, or if it
-// converts integers, which may not be fp32 numbers.
-func (f *fuser) stores(s hostir.Stmt) bool {
-	_, folds := s.(*hostir.Reduce)
-	return folds || elementwise(s) || f.rounds(s) && !hostir.Uses(s)[0].DType.IsInteger()
-}
-
-// mayAlsoMake reports whether a kernel may store the result of a statement as another result. The kernel must
-// compute it once for each element of its main result, or once for each row if it is folded.
-func (f *fuser) mayAlsoMake(g *kernelGroup, s hostir.Stmt, folded bool) bool {
-	out, result := hostir.Result(s), hostir.Result(g.result())
-	if out.Mesh != result.Mesh || out.Role == hostir.View || !f.stores(s) || g.folded[result] && !folded {
-		return false
-	}
-	if g.folded[result] {
-		return hostir.SameAxes(out, result)
-	}
-	if folded {
-		_, concat := g.result().(*hostir.Concat)
-		return !concat && hostir.SameAxes(out, hostir.WithoutColumns(result))
-	}
-	return hostir.SameAxes(out, result)
-}
-
 // columnsOf returns the axis that the rows of a member's result run along or, for a Reduce or Concat, the rows of its first operand. It
 // returns the zero Axis if there is none.
 func (g *kernelGroup) columnsOf(s hostir.Stmt) domain.Axis {
@@ -257,118 +190,4 @@ func (g *kernelGroup) reads(member hostir.Stmt) bool {
 	default:
 		return g.folded[hostir.Result(member)]
 	}
-}
-
-// separate finds a statement that reads an operand that lacks the axis of the columns and that its group does not
-// make. A kernel reads operands as rows, and such an operand has none. separate reports whether there was one. It adds the
-// Broadcasts after the statement to apart, so that what is before them can be a kernel of its own. If there are none, it adds the
-// group's result to flat, or the statement to apart if the result is itself a fold.
-func (f *fuser) separate() bool {
-	for last, g := range f.groups {
-		if last != g.result() {
-			continue
-		}
-		made := map[*hostir.Tensor]bool{}
-		for _, s := range g.members {
-			for _, t := range hostir.Uses(s) {
-				if g.reads(s) && !made[t] {
-					f.cut(g, s)
-					return true
-				}
-			}
-			made[hostir.Result(s)] = true
-		}
-	}
-	return false
-}
-
-// cut ends or begins kernels between the folds of a group and a statement that reads another operand without the axis of the columns;
-// see separate.
-func (f *fuser) cut(g *kernelGroup, first hostir.Stmt) {
-	from, views := map[*hostir.Tensor]bool{}, false
-	for _, s := range g.members {
-		if s != first && !slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool { return from[t] }) {
-			continue
-		}
-		if _, view := s.(*hostir.Broadcast); view {
-			f.apart[s], views = true, true
-		} else {
-			from[hostir.Result(s)] = true
-		}
-	}
-	last := g.result()
-	_, reduce := last.(*hostir.Reduce)
-	switch {
-	case views:
-	case g.folded[hostir.Result(last)] && !reduce && !f.flat[last]:
-		f.flat[last] = true
-	default:
-		f.apart[first] = true
-	}
-}
-
-// findPositions finds the positions that kernels can count themselves. They run along an axis of several
-// elements that each rank has all of. Broadcasts keep them, and so do reshapes that only add axes of one element.
-func (f *fuser) findPositions() {
-	axes := map[*hostir.Tensor]int{}
-	f.counts = map[*hostir.Tensor]counted{}
-	for _, s := range f.program.Body {
-		out := hostir.Result(s)
-		switch s := s.(type) {
-		case *hostir.Positions:
-			if len(out.Axes) != 1 || out.Axes[0].Kind != domain.Serial || out.Axes[0].LocalSize() == 1 {
-				continue
-			}
-			axes[out], f.counts[out] = 0, counted{name: out.Name}
-		case *hostir.Reshape:
-			if from, ok := f.counts[s.In]; ok {
-				if at, live := onlyAxis(out), hostir.Live(out); at >= 0 {
-					axes[out], f.counts[out] = at, counted{from.name, len(live) - 1 - slices.Index(live, at)}
-				}
-			}
-		case *hostir.Broadcast:
-			from, ok := f.counts[s.In]
-			if !ok {
-				continue
-			}
-			axes[out] = hostir.AxisMap(s)[0][axes[s.In]]
-			live := hostir.Live(out)
-			f.counts[out] = counted{from.name, len(live) - 1 - slices.Index(live, axes[out])}
-		}
-	}
-}
-
-// onlyAxis returns the only axis of several elements, if each rank has all of it; -1 otherwise.
-func onlyAxis(t *hostir.Tensor) int {
-	only := -1
-	for _, at := range hostir.Live(t) {
-		if a := t.Axes[at]; a.Size == 1 {
-			continue
-		} else if only >= 0 || a.Kind != domain.Serial {
-			return -1
-		}
-		only = at
-	}
-	return only
-}
-
-// unread removes positions, broadcasts of positions and casts that no statement reads and that are no outputs: kernels count, and
-// foldNarrow reads the operands of casts. It adds their tensors to gone.
-func (f *fuser) unread(body []hostir.Stmt, gone map[*hostir.Tensor]bool) []hostir.Stmt {
-	read := map[*hostir.Tensor]bool{}
-	var kept []hostir.Stmt
-	for _, s := range slices.Backward(body) {
-		out := hostir.Result(s)
-		_, positions := f.counts[out]
-		if _, casts := s.(*hostir.Cast); (positions || casts) && !read[out] && out.Role != hostir.Output {
-			gone[out] = true
-			continue
-		}
-		for _, t := range hostir.Uses(s) {
-			read[t] = true
-		}
-		kept = append(kept, s)
-	}
-	slices.Reverse(kept)
-	return kept
 }

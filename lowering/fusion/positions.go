@@ -1,0 +1,81 @@
+package fusion
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// counted describes a tensor whose elements are their positions along an axis. back counts axes from the last
+// one.
+type counted struct {
+	name string
+	back int
+}
+
+// findPositions finds the positions that kernels can count themselves. They run along an axis of several
+// elements that each rank has all of. Broadcasts keep them, and so do reshapes that only add axes of one element.
+func (f *fuser) findPositions() {
+	axes := map[*hostir.Tensor]int{}
+	f.counts = map[*hostir.Tensor]counted{}
+	for _, s := range f.program.Body {
+		out := hostir.Result(s)
+		switch s := s.(type) {
+		case *hostir.Positions:
+			if len(out.Axes) != 1 || out.Axes[0].Kind != domain.Serial || out.Axes[0].LocalSize() == 1 {
+				continue
+			}
+			axes[out], f.counts[out] = 0, counted{name: out.Name}
+		case *hostir.Reshape:
+			if from, ok := f.counts[s.In]; ok {
+				if at, live := onlyAxis(out), hostir.Live(out); at >= 0 {
+					axes[out], f.counts[out] = at, counted{from.name, len(live) - 1 - slices.Index(live, at)}
+				}
+			}
+		case *hostir.Broadcast:
+			from, ok := f.counts[s.In]
+			if !ok {
+				continue
+			}
+			axes[out] = hostir.AxisMap(s)[0][axes[s.In]]
+			live := hostir.Live(out)
+			f.counts[out] = counted{from.name, len(live) - 1 - slices.Index(live, axes[out])}
+		}
+	}
+}
+
+// onlyAxis returns the only axis of several elements, if each rank has all of it; -1 otherwise.
+func onlyAxis(t *hostir.Tensor) int {
+	only := -1
+	for _, at := range hostir.Live(t) {
+		if a := t.Axes[at]; a.Size == 1 {
+			continue
+		} else if only >= 0 || a.Kind != domain.Serial {
+			return -1
+		}
+		only = at
+	}
+	return only
+}
+
+// unread removes positions, broadcasts of positions and casts that no statement reads and that are no outputs: kernels count, and
+// foldNarrow reads the operands of casts. It adds their tensors to gone.
+func (f *fuser) unread(body []hostir.Stmt, gone map[*hostir.Tensor]bool) []hostir.Stmt {
+	read := map[*hostir.Tensor]bool{}
+	var kept []hostir.Stmt
+	for _, s := range slices.Backward(body) {
+		out := hostir.Result(s)
+		_, positions := f.counts[out]
+		if _, casts := s.(*hostir.Cast); (positions || casts) && !read[out] && out.Role != hostir.Output {
+			gone[out] = true
+			continue
+		}
+		for _, t := range hostir.Uses(s) {
+			read[t] = true
+		}
+		kept = append(kept, s)
+	}
+	slices.Reverse(kept)
+	return kept
+}

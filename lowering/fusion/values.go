@@ -1,0 +1,69 @@
+package fusion
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// folds reports whether a statement that ends a group has one element per row: it folds rows, or it computes element by element with
+// the result of a fold, as the division of a mean does.
+func (f *fuser) folds(s hostir.Stmt) bool {
+	if is, known := f.ofFolds[s]; known {
+		return is
+	}
+	is := false
+	switch s.(type) {
+	case *hostir.Reduce:
+		is = true
+	case *hostir.Unary, *hostir.Binary, *hostir.Cast:
+		is = !f.flat[s] && slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool {
+			made := f.maker[t]
+			return made != nil && rowWise(made) && !f.apart[made] && f.folds(made)
+		})
+	}
+	f.ofFolds[s] = is
+	return is
+}
+
+// rounds reports whether a statement is a cast of the spec to a narrower type, or a cast to integers or fp8, which limits large
+// numbers. Composites end with a cast to a narrower type, too, but the spec does not ask for its rounding.
+func (f *fuser) rounds(s hostir.Stmt) bool {
+	cast, casts := s.(*hostir.Cast)
+	if !casts {
+		return false
+	}
+	to := cast.Out.DType
+	return to.IsInteger() || to.Saturates() || to != domain.FP32 && to.Size() < cast.In.DType.Size() && f.written[s.Meta().Pos]
+}
+
+// toInteger reports whether a statement casts to integers.
+func toInteger(s hostir.Stmt) bool {
+	cast, casts := s.(*hostir.Cast)
+	return casts && cast.Out.DType.IsInteger()
+}
+
+// stores reports whether a kernel may store the result of a statement as another result. It may not if a cast has no step, or if it
+// converts integers, which may not be fp32 numbers.
+func (f *fuser) stores(s hostir.Stmt) bool {
+	_, folds := s.(*hostir.Reduce)
+	return folds || elementwise(s) || f.rounds(s) && !hostir.Uses(s)[0].DType.IsInteger()
+}
+
+// mayAlsoMake reports whether a kernel may store the result of a statement as another result. The kernel must
+// compute it once for each element of its main result, or once for each row if it is folded.
+func (f *fuser) mayAlsoMake(g *kernelGroup, s hostir.Stmt, folded bool) bool {
+	out, result := hostir.Result(s), hostir.Result(g.result())
+	if out.Mesh != result.Mesh || out.Role == hostir.View || !f.stores(s) || g.folded[result] && !folded {
+		return false
+	}
+	if g.folded[result] {
+		return hostir.SameAxes(out, result)
+	}
+	if folded {
+		_, concat := g.result().(*hostir.Concat)
+		return !concat && hostir.SameAxes(out, hostir.WithoutColumns(result))
+	}
+	return hostir.SameAxes(out, result)
+}
