@@ -6,27 +6,28 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// separate finds a statement that reads an operand that lacks the axis of the columns and that its group does not
+// separate finds in each group a statement that reads an operand that lacks the axis of the columns and that its group does not
 // make. A kernel reads operands as rows, and such an operand has none. separate reports whether there was one. It adds the
 // Broadcasts after the statement to apart, so that what is before them can be a kernel of its own. If there are none, it adds the
 // group's result to flat, or the statement to apart if the result is itself a fold.
 func (f *fuser) separate() bool {
+	found := false
 	for last, g := range f.groups {
 		if last != g.result() {
 			continue
 		}
 		made := map[*hostir.Tensor]bool{}
+		missing := func(t *hostir.Tensor) bool { return !made[t] }
 		for _, s := range g.members {
-			for _, t := range hostir.Uses(s) {
-				if g.reads(s) && !made[t] {
-					f.cut(g, s)
-					return true
-				}
+			if g.reads(s) && slices.ContainsFunc(hostir.Uses(s), missing) {
+				f.cut(g, s)
+				found = true
+				break
 			}
 			made[hostir.Result(s)] = true
 		}
 	}
-	return false
+	return found
 }
 
 // cut ends or begins kernels between the folds of a group and a statement that reads another operand without the axis of the columns;
