@@ -238,7 +238,7 @@ class TransformerBlockBackward final : public hirgen::Program {
   hirgen::MatmulPlan dWk_plan_{context_, kDWqShape, kMatmulDWk};
   hirgen::MatmulPlan dWv_plan_{context_, kDWqShape, kMatmulDWv};
   hirgen::AttentionGradPlan dQ_attention_{context_, kDQAttention, kDQLayout, kDQGradients, kAttentionDQ};
-  // in dU1q_, which is unused during the attention, if it has enough bytes; otherwise memory of its own
+  // in dU1q_, which is unused during the attention, if it has enough bytes; otherwise separate memory
   void* dQ_attention_workspace_ = context_.workspace(dQ_attention_.scratch_bytes(), dU1q_, 4259840 * 4,
                                                      "spec.yaml:71:5 attention into dQ, workspace");
   void* workspace_ = context_.workspace(
