@@ -4,3 +4,9 @@ import "github.com/hirgen/hirgen/calls/names"
 
 // IsReserved reports whether emit never uses a name for a part of a spec.
 func IsReserved(name string) bool { return names.IsReserved(name) }
+
+// FirstComment returns the text of the first comment of a spec, and an empty line.
+func FirstComment(spec []byte) []string { return firstComment(spec) }
+
+// Docstring makes text safe in a string of Python between three quotes.
+func Docstring(text string) string { return docstring(text) }

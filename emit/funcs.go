@@ -7,6 +7,11 @@ import (
 	"unicode/utf8"
 )
 
+// docstring makes text safe in a string of Python between three quotes. The result is one line.
+func docstring(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(commentWord(text))
+}
+
 // cstr prints text as a C++ string literal. It prints other bytes than printable ASCII as octal escapes, which,
 // unlike \x, end after three digits.
 func cstr(text string) string {

@@ -13,14 +13,17 @@ import (
 )
 
 // summary describes the program in lines: the first comment of its spec, its operations, tensors, communications and schedule.
-func (f *form) summary(spec []byte) []string {
-	lines := slices.Concat(firstComment(spec), indented(f.view.Operations), []string{""})
+func (f *form) summary() []string {
+	lines := slices.Concat(firstComment(f.spec), indented(f.view.Operations), []string{""})
 	for _, t := range f.view.Tensors {
 		lines = append(lines, fmt.Sprintf("  %s %s %s", t.Name, t.Shape, t.Type.Alias()))
 	}
-	lines = append(lines, "", f.sizes())
+	about := f.sizes()
 	if text := f.legend(); text != "" {
-		lines = append(lines, text)
+		about = append(about, text)
+	}
+	if len(about) > 0 {
+		lines = append(append(lines, ""), about...)
 	}
 	lines = append(lines, "")
 	for _, text := range capped(f.calls.Derived, 8) {
@@ -44,7 +47,9 @@ func firstComment(spec []byte) []string {
 		if !comment {
 			break
 		}
-		words = append(words, strings.TrimSpace(text))
+		if text = strings.TrimSpace(text); !strings.HasPrefix(text, "yaml-language-server:") { // a line for editors
+			words = append(words, text)
+		}
 	}
 	text := commentWord(strings.Join(words, " "))
 	if text == "" {
@@ -53,16 +58,23 @@ func firstComment(spec []byte) []string {
 	return []string{text, ""}
 }
 
-// sizes lists the parameters and the mesh axes of the program.
-func (f *form) sizes() string {
+// sizes lists the parameters and the axes of the meshes, or returns nothing.
+func (f *form) sizes() []string {
 	var parts []string
 	for _, p := range f.calls.Params {
 		parts = append(parts, fmt.Sprintf("%s = %d", p.Name, p.Value))
 	}
 	for _, m := range f.calls.Meshes {
-		parts = append(parts, "mesh "+m.Axes+" ranks")
+		name := "mesh "
+		if len(f.calls.Meshes) > 1 {
+			name += m.Label + ": "
+		}
+		parts = append(parts, name+m.Axes)
 	}
-	return strings.Join(parts, ", ") + "."
+	if len(parts) == 0 {
+		return nil
+	}
+	return []string{strings.Join(parts, ", ") + "."}
 }
 
 // notations explain the kinds of axes that shapes spell differently from their extents.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
@@ -81,4 +82,21 @@ func headOf(t *testing.T, p *hostir.Program) string {
 	}
 	t.Fatalf("there is no %s.cpp", p.Name)
 	return ""
+}
+
+// TestFirstComment checks which text of a spec the description of its program begins with, and that a string of Python can contain it.
+func TestFirstComment(t *testing.T) {
+	for _, c := range []struct{ spec, want string }{
+		{"hirgen: 1\n# later\n", ""},
+		{"# An MLP.\n#\n#   Two lines.\nhirgen: 1\n", "An MLP. Two lines."},
+		{"# yaml-language-server: $schema=https://example.org\n# A layer.\nhirgen: 1\n", "A layer."},
+		{"# yaml-language-server: $schema=https://example.org\nhirgen: 1\n", ""},
+	} {
+		if got := strings.Join(emit.FirstComment([]byte(c.spec)), "\n"); strings.TrimSuffix(got, "\n") != c.want {
+			t.Errorf("%q begins with %q, want %q", c.spec, got, c.want)
+		}
+	}
+	if got, want := emit.Docstring("tail \\xi \"\"\" end"), `tail \\xi \"\"\" end`; got != want {
+		t.Errorf("in a string of Python: %s, want %s", got, want)
+	}
 }

@@ -44,17 +44,18 @@ var loadTemplates = sync.OnceValues(func() (*template.Template, error) {
 
 // helpers are the functions of templates that do not depend on the program.
 var helpers = template.FuncMap{
-	"cstr":    cstr,
-	"fill":    func(fill string) string { return "hirgen::Fill::k" + strings.ToUpper(fill[:1]) + fill[1:] },
-	"comment": comment,
-	"lines":   func(lines []string) string { return comment(lines...) },
-	"safe":    commentWord,
-	"cmake":   cmakeQuote,
-	"join":    func(list []string) string { return strings.Join(list, ", ") },
-	"braces":  func(list []string) string { return braces(list...) },
-	"ints":    intList[int],
-	"upper":   strings.ToUpper,
-	"indent":  indentBy,
+	"cstr":      cstr,
+	"fill":      func(fill string) string { return "hirgen::Fill::k" + strings.ToUpper(fill[:1]) + fill[1:] },
+	"comment":   comment,
+	"lines":     func(lines []string) string { return comment(lines...) },
+	"safe":      commentWord,
+	"docstring": docstring,
+	"cmake":     cmakeQuote,
+	"join":      func(list []string) string { return strings.Join(list, ", ") },
+	"braces":    func(list []string) string { return braces(list...) },
+	"ints":      intList[int],
+	"upper":     strings.ToUpper,
+	"indent":    indentBy,
 }
 
 // placeholders are the helpers and stand-ins for the functions that depend on a program. The parser needs the names

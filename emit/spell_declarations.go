@@ -157,8 +157,11 @@ func (s *speller) memory(b *calls.Buffer) string {
 // the labels of the first and the last statement that uses it. Separate memory that only holds other buffers has no shape.
 func (s *speller) lives(b *calls.Buffer) string {
 	shape, place := brackets(b.Shape), ""
-	if in := s.buffers[b.In]; in != nil && in.Last == b.First {
-		place = " (overwrites " + in.Name + ")"
+	for _, other := range s.buffers {
+		if cmp.Or(other.In, other.Name) == cmp.Or(b.In, b.Name) && other != b && other.Last == b.First && other.Last != "" &&
+			s.offset(other) == s.offset(b) {
+			place = " (overwrites " + other.Name + ")"
+		}
 	}
 	if b.From != "" {
 		shape += ", filled by the " + commentWord(b.From)
@@ -173,6 +176,14 @@ func (s *speller) lives(b *calls.Buffer) string {
 	default:
 		return shape + ", " + b.First + place + " to " + b.Last
 	}
+}
+
+// offset returns the offset of a buffer from the memory that contains it, in bytes.
+func (s *speller) offset(b *calls.Buffer) int64 {
+	if b.In == "" {
+		return 0
+	}
+	return b.Offset
 }
 
 // start prints the pointer of a buffer without the cast, and returns the buffer that gives the type of its elements.

@@ -178,6 +178,14 @@ func (v *programView) SetsOfEvents() bool {
 	return len(v.Shares) > 0 && slices.ContainsFunc(v.Events, func(e *calls.Events) bool { return e.Count.String() != "1" })
 }
 
+// Loops reports whether the program has a loop.
+func (v *programView) Loops() bool {
+	return calls.Any(v.Body, func(s calls.Stmt) bool {
+		_, loop := s.(*calls.For)
+		return loop
+	})
+}
+
 // NamedParts explains the names of constants that are parts of parameters.
 func (v *programView) NamedParts() string {
 	var parts []string

@@ -192,7 +192,7 @@ func (w *workspaceView) usedBy(body []calls.Stmt) {
 func (f *form) finish() error {
 	v := f.view
 	v.Operations = f.operations(64)
-	v.Summary = f.summary(f.spec)
+	v.Summary = f.summary()
 	v.Description = f.description()
 	return f.reference()
 }

@@ -14,6 +14,7 @@ import random
 import subprocess
 import sys
 import time
+import zlib
 
 import torch
 import torch.distributed as dist
@@ -64,9 +65,9 @@ def compare(program, operator, device, calls):
     for call in range(calls):
         delay(device, call)
         outputs = operator(*inputs)
-        outputs = [o.clone() for o in (outputs if isinstance(outputs, tuple) else (outputs,)) if o is not None]
+        outputs = [None if o is None else o.clone() for o in (outputs if isinstance(outputs, tuple) else (outputs,))]
         first = first or outputs
-        counts = torch.tensor([float(not same(a, b)) for a, b in zip(first, outputs, strict=True)], device=device)
+        counts = torch.tensor([float(a is not None and not same(a, b)) for a, b in zip(first, outputs, strict=True)], device=device)
         dist.all_reduce(counts)
         for name, count in zip(others, counts.tolist(), strict=True):
             others[name] += count > 0
@@ -74,9 +75,12 @@ def compare(program, operator, device, calls):
 
 
 def values(tensor, device):
-    """Normal values for floating-point numbers, the same on all ranks that have the same part of a tensor."""
-    torch.manual_seed(len(tensor.name) + tensor.bytes)
-    whole = torch.randn(tensor.whole, device=device) if tensor.dtype.is_floating_point else torch.zeros(tensor.whole, device=device)
+    """Normal or small integer values, the same on all ranks that have the same part of a tensor. None on a rank that has no part."""
+    if tensor.ranks and dist.get_rank() not in tensor.ranks:
+        return None
+    torch.manual_seed(zlib.crc32(tensor.name.encode()))
+    floats = tensor.dtype.is_floating_point
+    whole = torch.randn(tensor.whole, device=device) if floats else torch.randint(0, 4, tensor.whole, device=device)
     for split in tensor.splits:
         size = tensor.shape[split.axis]
         whole = whole.narrow(split.axis, split.part(dist.get_rank()) * size, size)
@@ -99,7 +103,7 @@ def delay(device, call):
 
 def same(a, b):
     """Whether two tensors have the same bits."""
-    return torch.equal(a.view(torch.uint8), b.view(torch.uint8))
+    return torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ const transfersWait = "transfers below wait for earlier work, which may use thei
 //
 // becomes
 //
-//	EventRecord(event started_, on caller)  # transfers below wait for earlier work, ... Compute streams wait for these transfers
+//	EventRecord(event started_, on caller)  # transfers below wait for earlier work, ... Compute streams wait for transfers that ...
 func explainStarts(p *calls.Program) {
 	labels := calls.ByName(p.Labels)
 	byCaller := map[string]bool{} // sets of events that the caller's stream records
@@ -70,29 +70,42 @@ func opens(rest []calls.Stmt, labels map[string]*calls.Label) string {
 	if len(rest) == 0 {
 		return transfersWait
 	}
-	text := ""
-	for f := range calls.Each[*calls.FlagWrite](rest[:1]) {
-		label := f.Label
-		if batch, ok := rest[0].(*calls.MemOpBatch); ok {
-			label = batch.Label
+	var uses []string // "write P_parts"
+	for len(rest) > 0 {
+		more := usesOf(rest[0], labels)
+		if len(more) == 0 {
+			break
 		}
-		if d := labels[label]; d != nil {
-			text = d.Text
-		}
+		uses, rest = append(uses, more...), rest[1:]
 	}
-	_, what, found := strings.Cut(text, " let peers ")
-	if !found {
+	what := strings.Join(slices.Compact(uses), ", ")
+	if what == "" {
 		return transfersWait
 	}
-	why := "which may use that memory"
-	if strings.HasPrefix(what, "read ") {
-		why = "which writes it"
-	}
+	reads, writes := strings.Contains(" "+what, " read "), strings.Contains(" "+what, " write ")
+	why := map[bool]string{true: "which writes it", false: "which may use that memory"}[reads && !writes]
 	note := "peers may " + what + " only after earlier work, " + why
-	if len(rest) > 1 && sends(rest[1]) {
+	if len(rest) > 0 && sends(rest[0]) {
 		note += "; transfers below wait for it, too"
 	}
 	return note
+}
+
+// usesOf lists what peers may do with memory after the ready flags of a statement: "write P_parts".
+func usesOf(s calls.Stmt, labels map[string]*calls.Label) []string {
+	var uses []string
+	for f := range calls.Each[*calls.FlagWrite]([]calls.Stmt{s}) {
+		label := f.Label
+		if batch, ok := s.(*calls.MemOpBatch); ok {
+			label = batch.Label
+		}
+		if d := labels[label]; d != nil {
+			if _, words, found := strings.Cut(d.Text, " let peers "); found {
+				uses = append(uses, strings.ReplaceAll(words, "let peers ", ""))
+			}
+		}
+	}
+	return slices.Compact(uses)
 }
 
 // sends reports whether a loop starts transfers without a wait.

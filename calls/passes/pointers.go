@@ -1,9 +1,7 @@
 package passes
 
 import (
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/internal/base/expr"
@@ -74,7 +72,6 @@ type inliner struct {
 	uses   map[calls.Stmt]int
 	either []*calls.Declare // pointers with conditions, in the enclosing lists
 	given  []string         // conditions of the enclosing branches
-	inner  map[string]bool  // numbers that these branches name
 }
 
 func (i *inliner) list(body []calls.Stmt, outer *nameScope[calls.Pointer]) []calls.Stmt {
@@ -122,37 +119,25 @@ func (i *inliner) list(body []calls.Stmt, outer *nameScope[calls.Pointer]) []cal
 
 // branch replaces pointers in a branch.
 func (i *inliner) branch(s *calls.If, values *nameScope[calls.Pointer]) {
-	given, inner := i.given, i.inner
-	i.given, i.inner = append(slices.Clone(given), s.Cond.String()), maps.Clone(inner)
-	if i.inner == nil {
-		i.inner = map[string]bool{}
-	}
-	for l := range calls.Each[*calls.Let](s.Body) {
-		i.inner[l.Name] = true
-	}
+	given := i.given
+	i.given = append(slices.Clone(given), s.Cond.String())
 	s.Body = i.list(s.Body, values)
-	i.given, i.inner = given, inner
+	i.given = given
 }
 
 // equal returns the pointer with a condition that is equal to d where the conditions of the enclosing branches hold; nil if there is none.
 func (i *inliner) equal(d *calls.Declare) *calls.Declare {
 	for _, other := range i.either {
-		opposite := strings.Replace(other.Cond.String(), " == ", " != ", 1)
-		if d.Cond == nil && d.Type == other.Type && d.Value.String() == other.Else.String() && slices.Contains(i.given, opposite) &&
-			opposite != other.Cond.String() && !mentionsAny(d.Value.Offset, i.inner) {
+		if d.Cond != nil || d.Type != other.Type || d.Guard != other.Guard || other.Const && !d.Const {
+			continue
+		}
+		value := d.Value.String()
+		if value == other.Value.String() && slices.Contains(i.given, other.Cond.String()) ||
+			value == other.Else.String() && slices.Contains(i.given, expr.Opposite(other.Cond).String()) {
 			return other
 		}
 	}
 	return nil
-}
-
-// mentionsAny reports whether an expression contains one of the names; false for nil.
-func mentionsAny(e expr.Expr, names map[string]bool) bool {
-	found := false
-	if e != nil {
-		expr.Variables(e, func(name string) { found = found || names[name] })
-	}
-	return found
 }
 
 // dropNumbers drops unused numbers.

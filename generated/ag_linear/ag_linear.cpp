@@ -8,7 +8,7 @@
 //   bias [N] bf16
 //   C [Stream(S), D, M/(S*D), N] bf16
 //
-// D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
+// D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
 //
 // Derived: allgather of A over x, one slice in each iteration over s.
@@ -25,8 +25,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kSlice is one iteration's, kSliceShard is both. hirgen proved the
-// program for these values. For others, emit it again.
+// The parameters, and parts of them: kSlice is one iteration's, kSliceShard is both. The program is for these
+// values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S;
 constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4

@@ -7,7 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// D = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
+// D = 4, M = 8192, N = 8192, K = 8192, mesh x of D.
 // DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice in each
@@ -27,8 +27,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
-// For others, emit it again.
+// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
+// emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D;
 constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4

@@ -6,7 +6,7 @@
 //   A [S, DIDx(D), M/S, N] bf16
 //   C [Stream(S), r(D), M/S, N] bf16
 //
-// D = 4, S = 4, M = 8192, N = 8192, mesh x of D ranks.
+// D = 4, S = 4, M = 8192, N = 8192, mesh x of D.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): reduced from D to one.
 //
 // Derived: allreduce of A over x, into C, one slice in each iteration over s.
@@ -22,8 +22,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kSlice is one iteration's. hirgen proved the program for these values.
-// For others, emit it again.
+// The parameters, and parts of them: kSlice is one iteration's. The program is for these values; for others,
+// emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192;
 constexpr int64_t kSliceM = M / S;
 

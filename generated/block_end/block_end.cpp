@@ -19,7 +19,7 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [M, K] bf16
 //
-// D = 8, M = 4096, K = 8192, N = 32768, mesh x of D ranks.
+// D = 8, M = 4096, K = 8192, N = 32768, mesh x of D.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of Wop over x, into attention: transfers into Wop_parts from rank to rank by
@@ -46,8 +46,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
-// For others, emit it again.
+// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
+// emit it again.
 constexpr int64_t D = 8, M = 4096, K = 8192, N = 4 * K;
 constexpr int64_t kShardK = K / D, kShardN = N / D, kShardM = M / D;
 constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4

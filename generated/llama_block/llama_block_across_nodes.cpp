@@ -37,7 +37,7 @@
 //   W2 [DIDx(D), E, F/D] bf16
 //   Y [B*L, E] bf16
 //
-// D = 8, B = 1, L = 4096, H = 32, G = 8, C = 128, E = 4096, F = 14336, mesh x of D ranks.
+// D = 8, B = 1, L = 4096, H = 32, G = 8, C = 128, E = 4096, F = 14336, mesh x of D.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of Wop over x, into attention: transfers into Wop_parts from rank to rank by
@@ -78,8 +78,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
-// For others, emit it again.
+// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
+// emit it again.
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = H * C, F = 7 * E / 2;
 constexpr int64_t kShardH2G =

@@ -17,7 +17,7 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [M, K] bf16
 //
-// D = 8, M = 4096, K = 4096, N = 14336, mesh x of D ranks.
+// D = 8, M = 4096, K = 4096, N = 14336, mesh x of D.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into mlp: transfers into P_parts from rank to rank by IPC-get, one
@@ -45,8 +45,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
-// For others, emit it again.
+// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
+// emit it again.
 constexpr int64_t D = 8, M = 4096, K = 4096, N = 7 * K / 2;
 constexpr int64_t kShardN = N / D, kShardM = M / D;
 
@@ -105,7 +105,8 @@ class LlamaMlp final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml llama_mlp"};  // memory that ranks share
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_mlp");
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
+  // each iteration of a loop.
 
   bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:16:5 U");  // [M, K], kRmsNormU to kLinearUp
   // [1, M, kShardN], kLinearGate to kSiluMulA

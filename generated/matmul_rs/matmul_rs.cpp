@@ -9,7 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(S), r(D), DIDx(D), M/(S*D), N] bf16
 //
-// D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D ranks.
+// D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): reduced from D to one.
 //
 // Derived: reduce-scatter of Q over x, into C, one slice in each iteration over s.
@@ -27,7 +27,7 @@ namespace {
 using bf16 = __nv_bfloat16;
 
 // The parameters, and parts of them: kShard is one rank's part, kSlice is one iteration's, kSliceShard is
-// both. hirgen proved the program for these values. For others, emit it again.
+// both. The program is for these values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceM = M / S, kShardK = K / D, kSliceShardM = M / (S * D);
 constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4

@@ -17,7 +17,7 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [DIDx(D), M/D, K] bf16
 //
-// D = 8, M = 8192, K = 8192, N = 32768, mesh x of D ranks.
+// D = 8, M = 8192, K = 8192, N = 32768, mesh x of D.
 // DIDx(D): one of D parts per rank.
 //
 // Derived: allgather of U over x.
@@ -36,8 +36,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
-// For others, emit it again.
+// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
+// emit it again.
 constexpr int64_t D = 8, M = 8192, K = 8192, N = 4 * K;
 constexpr int64_t kShardM = M / D, kShardN = N / D;
 

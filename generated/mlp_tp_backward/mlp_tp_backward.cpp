@@ -24,7 +24,7 @@
 //   dW1 [DIDx(D), N/D, K] bf16
 //   dW2 [DIDx(D), K, N/D] bf16
 //
-// D = 8, M = 8192, K = 8192, N = 32768, mesh x of D ranks.
+// D = 8, M = 8192, K = 8192, N = 32768, mesh x of D.
 // DIDx(D): one of D parts per rank. r(D): reduced from D to one.
 //
 // Derived: allgather of dY over x.
@@ -44,8 +44,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
-// For others, emit it again.
+// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
+// emit it again.
 constexpr int64_t D = 8, M = 8192, K = 8192, N = 4 * K;
 constexpr int64_t kShardM = M / D, kShardN = N / D;
 
@@ -121,7 +121,7 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   // Buffers in outputs that are written later, with the labels of the first and the last statement that uses
   // each.
   bf16* dA = dW1;  // [1, M, kShardN], kMatmulDA to kGeluGradMulGeluA
-  bf16* A = dW1;   // [1, M, kShardN], kGeluGradMulGeluA to kMatmulDW2
+  bf16* A = dW1;   // [1, M, kShardN], kGeluGradMulGeluA (overwrites dA) to kMatmulDW2
 
   // Allgather of dY over x. Gathered, since reshape into G reads the parts of all ranks.
   HG_CHECK(cudaEventRecord(before_allgather_dY_[0], caller), kAllgatherDY);

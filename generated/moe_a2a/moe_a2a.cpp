@@ -12,7 +12,7 @@
 //   W2 [DIDx(D), N, K] bf16
 //   Y [Stream(S), DIDx(D), D, C, K] bf16
 //
-// D = 8, S = 4, C = 256, K = 4096, N = 14336, mesh x of D ranks.
+// D = 8, S = 4, C = 256, K = 4096, N = 14336, mesh x of D.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
 //
 // Derived: all-to-all of X over x, one slice in each iteration over s.
@@ -31,7 +31,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them. hirgen proved the program for these values. For others, emit it again.
+// The parameters. The program is for these values; for others, emit it again.
 constexpr int64_t D = 8, S = 4, C = 256, K = 4096, N = 14336;
 constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
 

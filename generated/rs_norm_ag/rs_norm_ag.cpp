@@ -15,7 +15,7 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Z [Stream(S), DIDx(D), M/S, N/D] bf16
 //
-// D = 8, S = 4, M = 8192, K = 8192, N = 32768, mesh x of D ranks.
+// D = 8, S = 4, M = 8192, K = 8192, N = 32768, mesh x of D.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
 //
 // Derived: reduce-scatter of R over x, into V, one slice in each iteration over s.
@@ -35,7 +35,7 @@ namespace {
 using bf16 = __nv_bfloat16;
 
 // The parameters, and parts of them: kShard is one rank's part, kSlice is one iteration's, kSliceShard is
-// both. hirgen proved the program for these values. For others, emit it again.
+// both. The program is for these values; for others, emit it again.
 constexpr int64_t D = 8, S = 4, M = 8192, K = 8192, N = 4 * K;
 constexpr int64_t kSliceM = M / S, kShardN = N / D, kSliceShardM = M / (S * D);
 constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4

@@ -13,7 +13,7 @@
 //   X1 [M, N] bf16
 //   Y [M, N] bf16
 //
-// D = 2, M = 16, K = 14336, N = 4096, mesh x of D ranks.
+// D = 2, M = 16, K = 14336, N = 4096, mesh x of D.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 //
 // Derived: allreduce of P over x, into S: transfers into P_parts from rank to rank by IPC-put, one slice in
@@ -36,8 +36,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
-// For others, emit it again.
+// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
+// emit it again.
 constexpr int64_t D = 2, M = 16, K = 14336, N = 4096;
 constexpr int64_t kShardK = K / D;
 

@@ -16,7 +16,7 @@
 //   W2 [DIDx(D), N/D, K] bf16
 //   Y [DIDx(D), r(D), M/D, K] bf16
 //
-// D = 8, M = 8192, K = 4096, N = 14336, mesh x of D ranks.
+// D = 8, M = 8192, K = 4096, N = 14336, mesh x of D.
 // DIDx(D): one of D parts per rank. r(D): reduced from D to one.
 //
 // Derived: allgather of G over x: transfers into U from rank to rank by IPC-put, one slice in each iteration
@@ -39,8 +39,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
-// For others, emit it again.
+// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
+// emit it again.
 constexpr int64_t D = 8, M = 8192, K = 4096, N = 14336;
 constexpr int64_t kShardM = M / D, kShardN = N / D, kHalfM = kShardM / 2;
 constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4

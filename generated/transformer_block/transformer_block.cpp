@@ -37,7 +37,7 @@
 //   W2 [DIDx(D), E, F/D] bf16
 //   Y [B*L, E] bf16
 //
-// D = 8, B = 2, L = 2048, H = 64, C = 128, E = 8192, F = 32768, mesh x of D ranks.
+// D = 8, B = 2, L = 2048, H = 64, C = 128, E = 8192, F = 32768, mesh x of D.
 // DIDx(D): one of D parts per rank.
 //
 // Derived: allreduce of Wop over x, into attention.
@@ -57,8 +57,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
-// For others, emit it again.
+// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
+// emit it again.
 constexpr int64_t D = 8, B = 2, L = 2048, H = 64, C = 128;
 constexpr int64_t E = H * C, F = 4 * E;
 constexpr int64_t kShardE = E / D, kShardF = F / D, kShardH = H / D;
@@ -126,7 +126,7 @@ class TransformerBlock final : public hirgen::Program {
   bf16* Uq_ = attention_;  // [1, B * L, kShardE], kLinearUq to kAttentionPV
   bf16* Z_ = attention_;   // [1, B * L, kShardF], kLinearZ to kGeluA
   bf16* mlp_ = attention_;  // [B * L, E], filled by the allreduce of W2p over x, kAllreduceW2p to kAddY
-  bf16* A_ = attention_;              // [1, B * L, kShardF], kGeluA to kLinearW2p
+  bf16* A_ = attention_;              // [1, B * L, kShardF], kGeluA (overwrites Z_) to kLinearW2p
   bf16* Uk_ = Uq_ + B * L * kShardE;  // [1, B * L, kShardE], kLinearUk to kAttentionPV
   bf16* Uv_ = Uk_ + B * L * kShardE;  // [1, B * L, kShardE], kLinearUv to kAttentionPV
   bf16* PV_ = Uv_ + B * L * kShardE;  // [1, B, L, kShardH, C], kAttentionPV to kLinearWop

@@ -87,7 +87,7 @@
 //   dW1 [DIDx(D), F/D, E] bf16
 //   dW2 [DIDx(D), E, F/D] bf16
 //
-// D = 8, B = 2, L = 2048, H = 64, C = 128, E = 8192, F = 32768, mesh x of D ranks.
+// D = 8, B = 2, L = 2048, H = 64, C = 128, E = 8192, F = 32768, mesh x of D.
 // DIDx(D): one of D parts per rank.
 //
 // Derived: allreduce of dU2p over x, into dU2.
@@ -109,8 +109,8 @@ namespace {
 using bf16 = __nv_bfloat16;
 using fp32 = float;
 
-// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
-// For others, emit it again.
+// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
+// emit it again.
 constexpr int64_t D = 8, B = 2, L = 2048, H = 64, C = 128;
 constexpr int64_t E = H * C, F = 4 * E;
 constexpr int64_t kShardH = H / D, kShardF = F / D, kShardE = E / D;
@@ -222,7 +222,7 @@ class TransformerBlockBackward final : public hirgen::Program {
   bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:94:5 dU1");
   bf16* A_ = dX1_;              // [1, B * L, kShardF], kGeluA to kMatmulDW2
   bf16* dU1qk_ = dU1q_;         // [1, B * L, E], kMatmulDU1qk (overwrites dU1q_) to kMatmulDU1p
-  bf16* dU1p_ = dU1q_;          // [1, B * L, E], kMatmulDU1p to kAllreduceDU1p
+  bf16* dU1p_ = dU1q_;          // [1, B * L, E], kMatmulDU1p (overwrites dU1qk_) to kAllreduceDU1p
   bf16* dO_ = dU1q_ + 8519680;  // [1, B * L, kShardE], kMatmulDO to kAttentionDQ
   bf16* dZ_ = dA_;              // [1, B * L, kShardF], kGeluGradMulDZ (overwrites dA_) to kMatmulDW1
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};

@@ -94,6 +94,9 @@ func (f *fuser) group() {
 	f.ofFolds = map[hostir.Stmt]bool{}
 	f.readers, f.groups = map[*hostir.Tensor][]hostir.Stmt{}, map[hostir.Stmt]*kernelGroup{}
 	for i, s := range slices.Backward(f.program.Body) {
+		if _, cast := s.(*hostir.Cast); cast && hostir.Result(s).Role == hostir.Temp && len(f.readers[hostir.Result(s)]) == 0 {
+			continue // its reader reads the operand instead; unread removes it
+		}
 		if rowWise(s) && !f.apart[s] {
 			g := f.groupOfReaders(s)
 			if _, view := s.(*hostir.Broadcast); g == nil && !view {

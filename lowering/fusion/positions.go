@@ -59,8 +59,8 @@ func onlyAxis(t *hostir.Tensor) int {
 	return only
 }
 
-// unread removes positions, broadcasts of positions and casts that no statement reads and that are no outputs: kernels count, and
-// foldNarrow reads the operands of casts. It adds their tensors to gone.
+// unread removes positions, reshapes and broadcasts of positions, and casts that no statement reads and that are no outputs: kernels
+// count, and foldNarrow reads the operands of casts. It adds their tensors to gone.
 func (f *fuser) unread(body []hostir.Stmt, gone map[*hostir.Tensor]bool) []hostir.Stmt {
 	read := map[*hostir.Tensor]bool{}
 	var kept []hostir.Stmt

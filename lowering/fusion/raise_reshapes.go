@@ -152,10 +152,13 @@ func (m *raising) keepsColumns() bool {
 // returns nil if that is not possible.
 func (m *raising) copied(t *hostir.Tensor, axes []domain.Axis) *hostir.Tensor {
 	if made := m.shaped[t]; made != nil {
-		if !slices.Equal(made.Axes, axes) {
+		if !equalAxes(made.Axes, axes) {
 			return nil
 		}
 		return made
+	}
+	if elements(t.Axes) != elements(axes) { // an axis of the rows has joined one that the tensor lacks
+		return nil
 	}
 	s := m.maker[t]
 	if !m.inside[s] {
@@ -187,6 +190,20 @@ func (m *raising) copied(t *hostir.Tensor, axes []domain.Axis) *hostir.Tensor {
 	hostir.ReplaceDef(n, t, out)
 	m.shaped[t], m.body = out, append(m.body, n)
 	return out
+}
+
+// equalAxes compares axes, whatever the text of their extents.
+func equalAxes(a, b []domain.Axis) bool {
+	return slices.EqualFunc(a, b, func(x, y domain.Axis) bool { return x.Kind == y.Kind && x.Mesh == y.Mesh && x.Size == y.Size })
+}
+
+// elements returns the numbers of elements of all ranks and of one rank.
+func elements(axes []domain.Axis) [2]int64 {
+	n := [2]int64{1, 1}
+	for _, a := range axes {
+		n[0], n[1] = n[0]*a.Size, n[1]*a.LocalSize()
+	}
+	return n
 }
 
 // operandAxes returns the axes of operand k of an elementwise statement whose result gets the given axes. The operand has the last axes of
@@ -228,14 +245,14 @@ func (m *raising) view(t *hostir.Tensor, axes []domain.Axis) *hostir.Tensor {
 		!slices.ContainsFunc(m.readers[t], func(r hostir.Stmt) bool { return m.place[r] > m.place[m.reshape] }) {
 		return nil
 	}
-	if slices.Equal(t.Axes, axes) {
+	if equalAxes(t.Axes, axes) {
 		return t
 	}
-	if t.Role == hostir.View || !rowMajor(t) {
-		return nil
+	if _, counted := m.maker[t].(*hostir.Positions); counted || t.Role == hostir.View || !rowMajor(t) {
+		return nil // kernels count positions, and have no table of them
 	}
 	for _, s := range m.readers[t] { // one view for all readers, so that their kernels can be one
-		if r, ok := s.(*hostir.Reshape); ok && isView(r) && slices.Equal(r.Out.Axes, axes) && m.place[r] < m.place[m.reshape] {
+		if r, ok := s.(*hostir.Reshape); ok && isView(r) && equalAxes(r.Out.Axes, axes) && m.place[r] < m.place[m.reshape] {
 			return r.Out
 		}
 	}

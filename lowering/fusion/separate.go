@@ -8,7 +8,7 @@ import (
 
 // separate finds in each group a statement that reads an operand that lacks the axis of the columns and that its group does not
 // make. A kernel reads operands as rows, and such an operand has none. separate reports whether there was one. It adds the
-// Broadcasts after the statement to apart, so that what is before them can be a kernel of its own. If there are none, it adds the
+// Broadcasts after the statement to apart, so that the statements before them can be a separate kernel. If there are none, it adds the
 // group's result to flat, or the statement to apart if the result is itself a fold.
 func (f *fuser) separate() bool {
 	found := false

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// folds reports whether a statement that ends a group has one element per row: it folds rows, or it computes element by element with
+// folds reports whether a statement that ends a group has one element per row. It folds rows, or it computes element by element with
 // the result of a fold, as the division of a mean does.
 func (f *fuser) folds(s hostir.Stmt) bool {
 	if is, known := f.ofFolds[s]; known {
@@ -27,15 +27,16 @@ func (f *fuser) folds(s hostir.Stmt) bool {
 	return is
 }
 
-// rounds reports whether a statement is a cast of the spec to a narrower type, or a cast to integers or fp8, which limits large
-// numbers. Composites end with a cast to a narrower type, too, but the spec does not ask for its rounding.
+// rounds reports whether a statement is a cast of the spec to a narrower type or between bf16 and fp16, or a cast to integers or fp8,
+// which limits large numbers. Composites end with a cast to a narrower type, too, but the spec does not ask for its rounding.
 func (f *fuser) rounds(s hostir.Stmt) bool {
 	cast, casts := s.(*hostir.Cast)
 	if !casts {
 		return false
 	}
-	to := cast.Out.DType
-	return to.IsInteger() || to.Saturates() || to != domain.FP32 && to.Size() < cast.In.DType.Size() && f.written[s.Meta().Pos]
+	from, to := cast.In.DType, cast.Out.DType
+	narrows := to != domain.FP32 && to.Size() <= from.Size() && to != from
+	return to.IsInteger() || to.Saturates() || narrows && f.written[s.Meta().Pos]
 }
 
 // toInteger reports whether a statement casts to integers.
@@ -44,8 +45,8 @@ func toInteger(s hostir.Stmt) bool {
 	return casts && cast.Out.DType.IsInteger()
 }
 
-// stores reports whether a kernel may store the result of a statement as another result. It may not if a cast has no step, or if it
-// converts integers, which may not be fp32 numbers.
+// stores reports whether a kernel may store the result of a statement as another result. It may not if a cast has no step or
+// converts integers, which may not be fp32 numbers, nor for a Broadcast or a Concat.
 func (f *fuser) stores(s hostir.Stmt) bool {
 	_, folds := s.(*hostir.Reduce)
 	return folds || elementwise(s) || f.rounds(s) && !hostir.Uses(s)[0].DType.IsInteger()

@@ -210,7 +210,7 @@ func (g *grouping) add(st step) {
 	switch {
 	case open != nil && st.axis != nil && open.axis.Size == st.axis.Size && open.takes(st) && g.slicewise(st, open) &&
 		!g.needsAfter(st.stmt, open):
-		into = open
+		into, g.open[st.chain] = open, open
 		g.moveViews(st.stmt, open)
 	case last >= 0 && g.groups[last].pipelined() && st.axis == nil && !g.needs(st.stmt, g.groups[last]):
 		into.at = g.groups[last].at - 1
@@ -238,7 +238,9 @@ func (g *grouping) partsOf(st step, open *group) []step {
 	if last == 0 || parts != hostir.Uses(st.stmt)[0] || made.exchanges() || !made.order().fits(st.order()) {
 		return nil
 	}
-	*open = *newGroup(open.axis, open.steps[:last]...)
+	rest := newGroup(open.axis, open.steps[:last]...)
+	rest.at = open.at
+	*open = *rest
 	return []step{made}
 }
 

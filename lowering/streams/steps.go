@@ -18,7 +18,7 @@ type step struct {
 	axis *domain.Axis // the Stream axis: of the result or, in a sum over ranks, of the operand; nil outside of pipelines
 
 	along string // the mesh axis whose coordinates decide the order of slices; empty for none
-	chain int    // of steps that share a pipeline if they are independent; see chains
+	chain int    // steps of different chains do not share a pipeline; see chains
 }
 
 // stepKind is the work of one iteration of a pipeline for a statement.

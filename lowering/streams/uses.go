@@ -41,9 +41,9 @@ func (u *uses) mayAddTo(t *hostir.Tensor) bool {
 	return true
 }
 
-// KeepsParts reports whether body has a sum over ranks whose partial sums may not be overwritten: they, or a tensor that they
-// are a view of, are an input or output, or have another reader. Views need not have the role View yet: KeepsParts treats the result of
-// every statement that can make a view (hostir.MakesView) as a view.
+// KeepsParts reports whether body has a sum over ranks whose partial sums may not be overwritten. They, or a tensor that they are a view
+// of, are then an input or output, or have another reader. Views need not have the role View yet: KeepsParts treats the result of every
+// statement that can make a view (hostir.MakesView) as a view.
 func KeepsParts(body []hostir.Stmt) bool {
 	u := usesIn(body, hostir.MakesView)
 	for _, s := range body {

@@ -139,7 +139,7 @@ func reshapesBetweenKernels(p *model.Pipeline, _ *hostir.Program) bool {
 				return true
 			}
 		case model.OpReshape:
-			reshaped[op.Out] = elementwise[op.In[0]] && readers[op.In[0]] == 1
+			reshaped[op.Out] = (elementwise[op.In[0]] || reshaped[op.In[0]]) && readers[op.In[0]] == 1
 		}
 	}
 	return false

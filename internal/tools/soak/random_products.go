@@ -109,11 +109,11 @@ func (g *generator) shortProduct() {
 func (g *generator) scaledProduct(m Mesh) *value {
 	const block = domain.BlockRow
 	rows, blocks := pick[int64](g, 2, 4, 6, 8), pick[int64](g, 1, 2, 3)
-	var batches, shared []int64 // leading axes of the rows, and of the weights
+	var batches, ofWeights []int64 // leading axes of the rows, and of the weights
 	if g.chance(0.4) {
 		batches = []int64{pick[int64](g, 2, 3, 4)}
 		if g.chance(0.7) {
-			shared = batches
+			ofWeights = batches
 		}
 	}
 	operand := func(in []int64, rows, lines int64) (q, s *value) {
@@ -124,11 +124,11 @@ func (g *generator) scaledProduct(m Mesh) *value {
 	var x *value
 	if g.chance(0.5) {
 		x = g.inputOf(append(slices.Clone(batches), rows, blocks*block), g.spec.DType, m)
-		w := g.inputOf(append(slices.Clone(shared), block, blocks*block), g.spec.DType, m)
+		w := g.inputOf(append(slices.Clone(ofWeights), block, blocks*block), g.spec.DType, m)
 		op = on("linear", x, w).with(word("quantize", string(domain.FP8E4M3))).with(number("block", block))
 	} else {
 		q, s := operand(batches, rows, rows)
-		w, t := operand(shared, block, 1)
+		w, t := operand(ofWeights, block, 1)
 		op, x = on("scaled_linear", q, s, w, t), q
 	}
 	out := g.addWide(op, append(slices.Clone(x.axes[:len(x.axes)-1]), serialAxis(block)), x.as(g.spec.DType))

@@ -82,7 +82,7 @@ struct Team {
 };
 
 /// The number of the call that was begun last (from 1; 0: none). Events are numbered as the host
-/// first uses them.
+/// records them.
 struct EventClock {
   std::atomic<int64_t> call{0};
   std::atomic<uint64_t> uses{0};

@@ -39,7 +39,7 @@ struct OldestCall {
   std::vector<Incomplete> events;  ///< empty if all of its events are complete
 };
 
-/// The statement that a call waits for: the one whose incomplete event the host used first.
+/// The statement that a call waits for: the one whose incomplete event the host recorded first.
 /// `events` must not be empty.
 Incomplete first_incomplete(const std::vector<Incomplete>& events);
 

@@ -58,7 +58,7 @@ void test_rows(DType type, int64_t rows, int64_t columns, int64_t k, int64_t apa
 void test_all() {
   for (const DType type : kTypes) {
     for (const int64_t columns : {1, 2, 8, 33, 256, 300, 8200}) {
-      for (const int64_t k : {1, 2, 16}) {
+      for (const int64_t k : {1, 2, 16, 256}) {
         for (const int64_t apart : {1, 3}) {
           if (k <= columns) test_rows(type, 5, columns, k, apart);
         }
@@ -70,6 +70,7 @@ void test_all() {
   for (const DType type : {DType::kInt32, DType::kInt64}) {
     test_rows(type, 5, 33, 16, 3);
     test_rows(type, 5, 8200, 2, 1);
+    test_rows(type, 2, 300, 256, 1);
   }
 }
 

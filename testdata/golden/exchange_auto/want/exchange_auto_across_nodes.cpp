@@ -9,7 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// D = 2, M = 32, N = 16, K = 24, mesh x of D ranks.
+// D = 2, M = 32, N = 16, K = 24, mesh x of D.
 // DIDx(D): one of D parts per rank. r(D): reduced from D to one. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into C: transfers into P_parts from rank to rank by IPC-put
@@ -32,8 +32,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
-// For others, emit it again.
+// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
+// emit it again.
 constexpr int64_t D = 2, M = 32, N = 16, K = 24;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
 constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4

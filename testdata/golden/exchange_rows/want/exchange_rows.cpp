@@ -8,7 +8,7 @@
 //   B [K, N] on mesh grid bf16
 //   E [Stream(R), D, M/D, N] on mesh grid bf16
 //
-// D = 2, R = 2, M = 8, K = 16, N = 12, mesh x of 6 ranks, mesh y of R, x of D ranks.
+// D = 2, R = 2, M = 8, K = 16, N = 12, mesh world: x of 6, mesh grid: y of R, x of D.
 // DIDx(D): one of D parts per rank. DIDy(R): one of R parts per rank. Stream(R): R slices, one per iteration.
 //
 // Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice in each
@@ -29,8 +29,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
-// For others, emit it again.
+// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
+// emit it again.
 constexpr int64_t D = 2, R = 2, M = 8, K = 16, N = 12;
 constexpr int64_t kShardM = M / D;
 constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4

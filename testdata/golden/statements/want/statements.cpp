@@ -28,7 +28,7 @@
 //   out_broadcast [M, b(1), N] fp32
 //   out_batched [B, M, N] bf16
 //
-// D = 2, B = 3, M = 12, N = 8, K = 16, mesh x of D ranks, mesh x of D ranks.
+// D = 2, B = 3, M = 12, N = 8, K = 16, mesh world: x of D, mesh turned: x of D.
 // DIDx(D): one of D parts per rank. b(1): 1 for any number. r(N): reduced from N to one.
 //
 // Derived: send-recv of shard over meshes world and turned.
@@ -49,7 +49,7 @@ using bf16 = __nv_bfloat16;
 using fp16 = __half;
 using fp32 = float;
 
-// The parameters, and parts of them. hirgen proved the program for these values. For others, emit it again.
+// The parameters. The program is for these values; for others, emit it again.
 constexpr int64_t D = 2, B = 3, M = 12, N = 8, K = 16;
 constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
 
@@ -128,7 +128,7 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // Buffers in outputs that are written later, with the labels of the first and the last statement that uses
   // each.
   fp32* rows = out_reshape;     // [M, N], kCopyRows to kMulProduct
-  fp32* product = out_reshape;  // [M, N], kMulProduct to kAddOutSum
+  fp32* product = out_reshape;  // [M, N], kMulProduct (overwrites rows) to kAddOutSum
   const int64_t rank = context_.rank();
 
   HG_CHECK(ncclGroupStart(), kSendRecvShard);

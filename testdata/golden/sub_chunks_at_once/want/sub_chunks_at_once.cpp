@@ -10,7 +10,7 @@
 //   B [DIDx(D), K/D, N] fp16
 //   C [Stream(D), M/D, N] fp16
 //
-// D = 4, M = 32, N = 8, K = 16, mesh x of D ranks.
+// D = 4, M = 32, N = 8, K = 16, mesh x of D.
 // DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
 //
 // Derived: reduce-scatter of P over x, into R: transfers into P_parts from rank to rank by IPC-get, one slice
@@ -33,8 +33,8 @@ namespace {
 
 using fp16 = __half;
 
-// The parameters, and parts of them: kShard is one rank's part. hirgen proved the program for these values.
-// For others, emit it again.
+// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
+// emit it again.
 constexpr int64_t D = 4, M = 32, N = 8, K = 16;
 constexpr int64_t kShardM = M / D, kShardK = K / D, kChunkM = kShardM / 4;
 constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4

@@ -12,7 +12,7 @@
 //   out [2, 2, 8, 12] on mesh one bf16
 //   spread [12] bf16
 //
-// mesh x of 4 ranks, mesh x of 2 ranks, mesh x of 1 ranks, mesh x of 2 ranks.
+// mesh world: x of 4, mesh pair: x of 2, mesh one: x of 1, mesh ranks_2_1: x of 2.
 // DIDx(2): one of 2 parts per rank.
 //
 // Derived: transfer of bias from mesh one to world.

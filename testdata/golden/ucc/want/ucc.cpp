@@ -18,7 +18,7 @@
 //   out_via_root [X, X, N] fp32
 //   out_from_root [r(X), DIDx(X), N] fp32
 //
-// X = 2, Y = 2, N = 8, mesh x of X, y of Y ranks.
+// X = 2, Y = 2, N = 8, mesh x of X, y of Y.
 // DIDx(X): one of X parts per rank. Stream(X): X slices, one per iteration. r(X): reduced from X to one.
 //
 // Derived: allgather of parts over x.
@@ -41,7 +41,7 @@ namespace {
 
 using fp32 = float;
 
-// The parameters, and parts of them. hirgen proved the program for these values. For others, emit it again.
+// The parameters. The program is for these values; for others, emit it again.
 constexpr int64_t X = 2, Y = 2, N = 8;
 
 const hirgen::Mesh mesh_world({X, Y});  // x of X, y of Y ranks
@@ -67,7 +67,8 @@ class Ucc final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Ucc ucc_{context_, "ucc.hir ucc"};
   hirgen::UccTeam x_ucc_{ucc_, mesh_world.team(context_.rank(), 0), "ucc.hir:3:5 mesh world axis x"};
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
+  // each iteration of a loop.
 
   // [X, X, N], filled by the gather of parts over x, kGatherParts to kBroadcastAtRoot
   fp32* at_root_ = context_.allocate<fp32>(X * X * N, "ucc.hir:11:5 at_root");
