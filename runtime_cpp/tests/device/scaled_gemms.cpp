@@ -3,6 +3,7 @@
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -11,6 +12,7 @@
 
 using namespace device_test;
 
+#if defined(HIRGEN_CPU_DEVICE) || CUBLAS_VERSION >= 120900
 namespace {
 
 using Result = cublasLtMatmulHeuristicResult_t;
@@ -155,17 +157,32 @@ void layouts() {
   refused<__nv_bfloat16>({.m = 256, .n = 128, .k = 256, .transpose_a = true, .transpose_b = true});
 }
 
+/// A case that is skipped unless the GPU is of the Hopper generation.
+std::function<void()> on_hopper(void (*body)()) {
+  return [body] {
+    int major = 0;
+    OK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+    if (major != 9) skip("scales of blocks need a Hopper GPU");
+    body();
+  };
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   return run_cases(argc, argv,
                    {
-                       {"modes", modes},
-                       {"types", types},
-                       {"blocks", blocks},
-                       {"partial_blocks", partial_blocks},
-                       {"epilogues", epilogues},
-                       {"missing_scales", missing_scales},
-                       {"layouts", layouts},
+                       {"modes", on_hopper(modes)},
+                       {"types", on_hopper(types)},
+                       {"blocks", on_hopper(blocks)},
+                       {"partial_blocks", on_hopper(partial_blocks)},
+                       {"epilogues", on_hopper(epilogues)},
+                       {"missing_scales", on_hopper(missing_scales)},
+                       {"layouts", on_hopper(layouts)},
                    });
 }
+#else
+int main(int argc, char** argv) {
+  return run_cases(argc, argv, {{"modes", [] { skip("scales of blocks need CUDA 12.9"); }}});
+}
+#endif
