@@ -158,8 +158,8 @@ func (s *speller) memory(b *calls.Buffer) string {
 func (s *speller) lives(b *calls.Buffer) string {
 	shape, place := brackets(b.Shape), ""
 	for _, other := range s.buffers {
-		if cmp.Or(other.In, other.Name) == cmp.Or(b.In, b.Name) && other != b && other.Last == b.First && other.Last != "" &&
-			s.offset(other) == s.offset(b) {
+		if cmp.Or(other.In, other.Name) == cmp.Or(b.In, b.Name) && other.Offset == b.Offset && other != b && other.Last == b.First &&
+			other.Last != "" {
 			place = " (overwrites " + other.Name + ")"
 		}
 	}
@@ -176,14 +176,6 @@ func (s *speller) lives(b *calls.Buffer) string {
 	default:
 		return shape + ", " + b.First + place + " to " + b.Last
 	}
-}
-
-// offset returns the offset of a buffer from the memory that contains it, in bytes.
-func (s *speller) offset(b *calls.Buffer) int64 {
-	if b.In == "" {
-		return 0
-	}
-	return b.Offset
 }
 
 // start prints the pointer of a buffer without the cast, and returns the buffer that gives the type of its elements.

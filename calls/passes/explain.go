@@ -33,8 +33,8 @@ func explain(p *calls.Program) {
 	})
 	headSections(p.Body, calls.ByName(p.Labels))
 	for s := range calls.Each[*calls.BeginCall](p.Body) {
-		if info := s.Meta(); p.Graph && info.Note == "" {
-			info.Note = "a kernel counts the call in device memory, because a graph repeats its arguments"
+		if p.Graph {
+			s.Note = "a kernel counts the call in device memory, because a graph repeats its arguments"
 		}
 		break // one note is for all
 	}

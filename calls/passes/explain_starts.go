@@ -67,9 +67,6 @@ func opens(rest []calls.Stmt, labels map[string]*calls.Label) string {
 		_, wait := s.(*calls.StreamWait)
 		return wait
 	})
-	if len(rest) == 0 {
-		return transfersWait
-	}
 	var uses []string // "write P_parts"
 	for len(rest) > 0 {
 		more := usesOf(rest[0], labels)
@@ -78,12 +75,13 @@ func opens(rest []calls.Stmt, labels map[string]*calls.Label) string {
 		}
 		uses, rest = append(uses, more...), rest[1:]
 	}
-	what := strings.Join(slices.Compact(uses), ", ")
-	if what == "" {
+	if len(uses) == 0 {
 		return transfersWait
 	}
-	reads, writes := strings.Contains(" "+what, " read "), strings.Contains(" "+what, " write ")
-	why := map[bool]string{true: "which writes it", false: "which may use that memory"}[reads && !writes]
+	what, why := strings.Join(slices.Compact(uses), ", "), "which writes it"
+	if strings.Contains(" "+what, " write ") {
+		why = "which may use that memory"
+	}
 	note := "peers may " + what + " only after earlier work, " + why
 	if len(rest) > 0 && sends(rest[0]) {
 		note += "; transfers below wait for it, too"

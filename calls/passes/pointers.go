@@ -89,15 +89,14 @@ func (i *inliner) list(body []calls.Stmt, outer *nameScope[calls.Pointer]) []cal
 	outside := len(i.either)
 	for _, s := range body {
 		r.Rewrite(s)
-		branch, ok := s.(*calls.If)
-		if ok = ok && branch.Cond != nil && len(branch.Else) == 0; ok {
-			i.branch(branch, values)
-			list = append(list, s)
-			continue
+		given := i.given
+		if branch, ok := s.(*calls.If); ok && branch.Cond != nil && len(branch.Else) == 0 {
+			i.given = append(slices.Clone(given), branch.Cond.String())
 		}
 		for _, inner := range calls.Bodies(s) {
 			*inner = i.list(*inner, values)
 		}
+		i.given = given
 		if d, ok := s.(*calls.Declare); ok {
 			if same := i.equal(d); same != nil {
 				values.names[d.Name] = &calls.Pointer{Base: same.Name}
@@ -115,14 +114,6 @@ func (i *inliner) list(body []calls.Stmt, outer *nameScope[calls.Pointer]) []cal
 	}
 	i.either = i.either[:outside]
 	return list
-}
-
-// branch replaces pointers in a branch.
-func (i *inliner) branch(s *calls.If, values *nameScope[calls.Pointer]) {
-	given := i.given
-	i.given = append(slices.Clone(given), s.Cond.String())
-	s.Body = i.list(s.Body, values)
-	i.given = given
 }
 
 // equal returns the pointer with a condition that is equal to d where the conditions of the enclosing branches hold; nil if there is none.

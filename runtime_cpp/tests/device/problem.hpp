@@ -217,7 +217,7 @@ struct Problem {
   }
 
   Shape shape;
-  /// What multiplies element k of row `row` of A and of column `column` of B; if empty, 1.
+  /// The factor of element k of row `row` of A and of column `column` of B; if empty, 1.
   std::function<float(int64_t row, int64_t column, int64_t k)> scale;
   Operand<In> a;
   Operand<Right> b;

@@ -1,5 +1,5 @@
-// GEMMs of 8-bit operands with scales of blocks: what cuBLASLt computes, and what it refuses. The
-// rules are those of its documentation and of the tests of Transformer Engine and vLLM.
+// GEMMs of 8-bit operands with scales of blocks that cuBLASLt computes or refuses. The rules come
+// from its documentation and from the tests of Transformer Engine and vLLM.
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
