@@ -51,15 +51,17 @@ type speller struct {
 	kernels    map[string]*calls.Kernel
 	buffers    map[string]*calls.Buffer
 	behind     map[string]*calls.Buffer // for a buffer in another buffer's memory: an earlier buffer there that ends where it begins
+	ends       map[end][]*calls.Buffer  // buffers by their place and their last use
 	places     map[string]int           // index of each argument among the caller's tensors, from 0
 	graph      bool
 	values     calls.Values
 }
 
 func newSpeller(p *calls.Program) *speller {
+	buffers := slices.Concat(p.Buffers, p.Outputs())
 	s := &speller{shares: calls.ByName(p.Shares), shapes: calls.ByName(p.Shapes), attentions: calls.ByName(p.Attentions),
 		kernels: calls.ByName(p.Kernels),
-		buffers: calls.ByName(slices.Concat(p.Buffers, p.Outputs())), places: map[string]int{}, graph: p.Graph, values: p.Values()}
+		buffers: calls.ByName(buffers), ends: ends(buffers), places: map[string]int{}, graph: p.Graph, values: p.Values()}
 	for i, d := range p.Arguments {
 		s.places[d.Name] = i
 	}

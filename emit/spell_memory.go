@@ -1,0 +1,106 @@
+package emit
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/hirgen/hirgen/calls"
+)
+
+// This file spells where the memory of buffers is, and how long they live.
+
+// neighbours maps a buffer in the memory of another buffer to an earlier buffer there that ends where it begins, to one that the same
+// statement uses last if there is one.
+// Scratch memory of attentions is left out.
+func neighbours(p *calls.Program) map[string]*calls.Buffer {
+	type place struct {
+		in string
+		at int64
+	}
+	values, ending, behind := p.Values(), map[place][]*calls.Buffer{}, map[string]*calls.Buffer{}
+	for _, b := range p.Buffers {
+		if b.In == "" || b.Works != "" {
+			continue
+		}
+		for _, before := range ending[place{b.In, b.Offset}] {
+			if old := behind[b.Name]; old == nil || old.Last != b.Last {
+				behind[b.Name] = before
+			}
+		}
+		if elements, ok := values.Eval(b.Elements); ok {
+			at := place{b.In, b.Offset + elements*b.Type.Size()}
+			ending[at] = append(ending[at], b)
+		}
+	}
+	return behind
+}
+
+// end is the place of a buffer in separate memory, and the label of the last statement that uses it.
+type end struct {
+	in, last string
+	offset   int64
+}
+
+// endOf returns the end of a buffer.
+func endOf(b *calls.Buffer) end {
+	return end{cmp.Or(b.In, b.Name), b.Last, b.Offset}
+}
+
+// ends returns the buffers with each end, in their order. Buffers that no statement uses have none.
+func ends(list []*calls.Buffer) map[end][]*calls.Buffer {
+	found := map[end][]*calls.Buffer{}
+	for _, b := range list {
+		if b.Last != "" {
+			found[endOf(b)] = append(found[endOf(b)], b)
+		}
+	}
+	return found
+}
+
+// memory prints the pointer of a buffer in another buffer's memory. The pointer is the end of a neighbour there, or an
+// offset from the start of that memory.
+func (s *speller) memory(b *calls.Buffer) string {
+	at, in := s.start(b)
+	if in.Type == b.Type {
+		return at
+	}
+	return fmt.Sprintf("reinterpret_cast<%s*>(%s)", alias(b.Type), at)
+}
+
+// lives prints a comment on a buffer: its shape, what fills it if From names it, and, if others have the same memory,
+// the labels of the first and the last statement that uses it. Separate memory that only holds other buffers has no shape.
+func (s *speller) lives(b *calls.Buffer) string {
+	shape, place := brackets(b.Shape), ""
+	begin := endOf(b)
+	begin.last = b.First
+	for _, other := range s.ends[begin] {
+		if other != b {
+			place = " (overwrites " + other.Name + ")"
+		}
+	}
+	if b.From != "" {
+		shape += ", filled by the " + commentWord(b.From)
+	}
+	switch {
+	case b.Arena && b.In == "":
+		return "for the buffers below"
+	case b.First == "":
+		return shape
+	case b.First == b.Last:
+		return shape + ", in " + b.First + place
+	default:
+		return shape + ", " + b.First + place + " to " + b.Last
+	}
+}
+
+// start prints the pointer of a buffer without the cast, and returns the buffer that gives the type of its elements.
+func (s *speller) start(b *calls.Buffer) (at string, in *calls.Buffer) {
+	if before := s.behind[b.Name]; before != nil {
+		return before.Name + " + " + spell(before.Elements), before
+	}
+	at, in = b.In, s.buffers[b.In]
+	if b.Offset > 0 {
+		at += fmt.Sprintf(" + %d", b.Offset/in.Type.Size())
+	}
+	return at, in
+}
