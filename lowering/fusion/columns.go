@@ -62,8 +62,9 @@ func (n *needed) pays(r *hostir.Reduce) bool {
 	return bytes <= 2*r.In.DType.Size() && len(n.operands)+len(n.rows) <= mostFolded && len(n.steps) <= mostFoldedSteps
 }
 
-// kernel builds the kernel that folds a value over rows, given the tensors with one value per row.
-func (n *needed) kernel(r *hostir.Reduce, rows map[int]*hostir.Tensor, value int) *hostir.Fused {
+// kernel builds the kernel that folds a value over rows, given the tensors with one value per row. exact names the value before
+// the kernel rounds it to the type of the reduction's operand; it is empty if the kernel does not round.
+func (n *needed) kernel(r *hostir.Reduce, rows map[int]*hostir.Tensor, value int, exact string) *hostir.Fused {
 	k := &hostir.Fused{Info: *r.Meta(), Out: []*hostir.Tensor{r.Out}}
 	at := map[int]int{} // numbers of the values of n.from in k
 	for _, v := range n.operands {
@@ -84,6 +85,11 @@ func (n *needed) kernel(r *hostir.Reduce, rows map[int]*hostir.Tensor, value int
 		if word, _ := domain.SplitFn(step.Fn); word != domain.Copy && !step.Casts() {
 			words = append(words, word)
 		}
+	}
+	if exact != "" {
+		k.Body[len(k.Body)-1].Name = exact
+		k.Body = append(k.Body, domain.Step{Name: r.In.Name, Fn: domain.CastFn(r.In.DType), Args: []int{at[value]}})
+		at[value] = len(k.In) + len(k.Body) - 1
 	}
 	k.Body = append(k.Body, domain.Step{Name: r.Out.Name, Fn: domain.OverRows(r.Fn), Args: []int{at[value]}})
 	k.Kernel = calledAfter(append(words, r.Fn))

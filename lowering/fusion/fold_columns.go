@@ -3,6 +3,7 @@ package fusion
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -19,16 +20,18 @@ import (
 //	Y, r = Fused(grad, dY, X): ..., also r = rsqrt(s), n = mul(X, r), ..., Y = ...
 //	w = Fused(mul_mul_sum, dY, X, r): n = mul(X, r), g = mul(dY, n), w = sum_rows(g)
 //
-// The folded tensor then needs no memory. It stays, among other cases, if another statement reads it, if a
-// pipeline cuts it, or if it takes more than a few cheap steps. It also stays if the reduction would read
-// more bytes than writing and reading the folded tensor takes.
+// If a cast of the spec rounds the folded tensor, the kernel rounds it in a register. The folded tensor then
+// needs no memory. It stays, among other cases, if another statement reads it, if a pipeline cuts it, or if it
+// takes more than a few cheap steps. It also stays if the reduction would read more bytes than writing and
+// reading the folded tensor takes.
 //
 // Requires: whole tensors; kernels are made.
 func FoldColumns(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
 	}
-	c := &columnFolds{program: p, names: hostir.NewNamer(p), maker: map[*hostir.Tensor]hostir.Stmt{}, readers: map[*hostir.Tensor]int{}}
+	c := &columnFolds{program: p, names: hostir.NewNamer(p), written: writtenCasts(p), maker: map[*hostir.Tensor]hostir.Stmt{},
+		readers: map[*hostir.Tensor]int{}}
 	for _, s := range p.Body {
 		for _, t := range hostir.Defs(s) {
 			c.maker[t] = s
@@ -53,6 +56,7 @@ func FoldColumns(p *hostir.Program) error {
 type columnFolds struct {
 	program *hostir.Program
 	names   *hostir.Namer
+	written map[diag.Pos]bool // positions of casts that the spec has
 	maker   map[*hostir.Tensor]hostir.Stmt
 	readers map[*hostir.Tensor]int
 }
@@ -91,7 +95,11 @@ func (c *columnFolds) fold(r *hostir.Reduce, from *hostir.Fused) (fold *hostir.F
 			results[at] = rows[at]
 		}
 	}
-	fold = n.kernel(r, rows, made)
+	exact := ""
+	if r.In.DType != domain.FP32 && r.In == from.Out[0] && c.written[from.Pos] {
+		exact = c.names.Fresh(r.In.Name + "_exact")
+	}
+	fold = n.kernel(r, rows, made, exact)
 	if len(results) > 0 && !restrict(from, results, r.In) {
 		return nil, false
 	}

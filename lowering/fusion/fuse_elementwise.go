@@ -2,7 +2,6 @@ package fusion
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -30,7 +29,7 @@ func FuseElementwise(p *hostir.Program) error {
 	}
 	f := &fuser{
 		program: p, apart: map[hostir.Stmt]bool{}, flat: map[hostir.Stmt]bool{}, alone: map[hostir.Stmt]bool{},
-		whole: map[string]*domain.Operation{}, written: map[diag.Pos]bool{}, place: map[hostir.Stmt]int{},
+		whole: map[string]*domain.Operation{}, written: writtenCasts(p), place: map[hostir.Stmt]int{},
 		maker: map[*hostir.Tensor]hostir.Stmt{},
 	}
 	f.copyNarrow()
@@ -42,9 +41,6 @@ func FuseElementwise(p *hostir.Program) error {
 	}
 	f.foldNarrow()
 	for i, ref := range p.Reference {
-		if ref.Kind == "cast" && (ref.Whole == "" || strings.Contains(ref.Whole, " = cast(")) {
-			f.written[ref.Pos] = true
-		}
 		if i > 0 && ref.Whole != "" && p.Reference[i-1].Whole == ref.Whole { // a composite
 			f.whole[p.Reference[i-1].Out], f.whole[ref.Out] = &p.Reference[i-1], &p.Reference[i]
 		}

@@ -2,7 +2,9 @@ package fusion
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -25,6 +27,17 @@ func (f *fuser) folds(s hostir.Stmt) bool {
 	}
 	f.ofFolds[s] = is
 	return is
+}
+
+// writtenCasts returns the positions of the casts that the spec has.
+func writtenCasts(p *hostir.Program) map[diag.Pos]bool {
+	written := map[diag.Pos]bool{}
+	for _, ref := range p.Reference {
+		if ref.Kind == "cast" && (ref.Whole == "" || strings.Contains(ref.Whole, " = cast(")) {
+			written[ref.Pos] = true
+		}
+	}
+	return written
 }
 
 // rounds reports whether a statement is a cast of the spec to a narrower type or between bf16 and fp16, or a cast to integers or fp8,
