@@ -1,6 +1,7 @@
 package place
 
 import (
+	"math"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -8,13 +9,15 @@ import (
 
 // forms numbers the placements of a tensor that the search may choose. A stated placement has number 0.
 type forms struct {
-	id     int
 	tensor *hostir.Tensor
+	family *family
+	member int      // the index in the family
 	of     *forms   // of the operand, if the tensor is a view
 	ways   []choice // of the statement that makes the view
 	list   []Placements
 	bytes  []int64     // of a rank's part, by number
 	us     [][]float64 // the time of a change in microseconds, by the numbers before and after it; negative if it is impossible
+	paths  [][]path    // to each placement, from those of the tensor, then from those of the operand, its operand, and so on; see findPaths
 }
 
 // mostForms limits the placements of one tensor, because a number is one byte. The search drops choices with more placements, which
@@ -28,7 +31,7 @@ func (g *graph) number() {
 	for i := range g.choices {
 		if v, isView := g.views[hostir.Result(g.body[i])]; isView {
 			f := g.formsOf(hostir.Result(v.stmt))
-			f.of = g.formsOf(hostir.Uses(v.stmt)[0])
+			f.view(g.formsOf(hostir.Uses(v.stmt)[0]))
 			f.ways = g.possible(v.stmt, hostir.Uses(v.stmt), hostir.Defs(v.stmt), v.ways)
 		} else {
 			g.choices[i] = g.possible(g.body[i], g.uses[i], g.defs[i], g.choices[i])
@@ -39,7 +42,7 @@ func (g *graph) number() {
 // possible returns the choices of a statement that numbered accepts, with their times and numbers.
 func (g *graph) possible(s hostir.Stmt, uses, defs []*hostir.Tensor, choices []choice) (list []choice) {
 	for _, c := range choices {
-		c.us = g.local(s, c.in, c.out)
+		c.us = exact(g.local(s, c.in, c.out))
 		if g.numbered(uses, defs, &c) {
 			list = append(list, c)
 		}
@@ -61,7 +64,7 @@ func (g *graph) numbered(uses, defs []*hostir.Tensor, c *choice) (possible bool)
 	for k, t := range defs {
 		at := c.out[k]
 		if want, fixed := g.fixed[t]; fixed {
-			us := g.change(t, at, want)
+			us := exact(g.change(t, at, want))
 			if us < 0 {
 				return false
 			}
@@ -80,7 +83,8 @@ func (g *graph) numbered(uses, defs []*hostir.Tensor, c *choice) (possible bool)
 func (g *graph) formsOf(t *hostir.Tensor) *forms {
 	f := g.forms[t]
 	if f == nil {
-		f = &forms{id: len(g.forms), tensor: t}
+		f = &forms{tensor: t, family: &family{id: len(g.forms), trees: map[reading]tree{}, joins: map[[2]reading]float64{}}}
+		f.family.members = []*forms{f}
 		if at, fixed := g.fixed[t]; fixed {
 			f.number(g.pricing, at)
 		}
@@ -88,6 +92,15 @@ func (g *graph) formsOf(t *hostir.Tensor) *forms {
 	}
 	return f
 }
+
+// view makes f the forms of a view, in the family of the operand.
+func (f *forms) view(of *forms) {
+	f.of, f.family, f.member = of, of.family, len(of.family.members)
+	f.family.members = append(f.family.members, f)
+}
+
+// exact rounds a time to a multiple of 2^-20 us. Sums of such times are exact, so that equal times compare as equal.
+func exact(us float64) float64 { return math.Round(us*(1<<20)) / (1 << 20) }
 
 // number returns the number of a placement, and prices the changes from and to a new one. It returns false for a new placement if the
 // tensor already has mostForms.
@@ -101,9 +114,9 @@ func (f *forms) number(p *pricing, at Placements) (n byte, numbered bool) {
 	f.list, f.bytes = append(f.list, at), append(f.bytes, p.bytes(f.tensor, at))
 	last := make([]float64, len(f.list))
 	for i, other := range f.list {
-		last[i] = p.change(f.tensor, at, other)
+		last[i] = exact(p.change(f.tensor, at, other))
 		if other != at {
-			f.us[i] = append(f.us[i], p.change(f.tensor, other, at))
+			f.us[i] = append(f.us[i], exact(p.change(f.tensor, other, at)))
 		}
 	}
 	f.us = append(f.us, last)

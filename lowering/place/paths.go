@@ -5,79 +5,94 @@ import (
 	"slices"
 )
 
-// path is the cheapest way to make a tensor available in a placement. It is a change from an available placement, or a view of another
-// tensor that is then changed.
-type path struct {
-	us   float64 // of all changes, in microseconds; infinite if there is no path
-	from byte    // the number of the placement before the change
-	way  int     // the number of the choice of the view, or none
+// node is a placement of a tensor or of a view.
+type node struct {
+	of *forms
+	at byte // the number of the placement
 }
 
-// none marks a path without a view: the tensor is available in the placement before the change.
-const none = -1
+// price is the time of changes in microseconds, and the bytes of their results on a rank.
+type price struct {
+	us    float64
+	bytes int64
+}
 
-// paths returns the path to each placement of a tensor, by number.
-func (s *state) paths(f *forms) []path {
-	list := make([]path, len(f.list))
-	for to := range list {
-		list[to].us = math.Inf(1)
+func (p price) add(o price) price { return price{p.us + o.us, p.bytes + o.bytes} }
+func (p price) less(o price) bool { return p.us < o.us || p.us == o.us && p.bytes < o.bytes }
+func (p price) possible() bool    { return !math.IsInf(p.us, 1) }
+
+// impossible is the price of a node that cannot be reached.
+var impossible = price{us: math.Inf(1)}
+
+// change returns the price of a change of placement.
+func (n node) change(to byte) price {
+	switch us := n.of.us[n.at][to]; {
+	case us < 0:
+		return impossible
+	case us == 0:
+		return price{}
+	default:
+		return price{us, n.of.bytes[to]}
 	}
-	improve := func(us float64, from byte, way int) {
-		for to := range list {
-			if change := f.us[from][to]; change >= 0 && us+change < list[to].us {
-				list[to] = path{us + change, from, way}
+}
+
+// path is the cheapest series of changes and views from one node to another, and the first node that it makes.
+type path struct {
+	price
+	first node
+}
+
+// path returns the path from n to another node. From a view no path leads to its operand.
+func (n node) path(to node) path {
+	from := int(n.at)
+	for of := to.of; of != n.of; of = of.of {
+		if from += len(of.list); of.of == nil {
+			return path{price: impossible}
+		}
+	}
+	to.of.findPaths()
+	return to.of.paths[from][to.at]
+}
+
+// findPaths fills paths: between the placements of a tensor by the algorithm of Floyd and Warshall, and from the nodes of its operand,
+// if the tensor is a view, through each statement that makes the view.
+func (f *forms) findPaths() {
+	if f.paths != nil {
+		return
+	}
+	for from := range f.list {
+		row := make([]path, len(f.list))
+		for to := range row {
+			row[to] = path{node{f, byte(from)}.change(byte(to)), node{f, byte(to)}}
+		}
+		f.paths = append(f.paths, row)
+	}
+	for via := range f.list {
+		for from, row := range f.paths {
+			for to := range row {
+				if sum := row[via].add(f.paths[via][to].price); sum.less(row[to].price) {
+					f.paths[from][to] = path{sum, row[via].first}
+				}
 			}
 		}
 	}
-	for _, from := range []byte(s.have(f)) {
-		improve(0, from, none)
-	}
 	if f.of == nil {
-		return list
+		return
 	}
-	of := s.paths(f.of)
-	for n, w := range f.ways {
-		improve(of[w.reads[0]].us, w.makes[0], n)
+	f.of.findPaths()
+	for from, row := range f.of.paths {
+		to := slices.Repeat([]path{{price: impossible}}, len(f.list))
+		for _, w := range f.ways {
+			begin := row[w.reads[0]]
+			if from == int(w.reads[0]) {
+				begin.first = node{f, w.makes[0]}
+			}
+			for at, end := range f.paths[w.makes[0]] {
+				if sum := begin.add(price{us: w.us}).add(end.price); sum.less(to[at].price) {
+					to[at] = path{sum, begin.first}
+				}
+			}
+		}
+		f.paths = append(f.paths, to)
 	}
-	return list
-}
-
-// have returns the numbers of the placements in which a tensor is available, one byte each.
-func (s *state) have(f *forms) string {
-	if n, found := s.find(f); found {
-		return s.live[n].have
-	}
-	return ""
-}
-
-// find returns the index of a tensor in live, or the index at which it would be inserted.
-func (s *state) find(f *forms) (n int, found bool) {
-	return slices.BinarySearchFunc(s.live, f.id, func(h held, id int) int { return h.id - id })
-}
-
-// read adds the time of the path to a placement of a tensor. It records each placement on the path that a change with a positive time
-// makes, also of the operands of views. It returns false if there is no path.
-func (s *state) read(f *forms, at byte) (possible bool) {
-	p := s.paths(f)[at]
-	if math.IsInf(p.us, 1) {
-		return false
-	}
-	if p.way != none {
-		s.read(f.of, f.ways[p.way].reads[0])
-	}
-	if us := f.us[p.from][at]; us > 0 {
-		s.us += us
-		s.add(f, at)
-	}
-	return true
-}
-
-// add records that a tensor is available in a placement, and adds its bytes.
-func (s *state) add(f *forms, at byte) {
-	n, found := s.find(f)
-	if !found {
-		s.live = slices.Insert(s.live, n, held{forms: f})
-	}
-	s.live[n].have += string([]byte{at})
-	s.bytes += f.bytes[at]
 }

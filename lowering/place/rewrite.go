@@ -18,17 +18,27 @@ type rewriter struct {
 	of      *hostir.Tensor // the tensor of the old program whose form is made
 	made    map[*hostir.Tensor]map[Placements]form
 	named   map[*hostir.Tensor]bool // whether a form has the name of the tensor
-	state   *state
+	parent  map[node]node           // the node from which a node is made
 }
 
 // rewrite replaces the body by one with the chosen placements, and removes Temps that it does not use.
 func (g *graph) rewrite(p *hostir.Program, chosen []int) {
 	r := &rewriter{
 		graph: g, program: p, spec: hostir.SpecOf(p), names: hostir.NewNamer(p), made: map[*hostir.Tensor]map[Placements]form{},
-		named: map[*hostir.Tensor]bool{}, state: g.begin(),
+		named: map[*hostir.Tensor]bool{}, parent: map[node]node{},
 	}
-	for _, h := range r.state.live {
-		r.keep(h.tensor, r.fixed[h.tensor], form{h.tensor, dimsOf(h.tensor)})
+	s := g.begin()
+	for _, h := range s.live {
+		t := h.members[0].tensor
+		r.keep(t, r.fixed[t], form{t, dimsOf(t)})
+	}
+	for i := range g.body {
+		s = g.next(s, i, chosen[i])
+		for _, t := range s.trees {
+			for _, e := range t.edges {
+				r.parent[e.to] = e.from
+			}
+		}
 	}
 	for i, s := range g.body {
 		if len(g.defs[i]) > 0 {
@@ -88,20 +98,25 @@ func (r *rewriter) keep(t *hostir.Tensor, at Placements, f form) {
 	r.made[t][at] = f
 }
 
-// read returns a tensor in the placement with number at. It writes the views and changes on the path that the search takes.
-func (r *rewriter) read(f *forms, at byte) form {
-	p := r.state.paths(f)[at]
-	if p.way != none {
-		c, v, from := f.ways[p.way], r.views[f.tensor], r.from
-		operand := r.read(f.of, c.reads[0])
-		if r.of = f.tensor; !r.has(f.tensor, c.out[0]) {
-			r.from = v.stmt
-			r.keep(f.tensor, c.out[0], r.written(v.stmt, []form{operand}, c)[0])
-			r.from = from
-		}
+// read returns a tensor in a placement. It writes the views and changes by which the trees of the search make it.
+func (r *rewriter) read(n node) form {
+	t, at := n.of.tensor, n.of.list[n.at]
+	if r.has(t, at) {
+		return r.made[t][at]
 	}
-	r.of = f.tensor
-	return r.changed(f.tensor, f.list[p.from], f.list[at])
+	p := r.parent[n]
+	f := r.read(p)
+	if p.of == n.of {
+		r.of = t
+		return r.changed(t, p.of.list[p.at], at)
+	}
+	v, from := r.views[t], r.from
+	way := slices.IndexFunc(n.of.ways, func(c choice) bool { return c.reads[0] == p.at && c.makes[0] == n.at })
+	r.of, r.from = t, v.stmt
+	f = r.written(v.stmt, []form{f}, n.of.ways[way])[0]
+	r.keep(t, at, f)
+	r.from = from
+	return f
 }
 
 // changed returns a tensor in placement to, from its form in placement from. It writes only steps whose results do not exist yet.
@@ -166,14 +181,12 @@ func (r *rewriter) step(f form, s step) form {
 func (r *rewriter) operation(s hostir.Stmt, c choice) {
 	operands := make([]form, len(c.in))
 	for k, t := range hostir.Uses(s) {
-		operands[k] = r.read(r.forms[t], c.reads[k])
-		r.state.read(r.forms[t], c.reads[k])
+		operands[k] = r.read(node{r.forms[t], c.reads[k]})
 	}
 	r.of = hostir.Result(s)
 	made := r.written(s, operands, c)
 	for k, t := range hostir.Defs(s) {
 		r.of = t
-		r.state.add(r.forms[t], c.makes[k])
 		r.keep(t, c.out[k], made[k])
 		want, fixed := r.fixed[t]
 		if !fixed {

@@ -3,8 +3,6 @@ package place
 import (
 	"cmp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
@@ -109,28 +107,33 @@ func extend(list []Placements, by []Placement) []Placements {
 	return out
 }
 
-// held is a tensor with the placements in which it is available: as an input or result, or after a change.
+// held is a family of which later statements read a node.
 type held struct {
-	*forms
-	have string // the numbers of these placements, one byte each
+	*family
+	reading
 }
 
 // state is a choice for each of the first statements of a program.
 type state struct {
-	us     float64
-	bytes  int64  // on one rank, of all tensors made so far, in all their placements
-	live   []held // tensors that later statements read, sorted by id
-	chosen int    // the choice of the last statement
-	before *state
+	price          // of the statements and of all changes for them; the bytes are of all tensors on a rank
+	settled price  // without the trees of live families
+	live    []held // sorted by id
+	trees   []tree // that the last statement settled
+	chosen  int    // the choice of the last statement
+	before  *state
 }
+
+// mostNeeded limits the nodes that one tree reaches. With more, the edges of the tree are settled: later trees start from its nodes.
+const mostNeeded = 5
 
 // key identifies the part of a state that later statements depend on.
 func (s *state) key() string {
-	var b strings.Builder
+	var text []byte
 	for _, h := range s.live {
-		b.WriteString(strconv.Itoa(h.id) + ":" + h.have + "/")
+		text = append(append(text, byte(len(h.have)/nodeSize)), h.have...)
+		text = append(append(text, byte(len(h.need)/nodeSize)), h.need...)
 	}
-	return b.String()
+	return string(text)
 }
 
 // search returns the cheapest assignment that it finds: the number of the choice of each statement, and the time. It returns nil if it
@@ -184,7 +187,7 @@ func (g *graph) begin() *state {
 	s := &state{}
 	for t, f := range g.forms {
 		if _, made := g.fns[t]; !made {
-			s.live = append(s.live, held{f, "\x00"})
+			s.live = append(s.live, held{f.family, reading{have: with("", node{f, 0})}})
 		}
 	}
 	slices.SortFunc(s.live, func(a, b held) int { return a.id - b.id })
@@ -208,18 +211,16 @@ func undominated(states []*state, most int) (kept []*state) {
 // compared is the number of kept states, the cheapest ones, with which undominated compares a state.
 const compared = 32
 
-// covers reports whether a state takes no longer than another, even if it adds the changes that only the other has made.
+// covers reports whether a state takes no longer than another with any later statements: if its work and the changes to all that the
+// other state has take no longer than the work of the other. Both are after the same statement, so they have the same live families.
 func (s *state) covers(other *state) bool {
-	us := s.us
-	for _, h := range other.live {
-		have := s.have(h.forms)
-		for k := 0; have != h.have && k < len(h.have) && us <= other.us; k++ {
-			if strings.IndexByte(have, h.have[k]) < 0 {
-				us += s.paths(h.forms)[h.have[k]].us
-			}
+	us := s.settled.us
+	for k := 0; k < len(s.live) && us <= other.settled.us; k++ {
+		if h, o := &s.live[k], &other.live[k]; h.reading != o.reading {
+			us += h.join(h.reading, o.reading)
 		}
 	}
-	return us <= other.us
+	return us <= other.settled.us
 }
 
 // compare orders states by time, then by memory.
@@ -230,15 +231,64 @@ func compare(a, b *state) int {
 // next returns the state after statement i runs by choice n, or nil if an operand cannot be changed to the placement that n reads.
 func (g *graph) next(s *state, i, n int) *state {
 	c := &g.choices[i][n]
-	next := &state{us: s.us + c.us, bytes: s.bytes, live: slices.Clone(s.live), chosen: n, before: s}
+	next := &state{price: s.add(price{us: c.us}), settled: s.settled.add(price{us: c.us}), live: slices.Clone(s.live), chosen: n, before: s}
 	for k, t := range g.uses[i] {
-		if !next.read(g.forms[t], c.reads[k]) {
+		if !next.read(node{g.forms[t], c.reads[k]}) {
 			return nil
 		}
 	}
 	for k, t := range g.defs[i] {
-		next.add(g.forms[t], c.makes[k])
+		f := g.forms[t]
+		at, _ := next.find(f.family)
+		next.live = slices.Insert(next.live, at, held{f.family, reading{have: with("", node{f, c.makes[k]})}})
+		next.bytes, next.settled.bytes = next.bytes+f.bytes[c.makes[k]], next.settled.bytes+f.bytes[c.makes[k]]
 	}
-	next.live = slices.DeleteFunc(next.live, func(h held) bool { return g.last[h.tensor] <= i })
+	for k := range next.live {
+		if h := &next.live[k]; g.ends(h, i) || len(h.need) > mostNeeded*nodeSize {
+			g.settle(next, h, i)
+		}
+	}
+	next.live = slices.DeleteFunc(next.live, func(h held) bool { return g.ends(&h, i) })
 	return next
+}
+
+// ends reports whether no statement after number i reads a family.
+func (g *graph) ends(h *held, i int) bool { return g.last[h.members[0].tensor] <= i }
+
+// settle makes the nodes of a family's tree, and keeps those that statements after number i may read.
+func (g *graph) settle(s *state, h *held, i int) {
+	t := h.tree(h.reading)
+	s.settled, s.trees = s.settled.add(t.price), append(s.trees, t)
+	list := h.nodes(h.have)
+	for _, e := range t.edges {
+		list = append(list, e.to)
+	}
+	h.reading = reading{}
+	for _, n := range list {
+		if g.last[n.of.tensor] > i {
+			h.have = with(h.have, n)
+		}
+	}
+}
+
+// find returns the index of a family in live, or the index at which it would be inserted.
+func (s *state) find(f *family) (n int, found bool) {
+	return slices.BinarySearchFunc(s.live, f.id, func(h held, id int) int { return h.id - id })
+}
+
+// read adds a node that a statement reads, and returns false if it cannot be made.
+func (s *state) read(n node) (possible bool) {
+	at, found := s.find(n.of.family)
+	if !found {
+		return false
+	}
+	h := &s.live[at]
+	if with(h.have, n) == h.have || with(h.need, n) == h.need {
+		return true
+	}
+	before := h.tree(h.reading)
+	h.need = with(h.need, n)
+	after := h.tree(h.reading)
+	s.us, s.bytes = s.us-before.us+after.us, s.bytes-before.bytes+after.bytes
+	return after.possible()
 }

@@ -128,25 +128,23 @@ func (g *graphs) placed(of *graph) {
 }
 
 // TestSearchFindsTheLeast runs the search with the largest beam in use on random programs of up to eight statements, and compares it
-// with all assignments. One program of 210 may take longer than the least time, because covers counts changes that the search makes
-// only for a reader. A beam of one state must be worse for at least 20 programs.
+// with all assignments. A beam of one state must be worse for at least 20 programs.
 func TestSearchFindsTheLeast(t *testing.T) {
 	random := &graphs{Rand: rand.New(rand.NewPCG(1, 2))}
-	better, missed := 0, 0
+	better := 0
 	for n := range 210 {
 		p := random.program(2 + n%7)
 		g := newGraph(p.Body, &pricing{Prices: simple{}, mesh: p.Meshes[0]})
 		random.placed(g)
 		chosen, us := g.search(many)
 		if len(chosen) != len(p.Body) || g.less(g.begin(), 0, us, map[string]float64{}) {
-			missed++
-			t.Logf("%d: %v: %v is not the least time of all assignments", n, chosen, us)
+			t.Errorf("%d: %v: %v is not the least time of all assignments", n, chosen, us)
 		}
 		if _, greedy := g.search(1); greedy > us*(1+1e-9) {
 			better++
 		}
 	}
-	if better < 20 || missed > 1 {
-		t.Errorf("statement by statement is the best way in all but %d; %d programs are not the fastest", better, missed)
+	if better < 20 {
+		t.Errorf("statement by statement is the best way in all but %d", better)
 	}
 }

@@ -1,0 +1,201 @@
+package place
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// family is a tensor and its views. Its nodes are the vertices of a graph. An edge is a change of placement, or makes a view from its
+// operand.
+type family struct {
+	id      int
+	members []*forms // the tensor, and then its views, each after its operand
+	trees   map[reading]tree
+	joins   map[[2]reading]float64
+}
+
+// reading describes a family after some statements. A list of nodes has nodeSize bytes for each, in order.
+type reading struct {
+	have string // the nodes that exist
+	need string // the other nodes that statements have read since
+}
+
+// nodeSize is the number of bytes of a node in a list: two for the member and one for the placement.
+const nodeSize = 3
+
+// with adds a node to a list that may have it already.
+func with(list string, n node) string {
+	text := string([]byte{byte(n.of.member >> 8), byte(n.of.member), n.at})
+	for i := 0; i < len(list); i += nodeSize {
+		if old := list[i : i+nodeSize]; old == text {
+			return list
+		} else if old > text {
+			return list[:i] + text + list[i:]
+		}
+	}
+	return list + text
+}
+
+// nodes returns the nodes of a list.
+func (f *family) nodes(list string) (nodes []node) {
+	for i := 0; i < len(list); i += nodeSize {
+		nodes = append(nodes, node{f.members[int(list[i])<<8|int(list[i+1])], list[i+2]})
+	}
+	return nodes
+}
+
+// edge makes one node of a family from another.
+type edge struct{ from, to node }
+
+// tree is the cheapest set of edges that makes all needed nodes, each edge after the edge that makes its start.
+type tree struct {
+	price
+	edges []edge
+}
+
+// tree returns the cheapest tree from nodes that exist to nodes that statements read. Its edges may make further nodes, from which others
+// are cheaper: if one statement reads the whole tensor, a gather for it may come first, and another statement then takes its part of the
+// whole.
+func (f *family) tree(r reading) tree {
+	t, known := f.trees[r]
+	if !known {
+		t = f.solve(r)
+		f.trees[r] = t
+	}
+	return t
+}
+
+// join returns the time that a family needs, after reading a, to have all that it has after reading b as well, and to make what
+// a needs from there.
+func (f *family) join(a, b reading) (us float64) {
+	if us, known := f.joins[[2]reading{a, b}]; known {
+		return us
+	}
+	have := a.have
+	connect := func(list string) {
+		for _, n := range f.nodes(list) {
+			if more := with(have, n); more != have {
+				us += f.tree(reading{have, with("", n)}).us
+				have = more
+			}
+		}
+	}
+	connect(b.have)
+	for _, n := range f.nodes(b.need) {
+		have = with(have, n)
+	}
+	connect(a.need)
+	f.joins[[2]reading{a, b}] = us
+	return us
+}
+
+// steiner finds the cheapest tree by the algorithm of Dreyfus and Wagner (The Steiner problem in graphs, Networks 1, 1971), with
+// directed edges. A tree to several ends is a path to a node and two trees from there. A set of ends is a number with a bit for each
+// end.
+type steiner struct {
+	nodes []node // at which a tree may branch. The first stands for all nodes that exist
+	start []path // from these to each node
+	ends  []node
+	best  [][]price // by set and index in nodes: the price of the cheapest tree from a node to these ends
+	split [][]split // and its first branch, if there are several ends
+	made  map[node]bool
+	tree  tree
+}
+
+// split is the index of a node at which a tree branches, and the ends on one of the branches.
+type split struct{ at, ends int }
+
+// solve finds a tree. The time is exponential in the number of nodes to reach, of which the search has at most mostNeeded.
+func (f *family) solve(r reading) tree {
+	s := &steiner{nodes: []node{{}}, start: []path{{}}, ends: f.nodes(r.need), made: map[node]bool{}}
+	have, seen := f.nodes(r.have), map[*forms]bool{}
+	for _, n := range have {
+		s.made[n] = true
+	}
+	for _, n := range s.ends {
+		for of := n.of; of != nil && !seen[of]; of = of.of {
+			seen[of] = true
+			for at := range of.list {
+				n, start := node{of, byte(at)}, path{price: impossible}
+				for _, h := range have {
+					if p := h.path(n); p.less(start.price) {
+						start = path{p.price, h}
+					}
+				}
+				s.nodes, s.start = append(s.nodes, n), append(s.start, start)
+			}
+		}
+	}
+	all := 1<<len(s.ends) - 1
+	s.combine(all)
+	if s.tree.price = s.best[all][0]; s.tree.possible() {
+		s.walk(0, all)
+	}
+	return s.tree
+}
+
+// path returns the path between nodes with these indices.
+func (s *steiner) path(from, to int) path {
+	switch {
+	case from == 0:
+		return s.start[to]
+	case to == 0:
+		return path{price: impossible}
+	default:
+		return s.nodes[from].path(s.nodes[to])
+	}
+}
+
+// combine fills best and split. It finds the tree to all ends from the first node only.
+func (s *steiner) combine(all int) {
+	s.best, s.split = [][]price{make([]price, len(s.nodes))}, make([][]split, all+1)
+	for set := 1; set <= all; set++ {
+		s.best, s.split[set] = append(s.best, slices.Repeat([]price{impossible}, len(s.nodes))), make([]split, len(s.nodes))
+		from := len(s.nodes)
+		if set == all {
+			from = 1
+		}
+		if set&(set-1) == 0 {
+			end := slices.Index(s.nodes, s.ends[bits.TrailingZeros(uint(set))])
+			for v := range from {
+				s.best[set][v], s.split[set][v] = s.path(v, end).price, split{at: end}
+			}
+			continue
+		}
+		for at := range s.nodes {
+			branch, ends := impossible, 0
+			for part := (set - 1) & set; part > 0; part = (part - 1) & set {
+				if sum := s.best[part][at].add(s.best[set^part][at]); sum.less(branch) {
+					branch, ends = sum, part
+				}
+			}
+			for v := range from {
+				if sum := s.path(v, at).add(branch); sum.less(s.best[set][v]) {
+					s.best[set][v], s.split[set][v] = sum, split{at, ends}
+				}
+			}
+		}
+	}
+}
+
+// walk adds the edges of the tree from a node to a set of ends.
+func (s *steiner) walk(from, set int) {
+	if set == 0 {
+		return
+	}
+	at := s.split[set][from]
+	for n := s.nodes[from]; n != s.nodes[at.at]; {
+		to := s.start[at.at].first
+		if n != s.nodes[0] {
+			to = n.path(s.nodes[at.at]).first
+		}
+		if !s.made[to] {
+			s.tree.edges = append(s.tree.edges, edge{n, to})
+		}
+		s.made[to], n = true, to
+	}
+	if at.ends != 0 {
+		s.walk(at.at, at.ends)
+		s.walk(at.at, set^at.ends)
+	}
+}
