@@ -9,8 +9,9 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// aligned reports operands with too small an alignment. An operand needs the alignment that package effects lists for it or, if that
-// does not list the operand, the alignment of its elements. Each operand of a statement is reported once.
+// aligned reports operands whose first byte is not aligned well enough. Package effects lists the alignment that an
+// operand needs. An operand that it does not list needs a multiple of the size of its elements. Each operand of a
+// statement is reported once, for all ranks.
 func (v *verification) aligned() {
 	table, said := effects.New(v.p.Calls), map[[2]int32]bool{}
 	for n := range v.p.Ranks {

@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// TestAlignmentIsThatOfAllValues compares the alignment that is derived for operands, over all ranks and iterations at once,
-// with the least alignment of their actual addresses. They have to be equal.
+// TestAlignmentIsThatOfAllValues checks that the alignment that package align derives for an operand, for all ranks
+// and iterations at once, equals the least alignment of the operand's unrolled offsets.
 func TestAlignmentIsThatOfAllValues(t *testing.T) {
 	root := filepath.Join(filepath.Dir(provetest.Spec("ag_matmul")), "..", "..")
 	var paths []string

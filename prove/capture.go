@@ -9,7 +9,8 @@ import (
 )
 
 // capture reports the first stream of a captured program, other than the caller's, whose first operation in a call is
-// not a wait for a recorded event. Such a stream is not captured. Without one, it checks that all streams are joined.
+// not a wait for a recorded event. Such a stream is not captured. If there is none, capture checks that all streams
+// are joined.
 func (v *verification) capture() {
 	if !v.p.Calls.Graph {
 		return
@@ -49,9 +50,9 @@ func (v *verification) joined() {
 	}
 }
 
-// joins returns, for each stream of a rank, the last operation that the caller's stream has waited for at the end of
-// a call. It also returns the stream's last operation other than records and waits for recorded events. Both are -1 if
-// there is none.
+// joins returns two indices of operations for each stream of a rank; -1: none. behind is the last operation of the
+// stream that the caller's stream has waited for by the end of a call. last is the last operation of the stream that
+// neither records an event nor waits for a recorded one.
 func (v *verification) joins(rank int32) (behind, last []int32) {
 	streams := len(v.p.Streams)
 	know, last := make([][]int32, streams), slices.Repeat([]int32{-1}, streams)

@@ -10,8 +10,7 @@ import (
 // lane identifies the messages from one rank to another over a communicator, which are matched in order.
 type lane struct{ comm, from, to int32 }
 
-// turn identifies a part of an NCCL call by its rank, and by the indices of its operation and of the part in the lists
-// of that rank.
+// turn identifies a part of an NCCL call: op and part are indices in the lists Ops and Parts of its rank.
 type turn struct{ rank, op, part int32 }
 
 // collectives reports ranks that make different NCCL calls where they must make the same call, or different
@@ -84,7 +83,8 @@ func (v *verification) meet(one, other []turn, a, b int32) {
 	})
 }
 
-// differs describes a difference between two parts that have to be equal; empty: none.
+// differs describes the first difference that it finds between the parts of two NCCL calls that have to match; empty:
+// none.
 func (v *verification) differs(a, b turn) string {
 	p, q := v.p.Ranks[a.rank].Parts[a.part], v.p.Ranks[b.rank].Parts[b.part]
 	if p.Stmt == q.Stmt && p.Count == q.Count && p.Root == q.Root {

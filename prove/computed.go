@@ -9,11 +9,12 @@ import (
 	"github.com/hirgen/hirgen/prove/values"
 )
 
-// computed reports outputs that differ from the model. The program must have no other error. A mismatch at small
-// extents may come from a constant in the program that depends on the original extents. So computed tries each way to
-// find small extents, and then the original extents, until nothing differs. A mismatch there is an error. It returns the
-// compared program, whose extents are tried first for other assignments of ranks to nodes; nil if no program could be
-// compared.
+// computed compares the outputs of the program with the model, and reports those that differ. The program must have
+// no other error. A mismatch at small extents may come from a constant in the program that depends on the original
+// extents. So computed tries each way to find small extents, and then the original extents, until nothing differs. A
+// mismatch in the last comparison is an error. It is Undecided if a later attempt failed and the program has kernels
+// or attentions, or if no attempt succeeded. computed returns the last compared program, whose extents are tried
+// first for other assignments of ranks to nodes; nil if no program could be compared.
 func (v *verification) computed(load values.Load, like *values.Sized) *values.Sized {
 	small := func(guess values.Guess) func() (*values.Sized, error) {
 		return func() (*values.Sized, error) { return values.Small(v.p.Calls, v.nodes, load, guess, like) }

@@ -15,7 +15,8 @@ import (
 	"github.com/hirgen/hirgen/prove"
 )
 
-// TestComputed changes a line of an example, and compares the report on computed values.
+// TestComputed proves an example, unchanged and with a wrong GEMM, and compares what the report says about computed
+// values.
 func TestComputed(t *testing.T) {
 	path := provetest.Spec("ag_matmul")
 	spec, err := os.ReadFile(filepath.Clean(path))

@@ -6,7 +6,8 @@ import (
 	"github.com/hirgen/hirgen/prove/events"
 )
 
-// modes lists the assumptions about the concurrency of a GPU, with the check and the severity of a deadlock.
+// modes lists the assumptions about the concurrency of a GPU. For a deadlock under each, it has the check that
+// reports the deadlock, the severity, and the words of the message.
 var modes = []struct {
 	mode     events.Mode
 	check    Check
@@ -19,8 +20,9 @@ var modes = []struct {
 	{events.Loading, Load, Warning, "where a kernel is loaded at its first launch, as without CUDA_MODULE_LOADING=EAGER"},
 }
 
-// deadlock runs a call in each mode, until a deadlock is an error. It skips them if a sequential run ends, because then no
-// mode gets stuck. Dependences between calls lead from earlier to later calls, so a cycle lies within one call.
+// deadlock runs one call in each mode, reports deadlocks, and stops after one that is an error. If the ranks can run
+// their operations sequentially, no mode gets stuck, and deadlock runs none. One call is enough: an operation waits
+// only for operations of the same call or of earlier ones, so every cycle is within one call.
 func (v *verification) deadlock() {
 	if events.Sequential(v.p) {
 		return

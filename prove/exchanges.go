@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// exchanges checks kernels that exchange rows. The other checks assume that the statements of such a kernel run one after the other, but
-// it runs them row by row. So it may store a row of a result while it still sends other rows. When it computes a row, only the same row
-// of each part has arrived.
+// exchanges checks kernels that exchange rows. The other checks assume that the statements of such a kernel run one
+// after the other, but the kernel runs all of them row by row. So it may store a row of a result while it still sends
+// other rows. When it computes a row, only the same row of each peer's part is sure to have arrived.
 func (v *verification) exchanges() {
 	sums := map[string]bool{} // exchanges whose rows their kernel reads
 	for _, s := range v.p.Stmts {
@@ -47,8 +47,9 @@ func (v *verification) exchanges() {
 	}
 }
 
-// onlyOwnParts checks that only kernels that exchange rows use the rows that peers write. Peers write the rows of the next call as soon
-// as such a kernel has read the rows of this call.
+// onlyOwnParts checks that only kernels that exchange rows use the rows that peers write. Other operations may use
+// only the rank's own part of that memory: peers may write the rows of the next call as soon as the kernel has read
+// the rows of this call.
 func (v *verification) onlyOwnParts(rank int32, own map[int32]unroll.Access, sums map[string]bool) {
 	r := &v.p.Ranks[rank]
 	for i := range r.Ops {
@@ -70,8 +71,8 @@ func (v *verification) onlyOwnParts(rank int32, own map[int32]unroll.Access, sum
 	}
 }
 
-// exchanged returns the copy or the launch of an operation that is part of a kernel that exchanges rows, and the name of the exchange.
-// Both are empty if it is no part of one.
+// exchanged returns the statement of an operation that is part of a kernel that exchanges rows, a copy or a launch,
+// and the name of the exchange. For other operations it returns nil and an empty name.
 func (v *verification) exchanged(o *unroll.Op) (s calls.Stmt, of string) {
 	if o.Stmt < 0 {
 		return nil, ""
@@ -107,7 +108,8 @@ func (v *verification) exchange(rank, op int32, copies []int32) {
 	}
 }
 
-// clashes returns the reason why an access of a kernel and a copy of its exchange exclude each other, or an empty text.
+// clashes returns why an access of a kernel conflicts with operation op, an earlier copy of the same exchange; empty:
+// it does not.
 func (v *verification) clashes(rank, op int32, a unroll.Access) string {
 	r := &v.p.Ranks[rank]
 	for _, c := range r.AccessesOf(&r.Ops[op]) {

@@ -35,10 +35,10 @@ type Place struct {
 	Call      int32  `json:"call"` // from 1; 0: a step of the host
 	Spec      string `json:"spec,omitempty"`
 	Operation string `json:"operation"`
-	Why       string `json:"why,omitempty"` // the reason for which it waits for the next place
+	Why       string `json:"why,omitempty"` // why it waits for the next place in Finding.At
 }
 
-// Bytes is a range of a rank's memory.
+// Bytes is a range of a rank's memory: the bytes from First up to End, which is not included.
 type Bytes struct {
 	Name  string `json:"name"`
 	Rank  int32  `json:"rank"`
@@ -91,7 +91,8 @@ func around(p *unroll.Program, rank, op, call int32, verb string) Chain {
 	return c
 }
 
-// nearest returns the next operation of the same stream, in a direction, that orders it with others; -1: none.
+// nearest returns the closest operation before op (step -1) or after op (step 1) on its stream that may order it with
+// operations of other streams or ranks; -1: none.
 func nearest(r *unroll.Rank, op int32, step int32) int32 {
 	stream := r.Ops[op].Stream
 	for at := op + step; at >= 0 && int(at) < len(r.Ops); at += step {

@@ -7,8 +7,9 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// share proves the order of steps of memory that ranks share. A rank exports it after its allocation, and imports it once, after
-// the peers' exports. It closes it once, after its last use, and the owner frees it after all peers have closed it.
+// share proves the order of the host steps for memory that ranks share. A rank exports its own memory once, after its
+// allocation, and imports the peers' memory once, after their exports. It closes an import once, after its last use.
+// It frees its own memory after all peers have closed it.
 func (l *life) share(d *calls.Share) {
 	owner, peer, shared := l.pair(d)
 	where := l.things.all[l.things.find(calls.FlagsOf(d.Name))].where
@@ -92,8 +93,8 @@ func (l *life) thereBefore(export moment, memory []string, where string, owner i
 	}
 }
 
-// importsExported proves that an import follows the exports of the peers, because ranks meet in between, and that it precedes the
-// calls.
+// importsExported proves that an import follows the exports of the peers, because ranks exchange handles or meet in
+// between, and that the import precedes the calls.
 func (l *life) importsExported(d *calls.Share, export, imported moment, where string, owner, peer int32) {
 	if _, met := l.between(export.at, imported.at, d.Name, calls.Exchange, calls.Meet); !met {
 		l.report(imported, where, fmt.Sprintf("rank %d imports %s of rank %d, which may not have exported it", peer, d.Memory, owner),

@@ -17,7 +17,7 @@ type life struct {
 	calls  int // the calls come before the step with this index
 }
 
-// moment is a step, with its section and its index nth there.
+// moment is a step with its section. nth is its index in that section.
 type moment struct {
 	calls.Step
 	at      int // position in life.steps
@@ -135,8 +135,9 @@ func (l *life) unmade(t *thing, u usage, what string, do calls.Deed) {
 	})
 }
 
-// unused proves that no operation can still use a thing when it is freed. Its rank has waited for its own operations (finish). If
-// peers use the thing, the ranks have then met, after all peers waited for their operations.
+// unused proves that no operation can still use a thing when its rank frees it. Before that, the rank has to wait for
+// its own operations (finish). If peers use the thing, the ranks have to meet after that, when all peers have waited
+// for their operations too.
 func (l *life) unused(t *thing, gone moment, undone string) {
 	message := func(u usage) string {
 		return fmt.Sprintf("%s of rank %d is %s while %s of rank %d may use it", t.name, u.owner, undone,
@@ -180,7 +181,7 @@ type peerStep struct {
 	rank   int32
 }
 
-// chain lists a step with its neighbours in its section.
+// chain lists a step with the steps before and after it in its section.
 func (l *life) chain(m moment, rank int32) Chain {
 	c := Chain{Title: fmt.Sprintf("rank %d, host, %s", rank, m.section.Name)}
 	steps := *m.section.Steps

@@ -23,8 +23,8 @@ func (v *verification) memory() {
 	v.unbegun()
 }
 
-// unbegun reports operations on flags of a share whose call has not begun on the rank: their
-// sequence number is 0.
+// unbegun reports operations that use flags of a share before the BeginCall of the rank: their sequence number is
+// still 0. It reports each statement once.
 func (v *verification) unbegun() {
 	said := map[int32]bool{}
 	for n := range v.p.Ranks {
@@ -44,7 +44,7 @@ func (v *verification) unbegun() {
 	}
 }
 
-// bytesOf returns the memory of an access.
+// bytesOf returns the range of bytes from the first to the last byte of an access.
 func bytesOf(p *unroll.Program, a unroll.Access) *Bytes {
 	return &Bytes{Name: p.Memories[a.Memory].Name, Rank: a.Owner, First: a.Offset, End: a.Offset + p.Layouts[a.Layout].Span}
 }

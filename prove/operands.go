@@ -6,9 +6,9 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// operands reports operations with two operands that share bytes, if they write one of them and inPlace does not allow it. It also
-// reports operations that write an element twice, since their blocks run in no order. It reports a pair of operands of a
-// statement once.
+// operands reports operations with two operands that share bytes, if they write one of them and inPlace does not
+// allow it. It also reports operations that write an element twice, since the thread blocks of a kernel run in no
+// fixed order. It reports a pair of operands of a statement once.
 func (v *verification) operands() {
 	said := map[[3]int32]bool{}
 	for n := range v.p.Ranks {
@@ -42,8 +42,8 @@ func (v *verification) operandsOf(rank, op int32, said map[[3]int32]bool) {
 	}
 }
 
-// clash describes what is wrong with two operands of an operation, at least one of which is written, or, if a == b, with one; empty:
-// nothing.
+// clash describes what is wrong with the operands a and b of an operation, at least one of which is written; empty:
+// nothing. If a == b, it checks only that the operand does not write an element twice.
 func (v *verification) clash(o *unroll.Op, list []unroll.Access, a, b int) string {
 	one, other := &list[a], &list[b]
 	l, m := v.p.Layouts[one.Layout], v.p.Layouts[other.Layout]

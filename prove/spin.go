@@ -6,7 +6,8 @@ import (
 	"github.com/hirgen/hirgen/prove/spinning"
 )
 
-// spinning warns of kernels that may wait for each other on GPUs whose SMs they have taken.
+// spinning warns of kernels that may wait for each other forever, because each occupies SMs that a kernel needs for
+// which another waits.
 func (v *verification) spinning() {
 	cycles, ok := spinning.Find(v.p)
 	if !ok {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Text prints a report for people. Each finding has its error and, if it has them, its place, a drawing of its chains and the
-// missing edge, statement or step. The last line is the outcome.
+// Text prints a report for people. For each finding it prints the message and, if the finding has them, its position
+// in the spec, the assignment of ranks to nodes, the operations that wait for each other, a drawing of its chains,
+// and the missing edge, statement or step. The last line is the outcome.
 func (r *Report) Text(w io.Writer) {
 	for i := range r.Findings {
 		r.Findings[i].text(w)
@@ -24,7 +25,7 @@ func (r *Report) Warns() bool {
 	return len(r.Findings) > 0 && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity != Warning })
 }
 
-// summary returns the rest of the last line: the program's size, and the outcome.
+// summary returns the outcome and the size of the program, for the last line.
 func (r *Report) summary() string {
 	counts := map[Severity]int{}
 	for i := range r.Findings {

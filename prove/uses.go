@@ -29,8 +29,8 @@ func (u *usage) note(rank, owner, op int32) {
 	}
 }
 
-// things numbers the things of a program. The lists map the numbers of an unrolled program to things; -1: the caller's, or none.
-// The list of events is by statement.
+// things numbers the things of a program. The lists map numbers in the unrolled program to things: of memories,
+// streams, communicators and shares and, for events, of the statement that uses the event. -1: the caller's, or none.
 type things struct {
 	all                                      []*thing
 	of                                       map[string]int32

@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/clock"
 )
 
-// Clock records how many operations of each thread, on some ranks, have ended before an event. Clocks share the parts of ranks,
-// which never change.
+// Clock is a vector clock. It records how many operations of each thread, on some ranks, have ended before an event.
+// Parts never change, so several clocks can share one.
 type Clock struct {
 	ranks []int32 // the ranks that it covers, sorted; often one list for many clocks
 	parts []*part // by index in ranks
@@ -27,7 +27,8 @@ func (c *Clock) at(rank int32) int {
 	return -1
 }
 
-// Covers reports whether at least epoch operations of a thread have ended, as far as the clock covers its rank.
+// Covers reports whether the clock counts at least epoch ended operations of a thread. It counts 0 if it does not
+// cover the rank.
 func (c *Clock) Covers(rank, thread, epoch int32) bool { return c.Ended(rank, thread) >= epoch }
 
 // Ended returns how many operations of a thread have ended, and 0 if the clock does not cover its rank.
@@ -42,7 +43,7 @@ func (c *Clock) Ended(rank, thread int32) int32 {
 	return 0
 }
 
-// merge adds the operations of another clock, on ranks that c covers.
+// merge adds the ended operations of another clock on the ranks that c covers. It does nothing if c or other is nil.
 func (c *Clock) merge(other *Clock) {
 	if c == nil || other == nil {
 		return
@@ -84,7 +85,8 @@ func (c *Clock) copied() *Clock {
 	return &Clock{c.ranks, slices.Clone(c.parts)}
 }
 
-// with returns a clock that also covers the first epoch operations of a thread; nil for nil. c covers the rank of the thread.
+// with returns a copy of c that also counts the first epoch operations of a thread; nil if c is nil. c has to cover
+// the rank.
 func (c *Clock) with(rank, thread, epoch int32) *Clock {
 	if c == nil {
 		return nil

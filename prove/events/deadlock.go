@@ -21,7 +21,7 @@ type Link struct {
 	Why            string // "waits for the event of:"; the next link continues the sentence
 }
 
-// deadlock follows stuck operations from one to the next; nil if no operation is stuck.
+// deadlock returns the chain that begins at the first stuck operation; nil if no operation is stuck.
 func (m *machine) deadlock() *Deadlock {
 	for n := range m.ranks {
 		for i := range m.ranks[n].streams {
@@ -62,7 +62,8 @@ func (m *machine) chain(at Link) *Deadlock {
 	}
 }
 
-// blocker returns the operation that the given operation waits for. ok is false if there is none, so the wait never ends.
+// blocker returns the operation that the operation at waits for, and why it waits. ok is false if there is none, so
+// the wait never ends.
 func (m *machine) blocker(at Link) (next Link, why string, ok bool) {
 	r := &m.ranks[at.Rank]
 	o := &m.p.Ranks[at.Rank].Ops[at.Op]
@@ -97,15 +98,16 @@ func (m *machine) blocker(at Link) (next Link, why string, ok bool) {
 	return m.unwritten(at, o)
 }
 
-// unended returns the first operation, in the order of issue, that has to end before a kernel can be loaded and the operation at
-// can be issued.
+// unended returns the operation that holds up the issue of the operation at in mode Loading: the first one, in the
+// order of issue, that has not ended and comes before the kernel that the host is about to load.
 func (m *machine) unended(at Link) Link {
 	r := &m.ranks[at.Rank]
 	op := int32(slices.IndexFunc(r.ended[:r.kernels[at.Op]], func(calls int32) bool { return calls <= at.Call }))
 	return Link{Rank: at.Rank, Op: op, Call: at.Call}
 }
 
-// unwritten finds the write of a flag that an operation waits for. ok is false if there is no such write.
+// unwritten finds an operation that would write the flag that the operation at waits for, but has not ended. ok is
+// false if there is none.
 func (m *machine) unwritten(at Link, o *unroll.Op) (next Link, why string, ok bool) {
 	for _, s := range m.p.Ranks[at.Rank].SignalsOf(o) {
 		wanted := m.sequence(at.Rank, s, at.Call)
@@ -127,8 +129,8 @@ func (m *machine) unwritten(at Link, o *unroll.Op) (next Link, why string, ok bo
 	return next, "is never reached", false
 }
 
-// absent finds the operation of another rank that an NCCL call waits for, because it has not begun. ok is false if
-// there is no such operation.
+// absent finds an operation of another rank that has to begin before the NCCL call at can end, and has not begun. ok
+// is false if there is no such operation.
 func (m *machine) absent(at Link, run *running, o *unroll.Op) (next Link, why string, ok bool) {
 	for i, part := range m.p.Ranks[at.Rank].PartsOf(o) {
 		if run.meetings[i].complete() {
@@ -168,8 +170,8 @@ func (m *machine) turnOf(at Link, p unroll.Part) int32 {
 	return at.Call*all + before
 }
 
-// partOf finds the operation, and its call, with which another rank takes part in a meeting. ok is false if the rank
-// never does.
+// partOf finds the operation, and its call, with which rank other takes part in the meeting of part p of rank number.
+// ok is false if it does not take part in any of the calls that the machine runs.
 func (m *machine) partOf(other, number int32, p unroll.Part, turn int32) (op, call int32, ok bool) {
 	var list []int32
 	kind := map[issue.PartKind]issue.PartKind{issue.Send: issue.Recv, issue.Recv: issue.Send}[p.Kind]

@@ -41,11 +41,11 @@ const (
 type Point struct {
 	Rank, Op, Call int32
 	Thread         int32 // of the rank: its stream, or its lane, which is one of the concurrent copies of a batch
-	Epoch          int32 // how many operations of the thread have ended with it
+	Epoch          int32 // how many operations of the thread have ended, including this one
 }
 
-// Observer receives the accesses of each operation. behind covers all operations that end before them. An operation is reported
-// after all operations that it follows.
+// Observer receives the accesses of each operation. behind covers all operations that end before these accesses
+// begin. An operation is reported after all operations that it follows.
 type Observer interface {
 	Accesses(at Point, behind *Clock)
 }
@@ -61,7 +61,8 @@ type Watcher interface {
 type Options struct {
 	Mode  Mode
 	Calls int
-	// by rank: the ranks that its clocks cover, sorted; nil: only itself. Clocks of fewer ranks miss orders, and cost less
+	// by rank: the ranks that its clocks cover, sorted; nil: each rank covers only itself. Clocks of fewer ranks cost
+	// less, but miss orders
 	Known    [][]int32
 	Observer Observer             // optional
 	Visit    func(rank, op int32) // called at the end of each operation, in the order that Observer describes; optional, and needs no clocks

@@ -51,7 +51,8 @@ type stream struct {
 // inCall is an operation in a call.
 type inCall struct{ op, call int32 }
 
-// record is the clock of a recorded event, and the number of waits that will still need it.
+// record is the clock of a recorded event, and the number of waits that still need it; unroll.Many: it is never
+// freed.
 type record struct {
 	clock *Clock
 	left  uint16
@@ -60,7 +61,7 @@ type record struct {
 // running is an operation that has begun.
 type running struct {
 	op, call, thread int32
-	clock            *Clock     // of a lane, or of the beginning of an NCCL call; after its end see tell
+	clock            *Clock     // when a lane or an NCCL call begins; tell sets it at the end
 	meetings         []*meeting // the meetings that it takes part in
 }
 
@@ -149,7 +150,8 @@ func (m *machine) advance(number, on int32) {
 	}
 }
 
-// tryBegin begins the next operation of a stream, if it can.
+// tryBegin begins the next operation of a stream, if it can, and reports whether it did. An operation without a lane
+// also ends at once if its conditions hold.
 func (m *machine) tryBegin(number int32, s *stream) bool {
 	if len(s.ops) == 0 || s.at == m.o.Calls*len(s.ops) {
 		return false
@@ -200,7 +202,7 @@ func (m *machine) enter(number int32, s *stream, run *running, op, call int32, o
 	run.clock = s.before.copied() // lanes do not follow each other
 }
 
-// tryEnd ends a running operation if all its conditions hold.
+// tryEnd ends a running operation if all its conditions hold, and reports whether it did.
 func (m *machine) tryEnd(number int32, s *stream, run *running) bool {
 	r := &m.ranks[number]
 	o := &m.p.Ranks[number].Ops[run.op]

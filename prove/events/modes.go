@@ -5,8 +5,9 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// follows maps operations of a rank to another operation that has to end before they begin, in addition to the order of streams.
-// If the other operation is later in the order of issue, the previous call's is meant.
+// follows maps operations of a rank to another operation that has to end before they begin, in addition to the order
+// of streams. In mode Serialized that is the previous communication, in other modes the previous NCCL call of the
+// same communicator. If the other operation is later in the order of issue, its run in the previous call is meant.
 func (m *machine) follows(number int32) map[int32]int32 {
 	after, last, first := map[int32]int32{}, map[int32]int32{}, map[int32]int32{}
 	r := &m.p.Ranks[number]
@@ -75,15 +76,15 @@ func (m *machine) held(number, op, call int32) bool {
 	return m.o.Mode == OneQueue && r.begun != int64(call)*int64(len(r.ended))+int64(op)
 }
 
-// loading reports whether the host has not issued an operation yet, because it loads the kernel of this or of an earlier
-// operation. All operations before that kernel have to end first. No later operation has begun then, so counting the ended
-// operations is enough.
+// loading reports whether the host has not issued an operation yet because it still has to load the kernel of this
+// operation or of an earlier one. All operations before that kernel have to end first. Until then no later operation
+// has begun, so it is enough to count the ended operations.
 func (r *rank) loading(op, call int32) bool {
 	return int(op) < len(r.kernels) && r.kernels[op] >= 0 && r.done[call] < int(r.kernels[op])
 }
 
-// lastKernels returns, for each operation, the last operation up to itself that launches a kernel; -1: none. NCCL loads
-// its kernels when a communicator is made.
+// lastKernels returns, for each operation, the last operation up to itself that launches a kernel; -1: none. Kernels
+// of NCCL do not count, because NCCL loads them when it makes a communicator.
 func lastKernels(ops []unroll.Op) []int32 {
 	last, kernel := make([]int32, len(ops)), int32(-1)
 	for i := range ops {
@@ -107,7 +108,7 @@ func launches(o *unroll.Op) bool {
 	return false
 }
 
-// callOf returns the call of an operation that another operation follows.
+// callOf returns in which call the operation before has to end before op can begin in the given call (see follows).
 func callOf(before, op, call int32) int32 {
 	if before >= op {
 		return call - 1
@@ -130,8 +131,9 @@ func waitsInQueue(o *unroll.Op) bool {
 	return o.Kind == unroll.Wait || o.Kind == unroll.Flags && !o.Spins
 }
 
-// launched reports whether a stream may begin a call. In a captured program it may when the caller's stream has begun the call,
-// after all of the previous call.
+// launched reports whether a stream may begin a call. In a captured program, a stream other than the caller's has to
+// wait for the CallBegin of the caller's stream, which follows the whole previous call. launched then merges the
+// clock of the CallBegin.
 func (m *machine) launched(number int32, s *stream, o *unroll.Op, call int32) bool {
 	if !m.p.Calls.Graph || o.Stream == issue.Caller {
 		return true

@@ -46,7 +46,7 @@ func (f *flag) reached(sequence int32) *written {
 
 func (f *flag) write(sequence int32, clock *Clock, m *machine) {
 	if clock == nil && len(f.writes) > 0 {
-		f.writes[0].sequence = max(f.writes[0].sequence, sequence) // only the number matters
+		f.writes[0].sequence = max(f.writes[0].sequence, sequence) // without clocks only the largest number matters
 	} else {
 		f.writes = append(f.writes, written{sequence, clock})
 	}

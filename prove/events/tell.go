@@ -57,7 +57,8 @@ func (m *machine) writesFlag(rank int32, o *unroll.Op) bool {
 	return false
 }
 
-// acquire adds the operations that an ended operation has waited for to a clock.
+// acquire merges into a clock everything that an ended operation has waited for: its event, flags, meetings or
+// captured call.
 func (m *machine) acquire(number int32, clock *Clock, run *running, o *unroll.Op) {
 	r := &m.ranks[number]
 	switch {

@@ -30,7 +30,7 @@ func swapCollectives(e *editor, list []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// reverseLoop makes the last rank run a loop that meets other ranks backwards.
+// reverseLoop makes the last rank run the iterations of a loop with NCCL calls in reverse order.
 func reverseLoop(e *editor, list []calls.Stmt) []calls.Stmt {
 	for i, s := range list {
 		loop, ok := s.(*calls.For)
@@ -56,7 +56,7 @@ func dropCollective(e *editor, list []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// onOneRank changes a call of NCCL on the last rank.
+// onOneRank applies change to a call of NCCL on the last rank. what describes the change.
 func onOneRank(e *editor, list []calls.Stmt, what string, change func(s *calls.NcclCall)) []calls.Stmt {
 	for i, s := range list {
 		if is[*calls.NcclCall](s) && e.here(s, "%s on rank %d", what, e.last()) {

@@ -5,7 +5,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// flagsOf returns the share and the transfer number of a statement's flags; nil if it has none.
+// flagsOf returns the share of a statement's flags, and where the statement has their transfer number; nil if it uses
+// no flags.
 func flagsOf(s calls.Stmt) (share string, transfer *expr.Expr) { //nolint:gocritic // it is replaced
 	switch s := s.(type) {
 	case *calls.FlagWrite:
@@ -55,12 +56,13 @@ func countedTwice(e *editor, list []calls.Stmt) []calls.Stmt {
 // last returns the rank on which mistakes of a single rank are made.
 func (e *editor) last() int64 { return e.ranks - 1 }
 
-// onLast runs some statements on the last rank, and others elsewhere.
+// onLast returns an If that runs the statements there on the last rank, and the statements elsewhere on all other
+// ranks.
 func (e *editor) onLast(there, elsewhere []calls.Stmt) calls.Stmt {
 	return &calls.If{Cond: expr.Op("==", expr.Var("rank"), expr.Int(e.last())), Body: there, Else: elsewhere}
 }
 
-// swapPeers replaces one peer by the next rank.
+// swapPeers replaces one peer by the rank after it. Each peer of a statement or pointer is a site.
 func swapPeers(e *editor) {
 	each(func(e *editor, s calls.Stmt) {
 		change := func(peer *expr.Expr) {

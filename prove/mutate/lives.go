@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// inLife returns an edit of the steps with one of the given deeds. edit gets a copy of the list and the index of the
-// step in it, and returns the list with the mistake.
+// inLife returns a mistake in the host steps around the calls. Each step with one of the given deeds is a site. edit
+// gets a copy of the section's list and the index of the step in it, and returns the list with the mistake.
 func inLife(what string, edit func(l *calls.Life, list []calls.Step, at int) []calls.Step, deeds ...calls.Deed) func(*editor) {
 	return func(e *editor) {
 		l := &e.program.Life
@@ -46,7 +46,8 @@ func behindCalls(l *calls.Life, list []calls.Step, at int) []calls.Step {
 	return slices.Delete(list, at, at+1)
 }
 
-// beforeFirst moves a step before the first step with one of the given deeds, or to the end if there is none.
+// beforeFirst returns an edit that moves a step before the first step of its section with one of the given deeds, or
+// to the end of the section if there is none.
 func beforeFirst(deeds ...calls.Deed) func(l *calls.Life, list []calls.Step, at int) []calls.Step {
 	return func(_ *calls.Life, list []calls.Step, at int) []calls.Step {
 		step := list[at]

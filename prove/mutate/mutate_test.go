@@ -36,8 +36,8 @@ func programs(t *testing.T) []*calls.Program {
 	return list
 }
 
-// TestMistakes compares the effect of the first mistake of each kind on the first program that can have it. For every kind
-// there has to be such a program.
+// TestMistakes compares the lines that the first mistake of each kind changes with testdata/mistakes.txt, in the
+// first program that can have the mistake. For every kind there has to be such a program.
 func TestMistakes(t *testing.T) {
 	var b strings.Builder
 	for _, k := range Kinds {

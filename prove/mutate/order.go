@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// drop returns an edit that removes a statement for which which holds.
+// drop returns an edit that removes a statement. Each statement for which the function which returns true is a site.
 func drop(which func(calls.Stmt) bool) func(*editor) {
 	return inLists(func(e *editor, list []calls.Stmt) []calls.Stmt {
 		var kept []calls.Stmt
@@ -23,7 +23,8 @@ func is[S calls.Stmt](s calls.Stmt) bool {
 	return ok
 }
 
-// waitedFor reports whether a statement is a record that not only the watchdog uses.
+// waitedFor reports whether a statement records an event that streams may wait for. Records only for the watchdog do
+// not count.
 func waitedFor(s calls.Stmt) bool {
 	r, ok := s.(*calls.EventRecord)
 	return ok && !r.Watch
@@ -44,7 +45,7 @@ func works(s calls.Stmt) bool {
 	return false
 }
 
-// holdsWork reports whether a statement works or contains one that does.
+// holdsWork reports whether a statement copies, computes or moves data, or contains one that does.
 func holdsWork(s calls.Stmt) bool {
 	return calls.Any([]calls.Stmt{s}, works)
 }
@@ -139,7 +140,7 @@ func duplicate(e *editor, list []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// eventIndex changes the event of a set that a statement uses.
+// eventIndex makes a wait or a record use the next event of its set.
 func eventIndex(e *editor) {
 	counts := calls.ByName(e.program.Events)
 	change := func(s calls.Stmt, at *calls.Event) {

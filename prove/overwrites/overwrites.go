@@ -16,8 +16,8 @@ import (
 // Return is a use of a buffer at bytes that another buffer has used since the first buffer's previous use of them.
 type Return struct {
 	Rank, Op, Access int32 // the use
-	By               Use   // the first use of the other buffer
-	First, End       int64 // bytes of the memory
+	By               Use   // the use by which the other buffer took the bytes
+	First, End       int64 // bytes from the start of the memory, without End
 }
 
 // Use is an access of a rank.
@@ -26,7 +26,8 @@ type Use struct{ Rank, Op, Access int32 }
 // Most is the largest number of returns that are reported. One cause usually makes many.
 const Most = 20
 
-// Find checks one call, because each call computes its results anew. It returns at most Most returns.
+// Find returns at most Most returns. It checks one call: all calls issue the same operations, and each computes its
+// results anew.
 func Find(p *unroll.Program) []Return {
 	f := &finder{p: p, of: map[key]*memory{}}
 	for _, m := range p.Memories {
@@ -40,7 +41,7 @@ func Find(p *unroll.Program) []Return {
 
 type finder struct {
 	p      *unroll.Program
-	shared []bool // by memory: whether it contains buffers
+	shared []bool // by memory: whether it consists of several parts
 	of     map[key]*memory
 	found  []Return
 }

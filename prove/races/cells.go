@@ -72,8 +72,8 @@ type meeter struct {
 	order  []int32
 }
 
-// meet sorts the cells of each memory by their first bytes, and compares each with the earlier cells that have not ended before
-// it.
+// meet sorts the cells of each memory by their first bytes. It compares each cell with the cells that begin before it
+// and whose spans reach its first byte.
 func (m *meeter) meet() {
 	m.order = m.order[:0]
 	for n := range m.places {

@@ -42,8 +42,8 @@ func Find(p *unroll.Program, calls int) []Race {
 	return nil
 }
 
-// neighbors lists, for each rank, the ranks that access memory of an owner whose memory it accesses. It returns nil if the program
-// has no shares, so that ranks access only their own memory.
+// neighbors lists, for each rank, itself and all ranks that access memory of the same owners. It returns nil if the
+// program has no shares, so that ranks access only their own memory.
 func neighbors(p *unroll.Program) [][]int32 {
 	if len(p.Shares) == 0 {
 		return nil
@@ -106,7 +106,7 @@ type use struct {
 	access int32
 }
 
-// never stands for the absence of a use.
+// never marks a cell without a recorded read or write.
 var never = use{access: -1}
 
 // Accesses compares the accesses of an operation with earlier ones, then records them.

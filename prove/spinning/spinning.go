@@ -18,10 +18,10 @@ import (
 // Most limits how many waiting kernels are compared with each other.
 const Most = 3000
 
-// Cycle lists kernels. The next one blocks each of them, and the first one blocks the last.
+// Cycle lists kernels. Each is blocked by the next one, and the last by the first.
 type Cycle []events.Point
 
-// Find checks two consecutive calls. ok is false if too many kernels wait.
+// Find checks two consecutive calls. ok is false if more than Most kernels wait in them, over all ranks.
 func Find(p *unroll.Program) (cycles []Cycle, ok bool) {
 	waiting := 0
 	for r := range p.Ranks {
@@ -92,10 +92,10 @@ func needsSMs(p *unroll.Program, o *unroll.Op) bool {
 	return false
 }
 
-// blocks reports whether a waiting kernel blocks blocked, which may be the same kernel.
+// blocks reports whether the waiting kernel holder blocks the waiting kernel blocked. They may be the same kernel.
 func (f *finder) blocks(holder, blocked *spin) bool {
 	if f.p.Ranks[holder.at.Rank].Ops[holder.at.Op].Kind == unroll.Flags {
-		return false // a kernel of flags has one block
+		return false // a kernel of flags has one block, and leaves SMs to others
 	}
 	if holder != blocked && (holder.ended(blocked.begun) || blocked.ended(holder.begun)) {
 		return false // they never run at the same time
@@ -115,5 +115,5 @@ func (f *finder) blocks(holder, blocked *spin) bool {
 	return false
 }
 
-// ended reports whether a kernel has ended, by a clock.
+// ended reports whether a clock counts a kernel as ended.
 func (s *spin) ended(by *events.Clock) bool { return by.Covers(s.at.Rank, s.at.Thread, s.at.Epoch) }

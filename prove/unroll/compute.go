@@ -62,7 +62,8 @@ func (i *issuing) operands(s calls.Stmt) {
 	}
 }
 
-// layoutOf returns the layout of an operand at a place. It keeps the layout if its extents and strides are constants.
+// layoutOf returns the number of the layout of an operand at a place. It caches the number in o if all extents and
+// strides are constants.
 func (i *issuing) layoutOf(s calls.Stmt, o *operand, at issue.Place) (layout int32, ok bool) {
 	if o.Rest {
 		return i.layout(at.Size, []int64{(at.Of.End - at.Offset) / at.Size}, []int64{1}), true

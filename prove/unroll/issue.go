@@ -16,7 +16,7 @@ type issuing struct {
 	last []int32 // by event: the operation that recorded it last; -1: none
 }
 
-// rank issues a call on a rank.
+// rank unrolls one call on a rank into its operations.
 func (u *unroller) rank(number int32) {
 	i := &issuing{
 		unroller: u, Rank: u.world.Rank(number), rank: &u.out.Ranks[number], last: slices.Repeat([]int32{-1}, int(u.world.Events)),

@@ -83,8 +83,8 @@ func (l *Layout) Same(other *Layout) bool {
 	return l.Size == other.Size && slices.Equal(l.Extents, other.Extents) && slices.Equal(l.Strides, other.Strides)
 }
 
-// Overlap reports whether two operands share a byte, if b starts behind bytes after a. at is the distance of that byte from the
-// start of a. The result is exact.
+// Overlap reports whether two operands share a byte, where behind is the distance in bytes from the start of a to the
+// start of b. at is the distance of a shared byte from the start of a. The result is exact.
 func Overlap(a, b *Layout, behind int64) (at int64, ok bool) {
 	if a.Span == 0 || b.Span == 0 {
 		return 0, false

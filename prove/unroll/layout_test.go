@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// bytesOf lists the bytes of a layout, one by one.
+// bytesOf returns the set of bytes of a layout whose first element is at byte from.
 func bytesOf(l *Layout, from int64) map[int64]bool {
 	set := map[int64]bool{}
 	var visit func(axis int, at int64)

@@ -4,7 +4,7 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// nccl issues a call, or a group of them.
+// nccl issues an NCCL call, or a group of NCCL calls, as one operation.
 func (i *issuing) nccl(s calls.Stmt) {
 	on, body := calls.Stream{}, []calls.Stmt{s}
 	switch s := s.(type) {

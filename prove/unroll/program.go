@@ -44,8 +44,8 @@ type Kind uint8
 
 // The kinds of operations.
 const (
-	CallBegin Kind = iota // the caller hands over its arguments, after it wrote inputs and outputs
-	CallEnd               // the caller takes them back: it reads outputs and overwrites inputs
+	CallBegin Kind = iota // the call begins, after the caller has written inputs and outputs
+	CallEnd               // the call ends: the caller reads outputs and overwrites inputs
 	Begin                 // begins the call of a share; in a captured program a kernel on the caller's stream counts it
 	Record
 	Wait     // waits for the record Arg of this rank; -1: this call has no record before the wait
@@ -67,11 +67,11 @@ const (
 type Op struct {
 	Kind   Kind
 	Spins  bool   // waits in a kernel, which occupies SMs meanwhile
-	Lane   uint16 // 0: none
+	Lane   uint16 // number of a copy among the concurrent copies of its batch, from 1; 0: none
 	Stream int16
 	Waits  uint16 // of Record: how many operations of the call wait for it, up to Many
 	Stmt   int32  // -1: none
-	Step   int32  // value of the innermost loop; -1: none
+	Step   int32  // value of the innermost loop's variable; -1: outside of loops
 	// of Wait: the operation that recorded its event. Record: the event's number. Begin: share. Launch of positions:
 	// the first position. Otherwise -1
 	Arg      int32
@@ -83,7 +83,7 @@ type Op struct {
 // Many is the largest number of waits that is counted.
 const Many = math.MaxUint16
 
-// Range is a part of a list of the rank.
+// Range has the indices from First up to End, which is not included, in a list of the rank.
 type Range struct{ First, End int32 }
 
 // Access is a memory access of an operation. Operand numbers the operands of the statement:
@@ -109,8 +109,8 @@ const Counting = -1
 // Part is a part of an NCCL call, with its accesses.
 type Part struct {
 	issue.Part
-	Stmt    int32 // the call; its kind, element type and function
-	In, Out int32 // accesses, by their numbers in the rank; -1: none
+	Stmt    int32 // the NCCL call, which has the kind, the element type and the reduction
+	In, Out int32 // indices in Rank.Accesses; -1: none
 }
 
 // Fault is an operation that cannot be issued, for example because an offset is outside of its memory, or a flag does not exist.

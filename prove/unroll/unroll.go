@@ -46,7 +46,7 @@ type unroller struct {
 	known   map[calls.Stmt][]operand
 	layouts map[string]int32
 	said    map[string]bool
-	oneByte int32 // the layout of a byte; -1: not numbered so far
+	oneByte int32 // number of the layout of a single byte; -1: not numbered so far
 }
 
 func newUnroller(p *calls.Program, nodes []int) *unroller {

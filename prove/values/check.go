@@ -58,7 +58,7 @@ func (f *field) input(t *model.Tensor) *eval.Array {
 	return a
 }
 
-// shards returns the parts of tensors on each rank.
+// shards returns the part of each tensor that each rank has, row-major, by rank and name of the tensor.
 func shards(p *unroll.Program, list []*model.Tensor, values map[string]*eval.Array) []map[string][]float64 {
 	ranks := make([]map[string][]float64, len(p.Ranks))
 	for r := range ranks {

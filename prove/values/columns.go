@@ -8,7 +8,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// kernels returns the program's kernels, with the column counts that belong to the parameter values now.
+// kernels returns the program's kernels with column counts for other parameter values. A column count changes like
+// the first extent in rows that had the same value originally, and stays if there is none.
 func (s *search) kernels(now calls.Values) (list []*calls.Kernel) {
 	before := s.program.Values()
 	for _, k := range s.program.Kernels {

@@ -44,7 +44,8 @@ func (m *machine) gemm(o *unroll.Op, views operands) {
 	out.write(sums, o.Stmt)
 }
 
-// scaledSums returns the result of a GEMM with scales of blocks, from its operands row-major.
+// scaledSums returns the result of a GEMM whose operands have a scale for each block, row-major [rows, columns]. a is
+// [rows, k] and b is [k, columns], without their scales.
 func (m *machine) scaledSums(views operands, a, b []float64) []float64 {
 	const block = domain.BlockRow
 	scalesA, scalesB, mul := views[effects.ScalesA].read(), views[effects.ScalesB].read(), m.f.binary("mul")

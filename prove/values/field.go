@@ -100,14 +100,15 @@ func (f *field) dropout(d domain.Dropout) func([]float64) float64 {
 	}
 }
 
-// picks is a random function of an id and the number of a row. So a gather is a product with a random matrix in place of ones and
-// zeros. Its values stay if ids or columns are split, or if the parts of split rows are added. Other changes show.
+// picks is a random function of an id and the number of a row. So a gather is a product with a random matrix in place
+// of ones and zeros. Its result stays the same if a program splits ids or columns, or splits the rows and adds the
+// partial results. Other changes change the result.
 func (f *field) picks(id, row float64) float64 {
 	return float64(f.random("row", uint64(id), uint64(row)))
 }
 
-// addProducts adds v times each number of row to the sum at the same index, with one reduction for each. It converts
-// numbers as signed integers, which is faster.
+// addProducts adds v times each number of row to the sum at the same index. It reduces by the prime once for each
+// sum. It converts numbers as signed integers, which is faster.
 func addProducts(sums []float64, v float64, row []float64) {
 	by := uint64(int64(v))
 	for c, w := range row {
@@ -186,7 +187,7 @@ func (f *field) binary(name string) func(a, b float64) float64 {
 		fn = mul
 	case "div":
 		fn = func(a, b uint64) uint64 { return mul(a, inverse(b)) }
-	case "keep": // a or 0, by b
+	case "keep": // keeps a or returns 0, depending on b; here a times a random function of b
 		fn = func(a, b uint64) uint64 { return mul(a, f.random("keep", b)) }
 	case "drop":
 		fn = func(a, b uint64) uint64 { return mul(a, add(1, neg(f.random("keep", b)))) }

@@ -75,7 +75,8 @@ func (m *machine) topK(positions, in view, k int64, stmt int32) (values []float6
 	return values
 }
 
-// gathered adds up the rows of a table, each times the factor for its number and an id.
+// gathered computes a gather as a product (see picks): it adds up the rows of a table, each times the factor for its
+// number and the id.
 func (m *machine) gathered(views operands) (made []float64) {
 	extents := views[0].extents
 	ids, first, table := views[2].like(extents).read(), make([]float64, views[0].elements()), views[1]

@@ -16,7 +16,7 @@ type cells struct {
 
 const (
 	nobody  = -1
-	nothing = 0x5ca1ab1e // value of cells inside an element
+	nothing = 0x5ca1ab1e // value of the cells of an element after its first one
 )
 
 // newCells makes cells that contain random numbers until they are written.

@@ -96,7 +96,7 @@ func Small(p *calls.Program, nodes []int, load Load, guess Guess, like *Sized) (
 	return nil, err
 }
 
-// look sets s.values to the values that it finds.
+// look sets s.values to the values of the parameters that it can reduce, by their names in the spec.
 func (s *search) look() {
 	names := s.free()
 	s.values = map[string]int64{}
@@ -166,8 +166,8 @@ func (s *search) free() (names []string) {
 	return names
 }
 
-// lessenAll reduces each parameter. Then it reduces pairs of unchanged parameters by the same factor: the extents of an axis and
-// of an axis that is a part of it.
+// lessenAll reduces each parameter that it can. Then it reduces pairs of unchanged parameters by the same factor,
+// since one may be the extent of an axis and the other the extent of a part of that axis.
 func (s *search) lessenAll(names []string, allowed func(map[string]int64) bool) {
 	for i, name := range names {
 		odd := int64(2*i + 3)
@@ -290,8 +290,9 @@ func (s *search) unrolls(values map[string]int64, ranks []int32) *unroll.Program
 	return u
 }
 
-// apart gives each buffer separate memory. That does not change results, since each read through a buffer returns a value written
-// through the same buffer. It is needed because offsets in shared memory are plain numbers, which are wrong at other extents.
+// apart gives each buffer separate memory, and drops arenas, which only contain buffers. That does not change
+// results, since each read through a buffer returns a value written through the same buffer. It is needed because the
+// offsets of buffers in an arena are plain numbers, which are wrong at other extents.
 func apart(buffers []*calls.Buffer) (list []*calls.Buffer) {
 	for _, d := range buffers {
 		if !d.Arena {
@@ -319,7 +320,7 @@ func valued(p *calls.Program) bool {
 	return all
 }
 
-// elements counts the elements of the model's tensors, times 8: their evaluation keeps all of them, in float64.
+// elements returns the bytes of the model's tensors in float64. The evaluator keeps all of them.
 func elements(m *model.Pipeline) (n int64) {
 	for _, t := range m.Tensors {
 		size := int64(8)
