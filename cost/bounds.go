@@ -2,8 +2,8 @@ package cost
 
 import "slices"
 
-// bounds computes Critical and Busiest, which no order of the tasks could go below, and Serial, which none
-// could go above.
+// bounds computes Critical and Busiest, which are lower bounds of the total in any order of the tasks, and Serial,
+// which is an upper bound.
 func (p *Prediction) bounds(u *unrolling) {
 	p.Critical, p.Busiest = u.longestChain(), p.Host
 	streams := make([]float64, len(u.streams))
@@ -32,7 +32,8 @@ func (p *Prediction) bounds(u *unrolling) {
 	p.Serial += p.Host
 }
 
-// least returns a time that no order of the issued tasks could go below: of the host, or of the busiest stream.
+// least returns a lower bound of the total for the tasks issued so far: the time of the host or of the busiest
+// stream, whichever is longer.
 func (u *unrolling) least(host float64) float64 {
 	streams := make([]float64, len(u.streams))
 	for i := range u.tasks {
@@ -44,7 +45,8 @@ func (u *unrolling) least(host float64) float64 {
 }
 
 // longestChain returns the time along the longest chain of tasks that wait for each other, each as long as it
-// takes alone. Tasks are not sorted by their edges, so it visits each task after all tasks that it waits for.
+// takes alone. Tasks are not in topological order, so longestChain visits each task after all tasks that it waits
+// for.
 func (u *unrolling) longestChain() float64 {
 	waits, reach := make([]int32, len(u.tasks)), make([]float64, len(u.tasks))
 	var ready []int32

@@ -16,18 +16,18 @@ import (
 // connect them to the same tasks of the same classes. By this symmetry, all ranks of a class have the same times, and
 // one rank stands for all of them. A place is the index of a rank among the ranks of the program.
 type classes struct {
-	of     []int32   // class of each place
-	first  []int32   // place of each class's first rank, which stands for the class
-	groups [][]int32 // by class and index of the joint on a rank: number of the joint's group of equal joints
-	meet   [][]member
+	of     []int32    // class of each place
+	first  []int32    // place of each class's first rank, which stands for the class
+	groups [][]int32  // by class and index of the joint on a rank: number of the joint's group of equal joints
+	meet   [][]member // by group: the members of its joints, one for each class and index (see standIn)
 }
 
 // member identifies a joint from one rank's side: the place of the rank, or its class, and the index of the
 // joint on the rank.
 type member struct{ rank, at int32 }
 
-// joint counts a joint that the rank takes part in, and returns the rank's member of it. The key of a joint is the same on all of
-// its ranks.
+// joint counts a joint that the rank takes part in, and returns it from the side of this rank. The key of a joint is
+// the same on all of its ranks.
 func (r *rank) joint(key any) member {
 	if r.keys != nil {
 		*r.keys = append(*r.keys, maphash.Comparable(seed, key))

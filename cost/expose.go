@@ -16,7 +16,7 @@ type Exposure struct {
 	Pos     diag.Pos `json:"-"`
 	Where   string   `json:"at"`    // the position, as "spec.yaml:12:5"
 	Times   int      `json:"times"` // runs in a call
-	Total   float64  `json:"us"`
+	Total   float64  `json:"us"`    // of all runs, in microseconds: Hidden and Exposed
 	Hidden  float64  `json:"hidden_us"`
 	Exposed float64  `json:"exposed_us"`
 	Behind  []Share  `json:"behind"` // the computations at the same time, the longest first

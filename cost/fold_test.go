@@ -108,7 +108,7 @@ func TestNodesBoundRings(t *testing.T) {
 	const bytes = 1 << 30
 	for _, c := range []struct {
 		kind    collective.Type
-		network float64 // bytes that a GPU sends
+		network float64 // bytes that a GPU sends over the network
 		hops    float64
 	}{
 		{collective.Allgather, bytes * 15 / 16 / 8, 1},
@@ -155,8 +155,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestFew checks that Few keeps whole classes of a folded prediction, including the class that ends last, and their
-// causes stay valid.
+// TestFew checks that Few keeps whole classes of a folded prediction, including the class that ends last, and that
+// the causes of the kept calls stay valid.
 func TestFew(t *testing.T) {
 	p, err := lowerFile("../testdata/specs/ag_matmul_anywhere/spec.yaml", map[string]int64{"D": 16}, nil)
 	if err != nil {
@@ -211,8 +211,8 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// TestMachinesLikeOthers checks that every built-in machine states its source, and a file with "like" overrides fields
-// of such a machine.
+// TestMachinesLikeOthers checks that every built-in machine states its source, and that a file with "like" overrides
+// fields of a built-in machine.
 func TestMachinesLikeOthers(t *testing.T) {
 	for _, name := range cost.Machines() {
 		m, err := cost.LoadMachine(name)

@@ -12,7 +12,7 @@ type GEMMSize struct {
 	M, N, K, Batch int64
 	DType, Result  domain.DType
 	Extra          int64 // bytes that the GEMM reads in addition to its operands, such as an addend
-	RowA, RowB     int64 // elements of the rows of its operands in memory
+	RowA, RowB     int64 // leading dimensions of A and B in memory, in elements
 	transposed     bool  // B is stored as [N, K]
 }
 
@@ -40,7 +40,8 @@ func (g gemm) used(sms int) float64 {
 	return float64(g.tiles) / float64(waves*int64(sms))
 }
 
-// mostSplits limits the split-K parts of a GEMM. cuBLASLt splits the inner extent of a GEMM with fewer tiles than SMs.
+// mostSplits limits the split-K parts of a GEMM. cuBLASLt splits the inner extent only of a GEMM with no more tiles
+// than SMs.
 const mostSplits = 4
 
 // leastUnalignedRows is the number of rows of the smallest tiles of a GEMM whose rows are not aligned.
@@ -85,7 +86,8 @@ func (m *Machine) gemmOf(p GEMMSize) gemm {
 	return best
 }
 
-// problem returns the GEMM for the choice of packing. It assumes that the operands begin at aligned addresses.
+// problem returns the GEMM for package packing, which chooses the operands to copy to aligned rows. It assumes that
+// the operands begin at aligned addresses.
 func (p GEMMSize) problem() packing.GEMM {
 	align := func(row int64, t domain.DType) int64 { return min(16, row&-row*t.Size()) }
 	return packing.GEMM{

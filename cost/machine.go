@@ -57,9 +57,9 @@ type Tile struct {
 
 // Fixed is the fixed time of calls on their streams, in microseconds, in addition to the work that they do.
 type Fixed struct {
-	Call      float64 `json:"call"`       // a call of the program that is no CUDA graph, whatever it does
+	Call      float64 `json:"call"`       // once for each call of a program that is not a CUDA graph
 	Graph     float64 `json:"graph"`      // the launch of a call that is a CUDA graph
-	Node      float64 `json:"graph_node"` // a call in a graph, if less, except GEMMs and copy engines; events take no time there
+	Node      float64 `json:"graph_node"` // upper limit for a call in a graph, except GEMMs and copy engines
 	Kernel    float64 `json:"kernel"`     // a kernel
 	GEMM      float64 `json:"gemm"`       // a GEMM: its kernel, first loads and last stores
 	Event     float64 `json:"event"`      // one stream waits for an event of another
@@ -72,7 +72,7 @@ type Fixed struct {
 
 // Issue is the time that the host takes to issue calls, one after the other, in microseconds.
 type Issue struct {
-	Call   float64 `json:"call"` // a call of the program that is no CUDA graph, whatever it does
+	Call   float64 `json:"call"` // once for each call of a program that is not a CUDA graph
 	Kernel float64 `json:"kernel"`
 	GEMM   float64 `json:"gemm"`
 	Event  float64 `json:"event"` // a record or a wait
@@ -168,7 +168,8 @@ func (m *Machine) mistake() (field, why string) {
 	return m.numbersMistake()
 }
 
-// numbersMistake is mistake for single numbers.
+// numbersMistake checks the fields with single numbers, and the order of the NCCL rows. Its results are those of
+// mistake.
 func (m *Machine) numbersMistake() (field, why string) {
 	for _, n := range []struct {
 		name  string

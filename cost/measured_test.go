@@ -27,7 +27,7 @@ type measured struct {
 	Params     map[string]int64  `json:"params"`
 	Schedule   map[string]string `json:"schedule"`
 	GEMM       []int64           `json:"gemm"`       // m, n, k
-	Collective collective.Type   `json:"collective"` // whose operand or result, whichever is larger, has Bytes on a rank
+	Collective collective.Type   `json:"collective"` // the larger of operand and result has Bytes on each rank
 	Bytes      int64             `json:"bytes"`
 	Ranks      int               `json:"ranks"`
 	Time       float64           `json:"us"`

@@ -9,7 +9,7 @@ import (
 )
 
 type (
-	// team is the ranks of a communicator, by their places in the world, and how they are spread over nodes.
+	// team has the ranks of a communicator, by their places in the world, and how they are spread over nodes.
 	team struct {
 		members []int32
 		lies    spread
@@ -18,7 +18,7 @@ type (
 	// number the meetings with otherwise equal keys in the order of issue. With classes, comm is the group of the
 	// joint, and the other fields are constant.
 	meetingKey struct{ comm, from, to, turn int32 }
-	// meeting is a task that starts when all ranks of a team, or of a message, have arrived.
+	// meeting is a task that starts when all of its ranks have arrived: those of a team, or the two of a message.
 	meeting struct {
 		task    int32
 		arrived int
@@ -80,8 +80,8 @@ func (r *rank) nccl(s calls.Stmt, stream calls.Stream, body []calls.Stmt) {
 	r.tasks[r.issue(on, s, end, arrives...)].opens = begin
 }
 
-// arrive takes part in a message, and returns its task in a list. A message of a rank to itself is a local copy, and
-// its receive has no task.
+// arrive takes part in a message, and returns a list with the message's task. A message of a rank to itself is a
+// local copy: the send returns its task, and the receive returns nil.
 func (r *rank) arrive(s *calls.NcclCall, p issue.Part) []int32 {
 	bytes := float64(p.Count * s.Type.Size())
 	a, b := r.place, r.place

@@ -75,8 +75,8 @@ func (m *Machine) spreadOf(members []int32) spread {
 
 // acrossNodes returns the work of a collective whose ranks are on several nodes. A ring moves data between nodes. Each rank of a
 // node sends and receives an equal part of it. The network or the links inside the nodes bound the time, whichever is slower. In an
-// all-to-all, each rank sends its own data. The ring adds the latency of the network each time that it passes from node to node.
-// Work on one node does not change.
+// all-to-all, each rank sends its own data. The ring adds the latency of the network each time that it passes from
+// node to node. If all ranks are on one node, acrossNodes returns w unchanged.
 func (m *Machine) acrossNodes(w work, form collective.Form, moved, steps float64, on spread) work {
 	if on.nodes < 2 {
 		return w

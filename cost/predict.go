@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
-// A Prediction is the expected timeline of one call of a program, if calls follow each other without waits of the host.
-// Times are in microseconds.
+// A Prediction is the expected timeline of one call of a program, if the host issues calls one after the other and
+// never waits for the GPUs. Times are in microseconds.
 type Prediction struct {
 	Machine *Machine
 	// Total is the time of a call: the time on the GPUs or, if it is longer, the time on the host.
@@ -180,8 +180,8 @@ func (u *unrolling) lastEnd() float64 {
 	return end
 }
 
-// calls lists the tasks as calls, except the start of the program and joints. The causes of joints replace them in the
-// chain of causes.
+// calls lists the tasks as calls, except the start of the program and joints. Where the cause of a call would be a
+// joint, it is the cause of the joint instead.
 func (p *Prediction) calls(u *unrolling) {
 	index := make([]int, len(u.tasks))
 	p.Calls = make([]Call, 0, len(u.tasks))

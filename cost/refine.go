@@ -17,10 +17,10 @@ type refinement struct {
 	colours []uint64   // colour of each rank; only ranks of the same colour may be in the same class
 	members [][]member // members of each joint
 	of      [][]int32  // joints of each rank, as indices of members
-	meets   []uint64   // the colours of joints
+	meets   []uint64   // hash of each joint, from the colours and indices of its members
 }
 
-// group finds the members of each joint.
+// group finds the members of each joint, and the joints of each rank. joints is sorted by key.
 func (r *refinement) group(joints []jointOf) {
 	for i, j := range joints {
 		if i == 0 || joints[i-1].key != j.key {

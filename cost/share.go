@@ -42,7 +42,7 @@ func (s *simulation) share(rank int32) {
 			}
 		}
 		if t.gemm != nil {
-			slower = max(slower, power) // not both: the power of a GEMM that memory bounds is its share of the memory
+			slower = max(slower, power) // not the product: for a GEMM that memory bounds, power is its use of memory
 		}
 		rates[i] /= slower
 		if t.gemm != nil {
@@ -58,7 +58,8 @@ func (s *simulation) share(rank int32) {
 	}
 }
 
-// shares adds up what the tasks in progress on a rank use.
+// shares adds up what the tasks in progress on a rank use: the shares of the SMs and links, and the numbers of
+// collectives and GEMMs. The method bounds adds up times in its fields instead.
 type shares struct {
 	sms, copies, nccl float64
 	inside, network   ways

@@ -13,7 +13,7 @@ type simulation struct {
 	hosted bool // tasks wait until the host has issued them
 	queue  eventQueue
 	active [][]activity // by rank, in the order in which they began
-	left   int
+	left   int          // number of tasks that have not ended
 	now    float64
 }
 
@@ -70,7 +70,8 @@ func (s *simulation) ready(i int32) {
 	s.queue.push(event{t.begin, i, 0})
 }
 
-// enough is the share of its SMs with which a communication begins: several of its blocks fit on one SM.
+// enough is the share of its SMs that a communication needs before it begins. It is below 1, because several of its
+// blocks fit on one SM.
 const enough = 0.15
 
 // wave returns how long a kernel, or a communication that runs on SMs, waits for SMs. A GEMM of cuBLASLt has
@@ -88,7 +89,7 @@ func (s *simulation) wave(t *task) float64 {
 	for _, r := range t.ranks {
 		for _, a := range s.active[r] {
 			other := &s.tasks[a.task]
-			if other.gemm == nil || other.rate < memorySMs { // the GEMM has few SMs
+			if other.gemm == nil || other.rate < memorySMs { // it runs slowly, on few SMs
 				continue
 			}
 			rounds, rest := other.gemm.tiles/all, other.gemm.tiles%all

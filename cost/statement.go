@@ -5,7 +5,8 @@ import (
 	"github.com/hirgen/hirgen/calls/issue"
 )
 
-// statement issues a statement.
+// statement converts a statement to tasks of the rank, and adds the time in which the host issues it. It fails with
+// errTooMany beyond MaxCalls.
 func (r *rank) statement(s calls.Stmt) {
 	if r.iterations++; r.iterations > MaxCalls || len(r.tasks) > MaxCalls {
 		r.fail(errTooMany)
@@ -100,7 +101,7 @@ func (r *rank) copy(s *calls.Memcpy) {
 	r.ends(t, peer)
 }
 
-// ends records the two ranks of a copy.
+// ends records that a copy has two ranks: this one, which copies, and its peer.
 func (r *rank) ends(t, peer int32) {
 	place := r.place32(peer)
 	if r.classes != nil {

@@ -56,23 +56,24 @@ type work struct {
 type task struct {
 	work
 	stmt   calls.Stmt
-	stream int32 // index of unrolling.streams; -1 for none
-	ranks  []int32
-	opens  int32 // the task that begins the communication that this task ends; -1: this task ends none
-	before int32 // number of tasks that have to end first
-	first  int32 // index of the first edge to a task that waits for this one; -1 for none
-	issued float64
+	stream int32   // index of unrolling.streams; -1 for none
+	ranks  []int32 // places of its ranks; of a transfer the rank that copies, then its peer
+	opens  int32   // the task that begins the communication that this task ends; -1: this task ends none
+	before int32   // number of tasks that have to end first
+	first  int32   // index of the first edge to a task that waits for this one; -1 for none
+	issued float64 // when the host has issued it, in microseconds
 
 	// Results of the simulation.
-	start, begin, end float64 // begin is after the fixed part and the wait for SMs
-	cause             int32   // the last task that it waited for; -1 for none
-	left, since, rate float64
-	local             []float64 // the rates on its ranks
-	version           int32
-	waited            bool // whether it has waited for SMs
+	start, begin, end float64   // begin is after the fixed part and the wait for SMs
+	cause             int32     // the last task that it waited for; -1 for none
+	left, since, rate float64   // microseconds of alone that were left at the time since; rate relative to running alone
+	local             []float64 // the rates on its ranks; nil before it begins
+	version           int32     // counts changes; events of an earlier version are obsolete
+	waited            bool      // whether it has waited for SMs
 }
 
-// edge is an entry in the list of tasks that wait for a task.
+// edge is an entry in the list of tasks that wait for a task: the waiting task, and the index of the next entry; -1
+// at the end.
 type edge struct{ to, next int32 }
 
 // stream is a queue of one rank.
@@ -96,12 +97,12 @@ type unrolling struct {
 	tasks      []task
 	edges      []edge
 	streams    []stream
-	works      map[calls.Stmt]work
-	names      map[string]string // names of statements in errors and traces, by label
-	lies       map[int32]*team   // by communicator
+	works      map[calls.Stmt]work // of statements whose work is the same on all ranks and in all iterations
+	names      map[string]string   // names of statements in errors and traces, by label
+	lies       map[int32]*team     // by communicator: its ranks
 	meetings   map[meetingKey]*meeting
-	flags      map[flagKey]int32 // joints
-	hosts      []float64         // time of each rank's host
+	flags      map[flagKey]int32 // the joints of flags, as indices of tasks
+	hosts      []float64         // time that each rank's host takes to issue a call, in microseconds
 	classes    *classes          // nil: all ranks are issued
 	limit      float64           // the limit given to Estimate, in microseconds
 }

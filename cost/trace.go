@@ -118,8 +118,8 @@ func (t *traceWriter) track(c Call) int {
 	return t.tracks[key]
 }
 
-// slice writes a call. Computations and transfers have the name of their statement; other calls begin with
-// their kind.
+// slice writes a call. Computations and transfers have the name of their statement. The names of other calls begin
+// with their kind.
 func (t *traceWriter) slice(id int, c Call) {
 	name := c.Name
 	if !c.Kind.Computes() && !c.Kind.Moves() {

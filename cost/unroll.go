@@ -34,8 +34,8 @@ func newUnrolling(p *calls.Program, m *Machine) *unrolling {
 	return u
 }
 
-// issue issues the program on some ranks, by their places in the world: on all ranks, or on one rank of each
-// class.
+// issue issues the program on some ranks, by their places in the world: on all ranks, or on one rank of each class.
+// It returns errTooSlow if the first rank alone takes longer than u.limit.
 func (u *unrolling) issue(places []int32) error {
 	for i, place := range places {
 		rank := newRank(u, place)
@@ -63,8 +63,8 @@ type rank struct {
 	turns    map[meetingKey]int32
 	kernel   *calls.RowExchange // the row exchange that the last task was part of; nil: none
 	joints   int32              // number of joints that the rank has taken part in
-	keys     *[]uint64          // keys of the joints, while classes are computed
-	host     float64
+	keys     *[]uint64          // keys of the joints, while classes are computed; otherwise nil
+	host     float64            // time that the host has taken to issue statements so far, in microseconds
 	err      error
 }
 
@@ -137,8 +137,8 @@ func (u *unrolling) streamName(number int16) string {
 	return name
 }
 
-// issue appends a task to a stream. The task also waits for the tasks in after. Its field issued is the time
-// at which the host has issued it.
+// issue appends a task to a stream, and returns its index. The task also waits for the tasks in after. Its field
+// issued is the time at which the host has issued it.
 func (r *rank) issue(on int32, s calls.Stmt, w work, after ...int32) int32 {
 	if r.program.Graph {
 		w = r.machine.inGraph(w)
