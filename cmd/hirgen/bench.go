@@ -205,8 +205,8 @@ func (f *benchFlags) cases(specs []string) ([]bench.Case, error) {
 	return all, nil
 }
 
-// report prints and writes the rows. If that succeeds, its error has exit code 1 if a row is wrong or failed, and 3 if
-// nothing was measured.
+// report prints and writes the rows. Then it returns an error with exit code 1 if a row is wrong or failed, or with
+// exit code 3 if nothing was measured.
 func (f *benchFlags) report(w io.Writer, result *bench.Result) error {
 	if err := f.write(w, result); err != nil {
 		return err

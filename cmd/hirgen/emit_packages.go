@@ -38,7 +38,8 @@ func (f *packageFlags) check() error {
 	return nil
 }
 
-// addTo adds the packages to the options of the emitter.
+// addTo adds the packages to the options of the emitter. With --backward it also lowers that spec, and proves its
+// program if proved is true.
 func (f *packageFlags) addTo(options *emit.Options, cmd *cobra.Command, flags *specFlags, proved bool) error {
 	options.Packages = f.Packages
 	if f.backward == "" {

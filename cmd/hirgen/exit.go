@@ -18,7 +18,8 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// The exit codes of every command but run, which also returns the exit codes of the ranks.
+// The exit codes of the commands; hirgen --help explains them. The command run also returns the exit codes of the
+// ranks.
 const (
 	exitOK          = 0
 	exitSpec        = 1

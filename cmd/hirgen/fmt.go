@@ -36,7 +36,8 @@ be - for standard input.`,
 	return cmd
 }
 
-// formatOne formats the spec at a path.
+// formatOne formats the spec at a path, and prints it. With diff it prints the differences instead, and with write it
+// replaces the file.
 func formatOne(cmd *cobra.Command, path string, write, diff bool) error {
 	src := &source{path: path}
 	var err error

@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// severity lists exit codes by severity. With several files, the code that comes last in the list is returned.
+// severity lists exit codes from the least to the most serious one. With several files, a command ends with the most
+// serious one.
 var severity = []int{exitOK, exitEdited, exitNotProved, exitSpec, exitEnvironment, exitInternal}
 
 // eachFile runs a function for each file, and reports the errors of each. The returned error has the most serious exit

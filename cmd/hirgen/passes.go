@@ -99,7 +99,7 @@ func knownPass(flag, name string, names []string) error {
 	return usagef("%s: there is no pass %q; %s", flag, name, hint)
 }
 
-// completing completes a flag with a list of names.
+// completing returns a function that completes a flag or an argument with a list of names.
 func completing(names func() []string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return names(), cobra.ShellCompDirectiveNoFileComp

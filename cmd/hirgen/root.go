@@ -59,7 +59,7 @@ func execute(ctx context.Context, args []string, s streams) (exit int) {
 	return exit
 }
 
-// newRoot returns the command line. Each command has its own function.
+// newRoot returns the command hirgen with all its commands.
 func newRoot() *cobra.Command {
 	var showVersion bool
 	root := &cobra.Command{

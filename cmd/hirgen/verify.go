@@ -68,7 +68,7 @@ several files the most serious one counts.`,
 	return cmd
 }
 
-// verify proves a spec, the text of calls, or a folder.
+// verify proves a spec, the text of calls, or an emitted folder. ranks > 0 replaces the number of ranks.
 func (f *specFlags) verify(cmd *cobra.Command, path string, ranks int64, found *proofs) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return f.verifyFolder(cmd, path, ranks, found)

@@ -16,7 +16,8 @@ import (
 // release is the version of this source, the first one in CHANGELOG.md.
 const release = "0.1.0"
 
-// Without these, the program reads what "go install" or "go build" records. A build can set them:
+// version, commit and built are empty unless a build sets them. If they are empty, hirgen uses what "go install" or
+// "go build" records. To set them:
 //
 //	go build -ldflags "-X main.version=0.1.0-rc1 -X main.commit=$(git rev-parse HEAD) -X main.built=$(date -u +%FT%TZ)"
 var version, commit, built string

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// Variable is the environment variable that names the folder. The value Off, in any case, disables sharing.
+// Variable is the environment variable that names the folder. The value Off, in upper or lower case, disables
+// sharing.
 const (
 	Variable = "HIRGEN_CACHE"
 	Off      = "off"

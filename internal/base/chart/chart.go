@@ -76,7 +76,7 @@ const Width = 900
 // Extents of a chart in pixels, and the number of colours.
 const (
 	height      = 320 // at least: a long legend makes the chart higher
-	left        = 80  // of the axis of values
+	left        = 80  // x position of the axis of values
 	below       = 50  // height of the space below the lower axis
 	legendWidth = 240
 	styles      = 6

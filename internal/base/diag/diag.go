@@ -1,8 +1,9 @@
 // Package diag has the error messages of hirgen: positions, diagnostics with stable codes, and the list that collects
 // all diagnostics before any is reported.
 //
-// A message begins in lower case, unless with a name from the spec, and has no final stop. It is rendered as
-// "file:line:col: error HG031: message", followed by the source line, a caret, a hint and notes, as far as it has them.
+// A message begins in lower case, unless it begins with a name from the spec, and has no final stop. Render prints it
+// as "file:line:col: error HG031: message", followed by the source line, a caret, a hint and notes, as far as there
+// are any.
 package diag
 
 import (

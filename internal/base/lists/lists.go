@@ -15,7 +15,7 @@ func Map[T, R any](list []T, f func(T) R) []R {
 // Join prints elements with commas between them: "x, y".
 func Join[T any](list []T, text func(T) string) string { return strings.Join(Map(list, text), ", ") }
 
-// Product returns the product of the numbers of all elements, or 1 for an empty list. It does not detect overflow.
+// Product returns the product of number(v) for all elements v, or 1 for an empty list. It does not detect overflow.
 func Product[T any](list []T, number func(T) int64) int64 {
 	product := int64(1)
 	for _, v := range list {

@@ -3,8 +3,8 @@
 // wrong data for some seed.
 package tasks
 
-// A Task is a piece of work on a stream of one rank, or a communication of several ranks (Rank -1). A task that Add makes is
-// not in the stream's order.
+// A Task is a piece of work on a stream of one rank, or a communication of several ranks (Rank -1). A task from Issue
+// runs in the order of its stream, and a task from Add does not.
 type Task struct {
 	Rank int
 	What any // description for reports; nil if reports omit it

@@ -9,11 +9,11 @@ import (
 
 const (
 	context = 3    // lines shown around a change
-	most    = 4000 // most lines of a side to compare; longer differences are replaced as a whole
+	most    = 4000 // most lines of a side to compare; a longer part is deleted and inserted as a whole
 )
 
-// An Edit is a line that is kept (' '), taken out ('-') or put in ('+'). It has its line break, unless the text ends without
-// one.
+// An Edit is a line that is kept (' '), deleted ('-') or inserted ('+'). Line ends in its line break, unless it is
+// the last line of a text that ends without one.
 type Edit struct {
 	Kind byte
 	Line string
