@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// Emit reports a pipeline that cannot be lowered, and creates no folder.
+// TestEmitReportsWhatIsWrong checks that Emit reports a pipeline that cannot be lowered, and creates no folder.
 func TestEmitReportsWhatIsWrong(t *testing.T) {
 	files, err := filepath.Glob("testdata/errors/lowering/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -32,7 +32,7 @@ func TestEmitReportsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Emit writes the requested packages into the folder.
+// TestEmitWritesPackages checks that Emit writes the requested packages into the folder.
 func TestEmitWritesPackages(t *testing.T) {
 	p, _, err := model.LoadFile("testdata/specs/allreduce/spec.yaml", nil)
 	if err != nil {

@@ -58,7 +58,8 @@ var (
 	gemm       = regexp.MustCompile(`(= (?:linear|matmul)\([^)]*)\)(?: {19}( ))?`) // 19 spaces are as long as ", quantize=fp8_e4m3"
 )
 
-// Types lists the element types that NewSpec makes a layer of. With FP8 tensors are bf16, and GEMMs quantize their operands.
+// Types lists the element types for which NewSpec can make a layer. With FP8, the tensors are bf16, and GEMMs
+// quantize their operands.
 var Types = []string{"bf16", "fp16", "fp32", FP8}
 
 // FP8 stands for GEMMs of fp8_e4m3 operands, with a scale for each row.

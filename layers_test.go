@@ -13,7 +13,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// A spec made from any layer, with any of Types, loads and lowers on two ranks.
+// TestNewSpecOfEveryLayer checks that a spec made from any layer, with any of Types, loads and lowers on two ranks.
 func TestNewSpecOfEveryLayer(t *testing.T) {
 	for _, layer := range hirgen.Layers {
 		doc, p, err := hirgen.Layer(layer)
@@ -38,8 +38,9 @@ func TestNewSpecOfEveryLayer(t *testing.T) {
 
 var shapeOfReshape = regexp.MustCompile(`reshape\(\w+(?:, shape=\[(.*?)\])?\)`)
 
-// Layers are in natural form, without manual slices or schedules. Their reshapes split or merge heads, as a user of PyTorch would.
-// They do not split rows to fit the communication of a schedule.
+// TestLayersAreInNaturalForm checks that layers are written as a user of PyTorch would write them, without manual
+// slices or schedules. Their reshapes split or merge heads, and do not split rows to fit the communication of a
+// schedule.
 func TestLayersAreInNaturalForm(t *testing.T) {
 	files, err := filepath.Glob("testdata/new/*.yaml")
 	if err != nil || len(files) != len(hirgen.Layers) {

@@ -8,8 +8,8 @@ import (
 
 // backward returns the backward pass of a pipeline, with tensors distributed over the ranks as in the forward pass.
 // It takes the first of four forms that can be lowered: with and without the Stream axes of the forward pass, and
-// then the same two with declared axes for the gradients of results. If none can be lowered, it returns the first
-// form, whose errors then show what to change.
+// then the same two with declarations of the results of the backward pass. If none can be lowered, it returns the
+// first form, whose errors then show what to change.
 func backward(p *model.Pipeline, o grad.Options) (*grad.Pass, error) {
 	axes, err := lowering.Axes(p)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 const module = "github.com/hirgen/hirgen/"
 
-// lists is what any folder may use: it extends the package slices.
+// lists is a package that every folder may import: it extends the standard package slices.
 const lists = "internal/base/lists"
 
 // transports is the package with the table of transports, which several stages read.

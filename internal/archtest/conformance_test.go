@@ -51,8 +51,9 @@ func sources(t *testing.T, folder string) map[string]string {
 	return found
 }
 
-// callsMade returns the calls of the runtime and the templates: all functions that they name and the CPU device
-// declares (some are only looked up), and those that are called on GPUs alone.
+// callsMade returns the functions of CUDA's libraries that the runtime and the templates use: all functions that they
+// call, some of them on GPUs only, and functions that they only name, for example to look them up, if the CPU device
+// declares them.
 func callsMade(t *testing.T) map[string]bool {
 	t.Helper()
 	folders := []string{"../../runtime_cpp/src", "../../runtime_cpp/include", "../../templates"}

@@ -24,8 +24,8 @@ func automatic(t *testing.T, name string) string {
 	return regexp.MustCompile(`(?m)^name: .*$`).ReplaceAllString(auto, "name: exchange")
 }
 
-// TestAuto runs a program of each operation by the schedule that was measured at the nearest
-// size, which its first lines name.
+// TestAuto runs a program of each operation with schedule: auto, which takes the schedule measured at the nearest
+// size. The first lines of the program's source name the operation.
 func TestAuto(t *testing.T) {
 	for _, spec := range []string{"ag_matmul_p2p", "ag_linear_p2p", "matmul_rs_p2p", "matmul_ar_p2p", "allgather_p2p"} {
 		t.Run(spec, func(t *testing.T) {
@@ -41,8 +41,8 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// TestEveryMeasuredScheduleIsEmitted renders the program of each line of the table at the size
-// of that line.
+// TestEveryMeasuredScheduleIsEmitted renders a program for each line of measured_schedules.tsv, at the size of that
+// line.
 func TestEveryMeasuredScheduleIsEmitted(t *testing.T) {
 	table, err := os.ReadFile(filepath.Join("..", "..", "lowering", "schedules", "measured_schedules.tsv"))
 	if err != nil {

@@ -89,7 +89,7 @@ func TestStrangersDoNotHoldUpAStart(t *testing.T) {
 	mustAllPass(t, results)
 }
 
-// knock opens connections that send nothing, text of other protocols, or the header of a message without end.
+// knock opens connections that send nothing, text of other protocols, or the header of a message that never ends.
 func knock(t *testing.T, address string) (closeAll func()) {
 	t.Helper()
 	var open []net.Conn

@@ -95,7 +95,8 @@ func withSchedule(spec, schedule string) string {
 	return regexp.MustCompile(`(?m)^schedule: .*\n`).ReplaceAllString(spec, "") + "schedule: " + schedule + "\n"
 }
 
-// combined returns an example for four ranks, with a random schedule, in one of settings.
+// combined returns an example for four ranks with a random schedule. Its ranks are placed as one element of settings
+// says. The seed selects all three.
 func combined(t *testing.T, seed uint64) (name, spec string, values params) {
 	t.Helper()
 	name = exchangeSpec(seed)

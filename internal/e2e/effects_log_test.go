@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// byteRun is a range of bytes.
+// byteRun is the range of bytes from begin up to end, which is not included.
 type byteRun struct{ begin, end int64 }
 
 // logged is a line of the CPU device's log (runtime_cpp/cpu/README.md): an allocation, or a call.
@@ -24,7 +24,7 @@ type logged struct {
 type loggedOperand struct {
 	Memory           uint64
 	Write            bool
-	At, Size         int64
+	At, Size         int64 // byte offset of the first element, and bytes of an element
 	Extents, Strides []int64
 }
 

@@ -31,8 +31,8 @@ type comparison struct {
 	log     *accessLog
 	nodes   []int               // node of each rank; nil: one for all
 	owner   map[uint64]memoryOf // owner of each logged memory
-	bases   []int64             // by call: where arguments begin in their allocations
-	units   int
+	bases   []int64             // by call: byte offset of the arguments in their allocations
+	units   int                 // number of units compared so far
 }
 
 // memoryOf is a memory of a rank: the number of an argument or a buffer, or -1 for the workspaces.
@@ -47,8 +47,9 @@ var bases = map[int][]int64{5: {leastAligned, leastAligned, 0, 0, 0}, 2: {leastA
 // allocation.
 const leastAligned = 16
 
-// comparesLog compares the accesses that the calls of a program declare with the log of a run: both must read and write
-// the same bytes, in every iteration on every rank.
+// comparesLog compares the accesses that the calls of a program declare with the log of a run: both must read and
+// write the same bytes, in every iteration on every rank. variant is 0 for the program and 1 for its fallback. prefix
+// is the path of the log files, which end in a dot and a suffix.
 func (f folder) comparesLog(t *testing.T, variant int, prefix string) *comparison {
 	t.Helper()
 	programs, err := text.ParseAll("calls.txt", f.source(t, "calls.txt"))
@@ -205,7 +206,7 @@ func (c *comparison) declared(rank int32) map[string][]unit {
 	return units
 }
 
-// touched identifies bytes that are read, or written.
+// touched identifies the reads, or the writes, of one memory.
 type touched struct {
 	memory memoryOf
 	write  bool
@@ -243,7 +244,8 @@ func (c *comparison) unit(u unit, call int, done []logged) (mistakes []string) {
 	return mistakes
 }
 
-// differs compares what a unit declares for a place with what was done there.
+// differs compares the bytes that a unit declares to read or write in one memory with the logged ones. It describes
+// the difference; empty: none.
 func (c *comparison) differs(u unit, p touched, declared map[touched][]byteRun, does []byteRun) string {
 	declares, written := merged(declared[p]), merged(declared[touched{p.memory, true}])
 	_, attends := u.stmt.(*calls.Attend)
@@ -280,8 +282,9 @@ func (c *comparison) bytes(u unit, p touched, operand int16) (runs []byteRun) {
 	return merged(runs)
 }
 
-// placed moves runs of an allocation to where they are in its memory. The driver begins arguments at the start of their
-// allocation, or at an address of the least alignment.
+// placed converts byte ranges of an allocation to byte ranges of the argument in it. The driver begins arguments at
+// the start of their allocation, or at an address of the least alignment. Other memories begin where their
+// allocations do.
 func (c *comparison) placed(m memoryOf, call int, runs []byteRun) []byteRun {
 	if m.number < 0 || len(runs) == 0 || c.program.Memories[m.number].Kind > issue.Output {
 		return runs

@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// deadline bounds every wait where a wait must reach its bound. patience is the bound where none may: a busy machine needs
-// some of that time to start the ranks.
+// deadline is the timeout of waits in cases in which a wait must time out. patience is the timeout in cases in which
+// none may: it is longer, because a busy machine needs some of that time to start the ranks.
 const deadline, patience = 4 * time.Second, 15 * time.Second
 
 // TestOneRankFails breaks rank 1 in the middle of a call. Every other rank must end
@@ -27,7 +27,7 @@ func TestOneRankFails(t *testing.T) {
 		{"kill", patience, patience, 128 + 9},
 		{"segv", patience, patience, 128 + 11},
 		{"exit", patience, patience, 5},
-		{"stop", deadline, 3 * deadline, 5}, // only time tells that a process is stopped
+		{"stop", deadline, 3 * deadline, 5}, // only a timeout shows that a process is stopped
 		{"stall", deadline, 3 * deadline, 6},
 	} {
 		t.Run(c.kind, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// makeGo is make with the Go package.
+// makeGo emits a program with its Go package, and builds it.
 func (f folder) makeGo(t *testing.T, spec string, values params) string {
 	t.Helper()
 	f.emitWith(t, spec, values, emit.Packages{Go: true})

@@ -280,8 +280,8 @@ func reserveTwo() (ports [2]int, release func(), err error) {
 	return [2]int{first, second}, func() { releaseFirst(); releaseSecond() }, nil
 }
 
-// script writes a program that a test starts. No process may be forked meanwhile: it would inherit the open file, and what is
-// open for writing cannot be executed.
+// script writes an executable script that a test starts. No process may be forked meanwhile: it would inherit the
+// open file, and a file that is open for writing cannot be executed.
 func script(t *testing.T, path, text string) {
 	t.Helper()
 	syscall.ForkLock.RLock()

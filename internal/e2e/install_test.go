@@ -125,7 +125,7 @@ func block(t *testing.T, page, language string) string {
 	return text
 }
 
-// command runs a program in a folder; the test ends where it fails.
+// command runs a program in a folder. If the program fails, the test ends.
 func command(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)

@@ -27,8 +27,8 @@ ops:
 // others is a second folder, for programs that run together with the one in shared.
 var others = folder{"others"}
 
-// TestTwoProgramsInOneProcess checks that a client hands its buffers, stream and events to two
-// programs, and to two handles of one of them.
+// TestTwoProgramsInOneProcess runs a client that passes its buffers, stream and events to two programs, and to two
+// handles of one of them.
 func TestTwoProgramsInOneProcess(t *testing.T) {
 	first := shared.make(t, agMatmul(plain), params{"D": 2})
 	second := others.make(t, widen, params{"D": 2})
@@ -78,7 +78,8 @@ func TestPeersOfMisuse(t *testing.T) {
 	}
 }
 
-// TestRanksOfDifferentFolders checks that every rank says how the folders differ.
+// TestRanksOfDifferentFolders starts rank 1 from a folder with another program, other parameters or another schedule
+// than the folder of rank 0. Both ranks must report the difference.
 func TestRanksOfDifferentFolders(t *testing.T) {
 	links := t.TempDir()
 	start := filepath.Join(links, "start")

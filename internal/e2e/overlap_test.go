@@ -15,7 +15,7 @@ type hidden struct {
 
 // layersThatOverlap are programs, with the communications that must be hidden in them.
 var layersThatOverlap = []struct {
-	spec   string // an example, or the file of another one
+	spec   string // the name of an example, or the path of another spec
 	hidden []hidden
 }{
 	{"mlp_tp", []hidden{

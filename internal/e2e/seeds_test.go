@@ -28,7 +28,7 @@ func TestEveryOrderOfExecutionGivesTheSame(t *testing.T) {
 	}
 }
 
-// brief asks for the checked calls and hardly any timed ones.
+// brief has the arguments for two checked calls and few timed ones.
 var brief = []string{"--checks", "2", "--warmup", "1", "--iters", "2", "--repeats", "1"}
 
 // TestSchedulesComputeTheSame runs a spec with several schedules: none of them may change a result.

@@ -40,8 +40,8 @@ func TestSumsInGEMM(t *testing.T) {
 	}
 }
 
-// TestAFoldedProductNeedsItsWait removes from an emitted program the wait before the GEMM that adds: for some seed
-// elements must then be wrong.
+// TestAFoldedProductNeedsItsWait removes from an emitted program the wait before a GEMM that adds an arriving partial
+// sum: for some seed elements must then be wrong.
 func TestAFoldedProductNeedsItsWait(t *testing.T) {
 	for transport, call := range map[string]string{"ipc-put": "cuStreamWaitValue32(caller, ",
 		"nccl": "cudaStreamWaitEvent(caller, after_exchange_P_"} {

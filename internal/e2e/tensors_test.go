@@ -34,8 +34,8 @@ func TestLoadAndDumpAgreeWithTheModel(t *testing.T) {
 	}
 }
 
-// TestASeedHasAllItsBits loads a seed that no fp32 holds: the program, its reference and the model leave out the same
-// elements.
+// TestASeedHasAllItsBits loads a dropout seed that fp32 cannot represent: the program, its reference and the model
+// have to drop the same elements.
 func TestASeedHasAllItsBits(t *testing.T) {
 	const spec = "hirgen: 1\nname: layer\ndtype: fp32\nmesh: {x: 2}\ntensors: {X: [DIDx, 6, 8], seed: {axes: [1], dtype: int64}}\n" +
 		"ops:\n- Y = dropout(X, seed, p=0.25)\n"

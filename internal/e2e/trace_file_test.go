@@ -16,12 +16,12 @@ import (
 // slice is one call in the file of --trace. Times are nanoseconds.
 type slice struct {
 	rank, track int
-	kind        string // "gemm", "event wait", ...
-	statement   string // "allgather of A"
-	andAlso     []string
-	call, index int // call of the program, from 1; index of the statement's function within the call, from 0
-	id          int // within the rank, in the order of issue
-	record      int // for an event wait: the id of the record that it waits for; -1 for none
+	kind        string   // "gemm", "event wait", ...
+	statement   string   // "allgather of A"
+	andAlso     []string // labels of later NCCL calls of the same group, such as "spec.yaml:12:5 send of A"
+	call, index int      // call of the program, from 1; index of the statement's function within the call, from 0
+	id          int      // within the rank, in the order of issue
+	record      int      // for an event wait: the id of the record that it waits for; -1 for none
 	begin, end  int64
 }
 
@@ -32,7 +32,7 @@ func (s slice) couldRunWith(other slice) bool { return s.begin < other.end && ot
 // trace is the content of a file of --trace.
 type trace struct {
 	slices []slice
-	names  map[[2]int]string // names of the tracks
+	names  map[[2]int]string // names of the tracks, by rank and track
 	error  int64             // error of the time axis, in nanoseconds
 	about  traceAbout
 }

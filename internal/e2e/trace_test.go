@@ -15,8 +15,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// TestTraceHasEveryCall runs programs with --trace: with collectives, with NCCL's sends in groups,
-// and with flags and copies over CUDA IPC.
+// TestTraceHasEveryCall compares the traces of programs with the calls that each rank should make: collectives,
+// NCCL's sends in groups, and flags and copies over CUDA IPC.
 func TestTraceHasEveryCall(t *testing.T) {
 	const ranks, calls = 2, 2
 	for _, name := range []string{"mlp_tp", "ag_matmul_p2p", "matmul_ar_p2p"} {

@@ -105,7 +105,8 @@ func files(t *testing.T) []zip.File {
 	return found
 }
 
-// output runs a command in a folder with further variables; the test ends where it fails.
+// output runs a command in a folder with further environment variables, and returns its standard output. If the
+// command fails, the test ends.
 func output(t *testing.T, dir string, env []string, name string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)

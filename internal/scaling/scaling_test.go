@@ -69,8 +69,8 @@ func (l longPipeline) cost(t *testing.T, n, runs int) time.Duration {
 }
 
 // TestLongPipelinesTakeLinearTime compares the times of pipelines with those of pipelines ten times as long. A step
-// that looked at all operations for each of them would take a hundred times as much; caches and the garbage collector
-// alone make it up to fifteen, and nineteen where other work fills the caches.
+// that looked at all operations for each operation would take a hundred times as long. In linear time, cache misses
+// and garbage collection make the factor up to 15, or 19 if other work fills the caches.
 func TestLongPipelinesTakeLinearTime(t *testing.T) {
 	for _, l := range longPipelines {
 		t.Run(l.name, func(t *testing.T) {

@@ -1,5 +1,5 @@
-// Command ag_matmul multiplies by the Go package of a folder on each of two ranks. In one call, rank 0 also stops
-// waiting at a deadline.
+// Command ag_matmul multiplies matrices on each of two ranks, with the Go package of an emitted folder. In one call,
+// rank 0 also stops waiting at a deadline.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Command llama_mlp computes an MLP by the Go package of a folder on each of two ranks, and compares it with float64.
+// Command llama_mlp computes an MLP on each of two ranks, with the Go package of an emitted folder, and compares the
+// result with a computation in float64.
 package main
 
 import (

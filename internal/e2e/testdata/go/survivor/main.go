@@ -1,4 +1,4 @@
-// Command survivor does what survivor.c does, by the Go package of the folder: a process that outlives a peer.
+// Command survivor does what survivor.c does, with the Go package of the folder: it goes on after a peer has failed.
 package main
 
 import (
