@@ -28,7 +28,7 @@ func (p *Point) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// At returns the rate for a size.
+// At returns the rate for a size, in GB/s.
 func (c Curve) At(bytes float64) float64 {
 	i := sort.Search(len(c), func(i int) bool { return c[i].Bytes >= bytes })
 	switch {

@@ -65,7 +65,7 @@ type Fixed struct {
 	Event     float64 `json:"event"`      // one stream waits for an event of another
 	Flag      float64 `json:"flag"`       // a stream memory operation, or a kernel that replaces it
 	FlagBatch float64 `json:"flag_batch"` // each additional flag of a batch
-	Copy      float64 `json:"copy"`       // a copy of a copy engine
+	Copy      float64 `json:"copy"`       // a copy by a copy engine
 	Tile      float64 `json:"tile"`       // first loads and last stores of each tile of a GEMM
 	Split     float64 `json:"split"`      // the reduction of a split-K GEMM; 0: no GEMM uses split-K
 }
@@ -112,9 +112,9 @@ type NCCLRow struct {
 
 // Beside is the share of its rate that a GEMM loses while something else runs.
 type Beside struct {
-	GEMM float64 `json:"gemm"` // another GEMM, besides the SMs that it takes
-	Copy float64 `json:"copy"` // a transfer over links that fills them
-	NCCL float64 `json:"nccl"` // a collective or an earlier copy by a kernel, besides the SMs that it takes
+	GEMM float64 `json:"gemm"` // while another GEMM runs, in addition to the SMs that it takes
+	Copy float64 `json:"copy"` // while a transfer fills the links
+	NCCL float64 `json:"nccl"` // while a collective or an earlier copy by a kernel runs, in addition to its SMs
 }
 
 // gemmRate returns the rate of an element type. A type of at most 16 bits without a rate has the rate of bf16, or

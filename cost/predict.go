@@ -34,7 +34,8 @@ type Prediction struct {
 	sizes   map[*calls.Gemm]GEMMSize
 }
 
-// A Class is a set of ranks that do the same. The first one stands for all.
+// A Class is a set of ranks that make the same calls at the same times. Rank, the first of Ranks, stands for all of
+// them.
 type Class struct {
 	Rank  int
 	Ranks []int // in ascending order
@@ -125,7 +126,8 @@ func (u *unrolling) predict(places []int32) (*Prediction, error) {
 }
 
 // estimate issues the program on the ranks at some places, and simulates them. It returns nil, without an error, if
-// there are too many calls.
+// there are too many calls. If the first rank takes longer than the limit, it simulates nothing and sets only Machine
+// and Total.
 func (u *unrolling) estimate(places []int32) (*Prediction, error) {
 	err := u.issue(places)
 	switch {

@@ -83,7 +83,7 @@ type stream struct {
 	last int32 // the last task issued to it; -1 for none
 }
 
-// unrolling is a program as tasks of the ranks that are issued.
+// unrolling is a program converted to tasks, for all ranks or for one rank of each class.
 type unrolling struct {
 	machine    *Machine
 	program    *calls.Program

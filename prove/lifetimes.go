@@ -71,7 +71,7 @@ func (l *life) names() {
 	}
 }
 
-// all lists the steps that do one of the given deeds with a name.
+// all lists the steps on the thing with a name that do one of the given deeds.
 func (l *life) all(name string, deeds ...calls.Deed) (list []moment) {
 	for _, m := range l.steps {
 		if m.Name == name && slices.Contains(deeds, m.Do) {

@@ -7,7 +7,8 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// memory reports operations that cannot be issued.
+// memory reports the faults of the unrolled program, such as operands outside of their memory, and uses of flags
+// before their BeginCall.
 func (v *verification) memory() {
 	for _, f := range v.p.Faults {
 		at := Place{Rank: f.Rank, Call: 1, Spec: spec(v.p, f.Stmt)}

@@ -22,7 +22,7 @@ type attentionReport struct {
 	At       string `json:"at"`
 }
 
-// reportAttentions lists the attentions of a program.
+// reportAttentions reports how each attention of a program is computed, in program order.
 func reportAttentions(p *hostir.Program) []attentionReport {
 	list := []attentionReport{}
 	for a := range hostir.Each[*hostir.Attention](p.Body) {

@@ -17,7 +17,7 @@ ops:
   - O = attention(Q, K, V, causal=true)
 `
 
-// spelled returns a spec with an attention of an element type and a head size.
+// spelled returns a spec with an attention of the given element type and head size.
 func spelled(dtype, size string) string {
 	return strings.NewReplacer("%s", dtype, "%d", size).Replace(attends)
 }

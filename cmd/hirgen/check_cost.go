@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/cost"
 )
 
-// costFlags are the flags of a prediction.
+// costFlags has the flag of a prediction.
 type costFlags struct{ trace string }
 
 func (f *costFlags) register(cmd *cobra.Command) {

@@ -13,7 +13,7 @@ import (
 // TestRegenerateLineRunsAsPrinted removes a file of an emitted folder, and runs the command that its README and its
 // header give to regenerate it.
 func TestRegenerateLineRunsAsPrinted(t *testing.T) {
-	source, folder := read(t, agMatmul), t.TempDir // of the whole test: the names of subtests cannot be in a path
+	source, folder := read(t, agMatmul), t.TempDir // here, since a subtest's name cannot be in a path
 	for _, spec := range []string{"my spec.yaml", "-", `it's "a" $HOME`, "new\nline\n", "two  blanks ", "Grüße \u202e 表", "<a> `b` ?? [*"} {
 		t.Run(spec, func(t *testing.T) {
 			t.Chdir(t.TempDir())

@@ -31,7 +31,7 @@ type specFlags struct {
 	dumpAfter []string
 	disable   []string
 	machine   string
-	emits     bool // a spec that comes through a pipe is named after its pipeline
+	emits     bool // set by emit: a spec from a pipe gets the name of its pipeline
 }
 
 func (f *specFlags) register(cmd *cobra.Command) {

@@ -185,7 +185,7 @@ func compareAgain(result *bench.Result) []string {
 	return lines
 }
 
-// write writes the winner with its measurements.
+// write writes the winner's schedule to f.out, with its measurements as comments.
 func (f *tuneFlags) write(spec string, tuned *bench.Tuned, verdicts []string) error {
 	text, err := model.PrintSchedule(tuned.Winner.Settings)
 	if err != nil {

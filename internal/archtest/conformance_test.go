@@ -19,7 +19,8 @@ var (
 	inBackticks   = regexp.MustCompile("`([^`]+)`")
 )
 
-// callsOf returns the names that look like calls in the sources below folders, without // comments.
+// callsOf returns the names of CUDA's libraries that look like calls in the sources below folders, without //
+// comments.
 func callsOf(t *testing.T, folders ...string) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}

@@ -17,8 +17,8 @@ type ended struct {
 	stderr string
 }
 
-// startAll starts the ranks of one host at the same time, without the launcher, and waits for them. Each rank gets its
-// own variables and those of all.
+// startAll starts the ranks of one host at the same time, without the launcher, and waits for them. Each rank gets
+// its own environment variables and the variables all.
 func startAll(t *testing.T, program string, ranks [][]string, all ...string) []ended {
 	t.Helper()
 	results := make([]ended, len(ranks))
@@ -43,7 +43,8 @@ func mustAllPass(t *testing.T, results []ended) {
 	}
 }
 
-// twoRanks is what a user sets by hand for two ranks of one host, without address and port.
+// twoRanks has the environment variables that a user sets by hand for two ranks of one host, without address and
+// port.
 var twoRanks = [][]string{
 	{"HIRGEN_RANK=0", "HIRGEN_WORLD=2", "HIRGEN_LOCAL_RANK=0"},
 	{"HIRGEN_RANK=1", "HIRGEN_WORLD=2", "HIRGEN_LOCAL_RANK=1"},

@@ -19,7 +19,7 @@ const quick = "-O1 -D_GLIBCXX_ASSERTIONS -ftls-model=initial-exec -fno-plt"
 // fewer are flags of GCC: functions that are instrumented for their accesses do not report their beginning and end.
 const fewer = " --param tsan-instrument-func-entry-exit=0"
 
-// standardHeaders are those that emitted programs and the runtime's headers include.
+// standardHeaders are the standard headers that emitted programs and the runtime's headers include.
 var standardHeaders = []string{
 	"algorithm", "array", "atomic", "cmath", "cstdint", "cstring", "functional", "list", "map", "memory",
 	"optional", "stdexcept", "string", "string_view", "utility", "vector",

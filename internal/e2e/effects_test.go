@@ -258,7 +258,7 @@ func (c *comparison) differs(u unit, p touched, declared map[touched][]byteRun, 
 		declares, does = without(declares, written), without(does, written)
 	case attends: // how much of its scratch memory is used is up to the library
 		declares = without(declares, without(c.bytes(u, p, effects.Scratch), does))
-	case launch != nil && launch.Gathers(): // which rows of the table are read is up to the numbers
+	case launch != nil && launch.Gathers(): // the ids decide which rows of the table are read
 		declares = without(declares, without(c.bytes(u, p, 1), does))
 	}
 	if slices.Equal(declares, does) {

@@ -90,7 +90,7 @@ func TestPortTaken(t *testing.T) {
 	}
 }
 
-// occupiedPort listens on a port for as long as the test runs.
+// occupiedPort listens on a port for as long as the test runs, and returns its number.
 func occupiedPort(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -51,7 +51,7 @@ func TestOneRankFails(t *testing.T) {
 					t.Errorf("rank %d does not say which rank it lost", rank)
 				}
 				if betweenCalls(r.stderr, rank) {
-					continue // the rank had not begun the next call when it heard of the loss
+					continue // the rank had not begun the next call when it received the report of the loss
 				}
 				waiting++
 				if !reports(r.stderr, rank, "spec.yaml:") {

@@ -123,7 +123,7 @@ func (f folder) build(t *testing.T) string {
 	return f.buildIn(t, "unity", "CMAKE_UNITY_BUILD:BOOL=ON", "CMAKE_PROJECT_INCLUDE:FILEPATH="+unity)
 }
 
-// buildIn builds in a folder below build/, with further settings of CMake.
+// buildIn builds in a folder below build/, with further settings of CMake, and returns the path of the program.
 func (f folder) buildIn(t *testing.T, name string, settings ...string) string {
 	t.Helper()
 	flags, err := compilerFlags()
@@ -156,7 +156,7 @@ func (f folder) source(t *testing.T, name string) string {
 	return string(text)
 }
 
-// rebuild builds the program with another text of an emitted file.
+// rebuild replaces the text of an emitted file, and builds the program.
 func (f folder) rebuild(t *testing.T, name, text string) string {
 	t.Helper()
 	if was := f.source(t, name); was == text {
@@ -176,7 +176,7 @@ func (f folder) transports() [][]string {
 	return [][]string{nil}
 }
 
-// make emits and builds.
+// make emits and builds a spec, and returns the path of the program.
 func (f folder) make(t *testing.T, spec string, values params) string {
 	t.Helper()
 	f.emit(t, spec, values)

@@ -50,7 +50,7 @@ func TestMisuse(t *testing.T) {
 		caller := client(t, "misuse.c", library{shared, program, "hirgen_ag_matmul"})
 		for _, what := range []string{"host pointer", "unaligned pointer", "capture", "threads", "destroyed"} {
 			if graph && what == "capture" {
-				continue // TestCapturedCalls
+				continue // TestCapturedCalls covers it
 			}
 			t.Run(fmt.Sprintf("%s, graph %t", what, graph), func(t *testing.T) {
 				r := run(t, launch.Options{Program: caller, N: 2, Args: []string{what}})

@@ -187,7 +187,7 @@ func TestAxesBetweenRanksAndSlices(t *testing.T) {
 func TestWaitsForPeersAreNeeded(t *testing.T) {
 	for _, c := range []struct {
 		spec, transport, call string // call is the beginning of the calls to remove
-		waits                 int    // number of these calls
+		waits                 int    // how many such calls the program has
 		fields                []string
 	}{
 		{"ag_matmul_p2p", "ipc-get", "cuStreamWaitValue32(", 2, nil}, // one wait for the ready flag and one for the done flag

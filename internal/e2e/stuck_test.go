@@ -11,7 +11,7 @@ import (
 
 // TestAStuckCallNamesItsPeer stops rank 1 as it begins its fourth call, whose tensors have the addresses of the third
 // call. Every other rank must report the flags that it waits for, which rank 1 has not set: ready and done. All other
-// ranks have set their ready flags, so none of these may be reported.
+// ranks have set their ready flags, so no rank may report one of these.
 func TestAStuckCallNamesItsPeer(t *testing.T) {
 	const bound = 2 * time.Second
 	for i, c := range []struct {

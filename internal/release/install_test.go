@@ -57,7 +57,7 @@ func TestBuildsForMacOS(t *testing.T) {
 		"./cmd/hirgen")
 }
 
-// publish writes the files that a module proxy serves of this module. Its zip has the files of the repository.
+// publish writes the files that a module proxy serves for this module. Its zip has the files of the repository.
 func publish(t *testing.T, proxy, version string) {
 	t.Helper()
 	folder := filepath.Join(proxy, filepath.FromSlash(hirgen), "@v")

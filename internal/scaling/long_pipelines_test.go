@@ -112,8 +112,8 @@ func exchanges(n int) *model.Builder {
 	return b
 }
 
-// alternating has operations of a pipeline and others in turn. Most of the others need nothing of the pipeline and move
-// in front of it; the rest read its results and end it.
+// alternating alternates operations of a pipeline with other operations. Most of these depend on nothing in the
+// pipeline, so lowering moves them in front of it. The rest read its results, and so end it.
 func alternating(n int) *model.Builder {
 	b := startLong("alternating", "buffers", "free")
 	b.Tensor("A0", "Stream(S)", "DIDx", "K")

@@ -77,7 +77,7 @@ func newMachine(p *unroll.Program, o Options) *machine {
 	return m
 }
 
-// prepare initializes the streams of a rank.
+// prepare initializes the state of a rank: its streams, threads and clocks.
 func (m *machine) prepare(n int32) {
 	r, ops := &m.ranks[n], m.p.Ranks[n].Ops
 	*r = rank{streams: make([]stream, len(m.p.Streams)), records: map[inCall]*record{}, turns: map[meetOf]int32{}}
@@ -97,7 +97,7 @@ func (m *machine) prepare(n int32) {
 	r.whole = m.newClock(n)
 }
 
-// sort distributes the operations of a rank to its streams.
+// sort distributes the operations of a rank to its streams, and initializes the state that advance needs.
 func (m *machine) sort(n int32) {
 	r, ops := &m.ranks[n], m.p.Ranks[n].Ops
 	r.ended, r.waiting, r.done = make([]int32, len(ops)), map[int32][]streamOf{}, make([]int, m.o.Calls)

@@ -118,7 +118,7 @@ func callOf(before, op, call int32) int32 {
 
 func (m *machine) hasEnded(number, op, call int32) bool { return m.ranks[number].ended[op] > call }
 
-// issued lets the next operation in the order of issue begin.
+// issued lets the next operation in the order of issue begin, in mode OneQueue.
 func (m *machine) issued(number int32) {
 	r, ops := &m.ranks[number], m.p.Ranks[number].Ops
 	r.begun++

@@ -56,8 +56,7 @@ func countedTwice(e *editor, list []calls.Stmt) []calls.Stmt {
 // last returns the rank on which mistakes of a single rank are made.
 func (e *editor) last() int64 { return e.ranks - 1 }
 
-// onLast returns an If that runs the statements there on the last rank, and the statements elsewhere on all other
-// ranks.
+// onLast returns an If: its body, there, runs on the last rank, and its else branch, elsewhere, on all other ranks.
 func (e *editor) onLast(there, elsewhere []calls.Stmt) calls.Stmt {
 	return &calls.If{Cond: expr.Op("==", expr.Var("rank"), expr.Int(e.last())), Body: there, Else: elsewhere}
 }

@@ -22,7 +22,7 @@ func inLife(what string, edit func(l *calls.Life, list []calls.Step, at int) []c
 	}
 }
 
-// hereStep counts a step that could be wrong, and reports whether the mistake goes there.
+// hereStep counts a step that could be wrong, and reports whether the mistake has to be made in it.
 func (e *editor) hereStep(step calls.Step, what string) bool {
 	e.met++
 	if e.met-1 != e.site {

@@ -94,7 +94,7 @@ func pointers(s calls.Stmt, visit func(key string, p *calls.Pointer)) {
 	}
 }
 
-// inPointers edits each pointer.
+// inPointers returns a mistake in pointers: edit is called for each pointer of each statement.
 func inPointers(edit func(e *editor, s calls.Stmt, key string, p *calls.Pointer)) func(*editor) {
 	return each(func(e *editor, s calls.Stmt) {
 		pointers(s, func(key string, p *calls.Pointer) { edit(e, s, key, p) })

@@ -108,14 +108,14 @@ func (e *editor) here(item any, format string, args ...any) bool {
 	return true
 }
 
-// inLists edits each list of statements.
+// inLists returns a mistake in lists of statements: edit gets each list and returns its replacement.
 func inLists(edit func(e *editor, list []calls.Stmt) []calls.Stmt) func(*editor) {
 	return func(e *editor) {
 		e.program.Body = calls.EditLists(e.program.Body, func(list []calls.Stmt) []calls.Stmt { return edit(e, list) })
 	}
 }
 
-// each edits each statement of type S in place.
+// each returns a mistake in statements of type S: edit may change each of them in place.
 func each[S calls.Stmt](edit func(e *editor, s S)) func(*editor) {
 	return func(e *editor) {
 		for typed := range calls.Each[S](e.program.Body) {

@@ -33,7 +33,7 @@ Memcpy(out C, in third_, elements 256, type bf16, on caller)
 // TestTurns checks that Find reports a use of bytes that another buffer has used since, and nothing else.
 func TestTurns(t *testing.T) {
 	for name, c := range map[string]struct {
-		changes []string // old, new, old, new
+		changes []string // pairs of old and new text
 		found   string   // the buffer, and the buffer that has used its bytes; empty: no finding
 	}{
 		"as it is":                {nil, ""},

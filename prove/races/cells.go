@@ -35,7 +35,7 @@ func newFinder(p *unroll.Program) *finder {
 	return f
 }
 
-// add makes the cells of one owner.
+// add makes the cells of one owner's memories from the accesses to them.
 func (f *finder) add(m *meeter, accesses []accessOf) {
 	clear(m.known)
 	m.places = m.places[:0]

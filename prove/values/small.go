@@ -107,7 +107,8 @@ func (s *search) look() {
 	}
 }
 
-// Own keeps the parameter values of the program.
+// Own returns the program with its own parameter values. It returns an error if the program cannot be issued or is
+// too large to be computed.
 func Own(p *calls.Program, nodes []int, load Load) (*Sized, error) {
 	s := &search{program: p, nodes: nodes, load: load}
 	var err error
