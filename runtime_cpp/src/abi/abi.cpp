@@ -121,7 +121,7 @@ void build(const ProgramTable& table, const char* plans, Embedded* embedded) {
   }
 }
 
-// Describes the memory of a pointer if it is not device or managed memory; otherwise null.
+// Returns what memory a pointer refers to if it is neither device nor managed memory; else null.
 const char* host_memory(const void* pointer, const char* where) {
   cudaPointerAttributes attributes{};
   const cudaError_t status = cudaPointerGetAttributes(&attributes, pointer);
@@ -136,8 +136,8 @@ const char* host_memory(const void* pointer, const char* where) {
 }
 
 // Rejects null and unaligned pointers, and host memory: on most of these a kernel would fault and
-// leave the device unusable. A pointer that the last call had for the same tensor is not looked up
-// again.
+// leave the device unusable. The kind of memory is not queried again for a pointer that the
+// previous call passed for the same tensor.
 void check_pointers(const Embedded& embedded, void* const* tensors) {
   for (size_t i = 0; i < embedded.tensors.size(); ++i) {
     const TensorDesc& tensor = embedded.tensors[i];
@@ -169,7 +169,7 @@ class RelaxedCapture {
   RelaxedCapture& operator=(const RelaxedCapture&) = delete;
 
  private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;  // then the thread's own mode
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;  // after construction: previous mode
 };
 
 void issue(Embedded& embedded, cudaStream_t stream, void* const* tensors, size_t count) {
@@ -180,7 +180,7 @@ void issue(Embedded& embedded, cudaStream_t stream, void* const* tensors, size_t
   std::optional<RelaxedCapture> relaxed;
   if (captured) relaxed.emplace();
   check_pointers(embedded, tensors);
-  embedded.pointers.assign(count, nullptr);  // a rank without a part of any tensor may pass null
+  embedded.pointers.assign(count, nullptr);  // `tensors` may be null on a rank without tensor data
   if (tensors != nullptr) std::copy_n(tensors, count, embedded.pointers.begin());
   try {
     std::vector<void*> places = embedded.pointers;

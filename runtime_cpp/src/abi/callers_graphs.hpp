@@ -1,4 +1,4 @@
-// The CUDA graphs of the host program that contain calls.
+// Counts the calls of a handle that the host program has captured into its own CUDA graphs.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,16 +9,17 @@
 
 namespace hirgen {
 
-/// Counts the calls in graphs that exist. NCCL waits for the end of all graphs with operations of a
-/// communicator before it destroys the communicator, and the host program may never destroy its
-/// graphs.
+/// Counts the captured calls whose graphs still exist. NCCL does not destroy a communicator before
+/// all graphs with its operations are destroyed, and the host program may never destroy its graphs.
+/// Embedded::end() therefore keeps the communicators while the count is not 0.
 class CallersGraphs {
  public:
   /// Counts a call in the graph that `stream` is captured into, until the graph and its executable
   /// graphs are destroyed.
   void add_call(cudaStream_t stream);
-  /// The number of calls in graphs that exist. Waits up to half a second for 0, because CUDA counts
-  /// the end of a graph in another thread.
+  /// The number of captured calls whose graphs still exist. Waits up to half a second for it to
+  /// become 0, because CUDA reports the end of a graph in another thread, some time after the graph
+  /// is destroyed.
   int64_t remaining() const;
 
  private:

@@ -30,7 +30,7 @@ Registry& registry() {
 
 [[noreturn]] void refuse(const char* what) { throw Error(Code::kUsage, what); }
 
-// The process that used the device first; 0 if none did.
+// The id of the process that called create; 0 before the first create.
 std::atomic<pid_t> g_process{0};
 
 bool is_forked() {
@@ -66,8 +66,8 @@ std::optional<Error> Embedded::end() {
   return context->end();
 }
 
-// If graphs of the host program, on any rank, still contain calls, the communicators stay: NCCL
-// would wait for the end of the graphs.
+// Keeps the communicators if, on any rank, graphs of the host program still contain calls: NCCL
+// would not destroy a communicator before these graphs are destroyed.
 void Embedded::leave_graphs() {
   if (!capturable || context->failure()) return;
   try {

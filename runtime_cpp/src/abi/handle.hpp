@@ -19,12 +19,12 @@ namespace hirgen {
 /// the program before its context.
 struct Embedded {
   std::unique_ptr<Context> context;
-  bool capturable = false;  ///< ProgramInfo::graph
+  bool capturable = false;  ///< ProgramInfo::graph: calls may be captured into graphs
   std::vector<TensorDesc> tensors;
   std::string transport;
   std::unique_ptr<Program> program;
-  std::vector<void*> pointers;     ///< of the last call, checked; empty before the first one
-  std::optional<Staging> staging;  ///< of a program with CUDA IPC between ranks
+  std::vector<void*> pointers;     ///< the last call's tensors, checked; empty before it
+  std::optional<Staging> staging;  ///< set if the program uses CUDA IPC
   CallersGraphs graphs;
 
   /// Waits for the calls, then ends the program and the context. Returns the failure of this or
@@ -48,20 +48,21 @@ struct hirgen_handle {
 
 namespace hirgen {
 
-/// Makes and registers a handle on a program.
+/// Makes a handle for a program. The registry of handles owns both.
 hirgen_handle* add_handle(std::unique_ptr<Embedded> embedded);
 
-/// Notes that this process uses the device. Throws Error(kUsage) if it was forked from a process
-/// that did: CUDA does not work there, nor do the threads of a program.
+/// Records that this process uses the device. Throws Error(kUsage) if the process was forked from
+/// one that had already done so: in the child, CUDA does not work and a program's threads do not
+/// exist.
 void enter_process();
 
 /// Returns the handle if this library made it, destroyed or not; else null. Null in a
 /// forked process, whose locks may be held for ever.
 hirgen_handle* known_handle(const hirgen_handle* handle);
 
-/// The use of a handle by one call. Other users of the handle wait meanwhile, and the current
-/// device is the handle's instead of the thread's. Throws Error(kUsage) for a handle that is null,
-/// destroyed or from another library, and in a forked process.
+/// Locks a handle for one call. Other calls on the handle wait, and the thread's current device is
+/// the handle's until the destructor restores the previous one. Throws Error(kUsage) for a handle
+/// that is null, destroyed or from another library, and in a forked process.
 class HandleUse {
  public:
   explicit HandleUse(const hirgen_handle* handle);

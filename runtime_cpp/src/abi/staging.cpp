@@ -14,7 +14,7 @@ constexpr const char* kStage = "copies of tensors for other ranks";
 bool can_export(void* memory) {
   cudaIpcMemHandle_t handle{};
   if (cudaIpcGetMemHandle(&handle, memory) == cudaSuccess) return true;
-  static_cast<void>(cudaGetLastError());  // a later call would report this error
+  static_cast<void>(cudaGetLastError());  // clears the error, which a later call would report
   return false;
 }
 

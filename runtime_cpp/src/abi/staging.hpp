@@ -11,8 +11,9 @@
 
 namespace hirgen {
 
-/// CUDA IPC opens only memory of cudaMalloc. Shared tensors in other memory (a pool's, or virtual
-/// memory as in PyTorch's expandable segments) are copied, and the program uses the copies.
+/// CUDA IPC can share only memory that cudaMalloc() allocated. Shared tensors in other memory (a
+/// pool's, or virtual memory as in PyTorch's expandable segments) are copied, and the program uses
+/// the copies.
 class Staging {
  public:
   /// The pointers that the program uses in a call with `tensors`. May allocate memory for a pointer
@@ -24,7 +25,7 @@ class Staging {
   void copy_out(cudaStream_t stream) const;
 
  private:
-  /// A tensor of the last call, and its copy.
+  /// A tensor of the last call: the caller's memory `given`, and its copy `place`.
   struct Copy {
     const TensorDesc* desc;
     void* given;
@@ -32,9 +33,9 @@ class Staging {
   };
   void* place_of(Context& context, const TensorDesc& desc, void* given);
 
-  /// The pointer that the program uses, by tensor and the caller's pointer; of all calls.
+  /// The pointer that the program uses, for each tensor and caller's pointer of all calls so far.
   std::map<std::pair<const TensorDesc*, void*>, void*> places_;
-  std::vector<Copy> copies_;  ///< of the last call
+  std::vector<Copy> copies_;  ///< the tensors that the last call copies
 };
 
 }  // namespace hirgen

@@ -41,8 +41,8 @@ bool aligned(const AttentionGradProblem& p) {
   return aligned(p.shape, p.layout) && aligned(p.shape, p.gradients);
 }
 
-/// cuDNN's method, or nullopt and the reason. cuDNN's kernels read 16 bytes per access, so they
-/// need aligned rows.
+/// cuDNN's method; or nullopt, with the reason, if cuDNN cannot compute the problem or the shape
+/// must be deterministic. cuDNN's kernels read 16 bytes per access, so they need aligned rows.
 template <typename Problem>
 std::optional<AttentionMethod<Problem>> by_cudnn(const Problem& problem, std::string* reason) {
   if (problem.shape.deterministic) {

@@ -9,7 +9,7 @@
 
 namespace hirgen {
 
-/// One attention or gradient, and the method that computes it.
+/// One attention (or its gradient), and the method that computes it.
 struct AttentionReport {
   std::string attention;  ///< describe() of its shape
   bool gradient = false;

@@ -27,9 +27,10 @@ using Pointers = std::unordered_map<int64_t, void*>;
 /// The ids of tensors in graphs. A call passes a pointer for the id of each tensor of its graph.
 enum Uid : int64_t { kQ = 1, kK, kV, kO, kLse, kGradO, kGradQ, kGradK, kGradV };
 
-/// An attention as cuDNN takes it. cuDNN's causal diagonal starts at the first query and key, or
-/// ends at the last ones. So a causal Request leaves out the keys after the last query's position:
-/// then the diagonal of a part of a sequence ends at the last key, too.
+/// An attention in the form that cuDNN supports. cuDNN aligns the causal diagonal with the first
+/// query and key (top left) or with the last query and key (bottom right). Queries from query_start
+/// > 0 on fit the latter only if the last key is at the last query's position. So a causal Request
+/// leaves out the later keys, which no query sees.
 struct Request {
   AttentionShape shape;
   int64_t keys_seen;
@@ -55,7 +56,7 @@ struct Request {
     options.set_diagonal_alignment(shape.query_start == 0 ? fe::DiagonalAlignment_t::TOP_LEFT
                                                           : fe::DiagonalAlignment_t::BOTTOM_RIGHT);
     options.set_diagonal_band_right_bound(0);
-    if (shape.window != 0) {  // cuDNN takes an int; a larger window has no additional effect
+    if (shape.window != 0) {  // cuDNN takes an int; no sequence is longer than the largest int
       options.set_diagonal_band_left_bound(
           static_cast<int>(std::min<int64_t>(shape.window, std::numeric_limits<int>::max())));
     }
@@ -137,11 +138,12 @@ void define(fe::graph::Graph& graph, const AttentionGradProblem& p, const Reques
   at.keys(kGradV, p.gradients.v).output(v);
 }
 
-/// A graph with its execution plan. No two host threads use it at the same time.
+/// A graph with its execution plan. run() locks the handle, so host threads run the graph one after
+/// another.
 struct PlannedGraph {
   std::shared_ptr<CudnnHandle> handle;
   fe::graph::Graph graph;
-  size_t graph_bytes = 0;  ///< the graph's workspace; memory for log-sum-exps may follow it
+  size_t graph_bytes = 0;  ///< workspace of the graph, without the log-sum-exps after it
 
   void run(Pointers pointers, void* workspace, cudaStream_t stream, const char* where) {
     begin_statement(where);
@@ -153,8 +155,8 @@ struct PlannedGraph {
   }
 };
 
-/// The bytes of workspace for the log-sum-exps of a call that does not need them: a forward graph
-/// always writes them.
+/// The bytes of workspace that receive the log-sum-exps if the caller does not want them: a forward
+/// graph always writes them.
 size_t room_for_logarithms(const AttentionProblem& p) {
   return sizeof(float) *
          static_cast<size_t>(p.shape.batch * p.shape.query_heads * p.shape.query_rows);

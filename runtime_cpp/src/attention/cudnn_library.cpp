@@ -12,7 +12,8 @@
 #include "base/text.hpp"
 #include "hirgen/error.hpp"
 
-// The frontend's headers declare this variable, and access the whole library through it.
+// The frontend's headers declare this handle of dlopen(), and look up all functions of libcudnn in
+// it.
 namespace cudnn_frontend {
 void* cudnn_dlhandle = nullptr;
 }
@@ -72,7 +73,8 @@ std::shared_ptr<CudnnHandle> CudnnHandle::shared(std::string* reason) {
   static std::mutex mutex;
   static std::map<int, std::weak_ptr<CudnnHandle>> handles;
   const std::lock_guard lock(mutex);
-  // With several CUDA installations, the frontend could otherwise load the wrong runtime.
+  // If several CUDA versions are installed, the frontend could load another runtime than this
+  // program's. The variable names the right one, unless the user has set it.
   const std::string cudart = format("libcudart.so.%d", CUDART_VERSION / 1000);
   setenv("CUDNN_FRONTEND_CUDART_LIB_NAME", cudart.c_str(), 0);
   if (!open_library(reason)) return nullptr;

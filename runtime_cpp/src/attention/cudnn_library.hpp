@@ -22,8 +22,8 @@ class CudnnHandle {
   cudnnContext* get() const { return handle_; }
   /// "cuDNN 9.19.0".
   static std::string name();
-  /// Sets the stream of later calls with this handle. While the returned lock lives, no other
-  /// thread sets a stream.
+  /// Sets the stream of later calls with this handle. Until the caller releases the returned lock,
+  /// no other thread sets a stream.
   [[nodiscard]] std::unique_lock<std::mutex> use(cudaStream_t stream, const char* where);
 
   /// The handle of the current device, shared by all its users; null, with a reason, if libcudnn

@@ -54,10 +54,10 @@ inline float exchanged(float x, int /*mask*/) { return x; }
 
 #endif
 
-/// Rows of a block.
+/// Query rows, or key rows, of a thread block: 16 for each warp.
 constexpr int kBlockRows = kWarps * kRows;
 
-/// 16 rows of N columns.
+/// This thread's elements of a warp's 16 rows of N columns.
 template <int N>
 struct Fragment {
   static constexpr int kColumns = N / kThreadsOfRow;

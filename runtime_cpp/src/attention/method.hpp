@@ -1,5 +1,5 @@
-// Attention problems, and the methods that compute them. A method is chosen and prepared before the
-// first call.
+// Attention problems, and the methods that compute them. The method of a problem is chosen and
+// prepared when its plan is made, before the first call.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,7 +21,8 @@ struct AttentionProblem {
   bool operator==(const AttentionProblem&) const = default;
 };
 
-/// The gradient of one attention.
+/// The gradient of one attention: `layout` has the strides of Q, K, V and O, `gradients` those of
+/// their gradients.
 struct AttentionGradProblem {
   using Operands = AttentionGradOperands;
   AttentionShape shape;

@@ -12,8 +12,8 @@ namespace hirgen::tiles {
 
 #ifdef __CUDACC__
 
-/// Loads four 8x8 matrices of 16-bit elements, transposed if `Transposed`. The thread passes the
-/// address of row lane() % 8 of matrix lane() / 8.
+/// Loads four 8x8 matrices of 16-bit elements from shared memory, transposed if `Transposed`. Each
+/// thread passes the address of row lane() % 8 of matrix lane() / 8.
 template <bool Transposed>
 HG_DEVICE void load_matrices(const void* row, uint32_t (&m)[4]) {
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));

@@ -1,7 +1,8 @@
-// The two kernels of the gradient. One walks over the keys of its queries and computes the gradient
-// of Q. The other walks over the queries of its keys, in all heads that share the keys, and
-// computes the gradients of K and V. So no two blocks add to the same element, and all runs return
-// the same bits. Both recompute the probabilities, P = exp(scale Q K^T - lse), and
+// The two kernels of the gradient. In the first, a block computes the gradient of its queries, in a
+// loop over the keys that they see. In the second, a block computes the gradients of its keys and
+// values, in a loop over the queries that see them, in all heads that share the keys. So no two
+// blocks add to the same element, and all runs return the same bits. Both recompute the
+// probabilities, P = exp(scale Q K^T - lse), and
 //
 //   dS = P (dO V^T - rowsum(dO O)),  dQ = scale dS K,  dK = scale dS^T Q,  dV = P^T dO.
 #pragma once
@@ -19,7 +20,7 @@ struct Backward {
   const T *grad_o, *q, *k, *v, *o;
   const float* lse;
   T *grad_q, *grad_k, *grad_v;
-  float* means;  ///< rowsum(dO O) of each query, indexed as lse; the kernel of Q writes them
+  float* means;  ///< rowsum(dO O) by query, indexed as lse; the kernel of Q writes it first
   bool aligned;
 
   HG_DEVICE int64_t query(int64_t batch, int64_t head) const {
@@ -116,7 +117,7 @@ struct BackwardOfQueries : Backward<T, D> {
         if (there && column_of(0) == 0) all.means[first + row_of(slot)] = mean[slot];
       }
     }
-    /// The number of adjacent columns of a thread.
+    /// The number of adjacent columns of which a thread has elements.
     HG_DEVICE static constexpr int step() { return kThreadsOfRow == 1 ? 1 : 2; }
   };
 

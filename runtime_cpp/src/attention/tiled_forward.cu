@@ -72,8 +72,9 @@ struct Forward {
 
   HG_DEVICE static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-  /// Turns the scores of keys from `first` on into weights, and rescales earlier sums to the new
-  /// largest score.
+  /// Turns the scores of keys from `first` on into weights: exponentials of the difference to the
+  /// row's largest score so far. Rescales the earlier sums to that score. finish() divides by the
+  /// sum of the weights.
   HG_DEVICE void weigh(State& state, Fragment<kKeys>& scores, int64_t first) const {
     HG_UNROLL
     for (int slot = 0; slot < kSlots; ++slot) {

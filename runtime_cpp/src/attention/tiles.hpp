@@ -48,7 +48,7 @@ struct SeenColumns {
   HG_DEVICE static int clamped(int64_t x) { return x < 0 ? 0 : x > N ? N : static_cast<int>(x); }
 };
 
-/// One head of a tensor.
+/// The rows of one head of a tensor.
 template <typename T>
 HG_HOST_DEVICE GlobalRows<T> head_of(T* data, const AttentionStride& stride, int64_t batch,
                                      int64_t head, int64_t rows, const AttentionShape& shape,
@@ -133,7 +133,8 @@ void visit_size(int64_t /*size*/, Visit visit) {
 
 #endif
 
-/// Calls visit() for a shape, with an element of its type and the head size of the kernels.
+/// Calls visit() with an element of the shape's type and the head size of the kernels for the
+/// shape.
 template <typename Visit>
 void visit_kernels(const AttentionShape& shape, Visit visit) {
   visit_size(shape.head_size, [&](auto size) {

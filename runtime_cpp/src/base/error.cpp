@@ -30,7 +30,8 @@ std::string describe(ncclResult_t status) {
   return text;
 }
 
-// Throws unless another exception is in flight: a destructor that throws then ends the process.
+// Throws unless another exception is in flight: the caller may then be a destructor, and an
+// exception from it would end the process.
 void leave() {
   if (std::uncaught_exceptions() == 0) throw Error(Code::kPeer, "the ranks have been given up");
 }

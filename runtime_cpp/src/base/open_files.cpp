@@ -9,7 +9,8 @@ namespace hirgen {
 
 namespace {
 
-// Fewer unused descriptors than this are too few: the call that failed may have closed some again.
+// The limit counts as reached if fewer descriptors than this are unused, not only if none is: the
+// call that failed may have closed some descriptors again.
 constexpr int kFew = 4;
 // Higher limits are not checked: a process hardly reaches them, and counting could take long.
 constexpr rlim_t kLargestLimit = 1 << 20;

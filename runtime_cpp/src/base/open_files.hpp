@@ -6,8 +6,8 @@
 namespace hirgen {
 
 /// Returns "too many open files ...", with advice, if this process can open fewer than 4 more files
-/// and its limit is at most 2^20; else "". For failures of libraries that open files, whose own
-/// messages mislead.
+/// and its limit is at most 2^20; else "". Callers ask after the failure of a library call that
+/// opens files, because its own message would mislead.
 std::string too_many_files();
 
 }  // namespace hirgen

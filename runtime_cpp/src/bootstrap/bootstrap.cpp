@@ -16,14 +16,15 @@ namespace hirgen {
 
 namespace {
 
-// After a rank that does not fit, rank 0 waits this long for more, so that its message names all.
+// After the first rank that does not fit, rank 0 waits this long for others, so that its message
+// names all misfits.
 constexpr double kMisfitSeconds = 2;
 // The limit for sending the outcome, which normally fits into each connection's socket buffer.
 constexpr double kTellSeconds = 2;
 // The most connections without a complete hello, in addition to two for each rank.
 constexpr size_t kStrangers = 256;
-// The most misfits without a seat to which rank 0 sends the reason. Without a secret, any process
-// can claim to be a rank.
+// The most connections that rank 0 keeps without a seat, in order to send them the reason why they
+// do not fit. Without a secret, any process can claim to be a rank.
 constexpr size_t kMostMisfits = 64;
 // The longest error message in an admission, in bytes.
 constexpr size_t kLongestMessage = kHandshakeLimit / 2;
@@ -90,7 +91,8 @@ class Bootstrap {
 
   // Checks a connection's hello. If it proves that the connection belongs to the job, welcomes the
   // connection, gives it its seat (or adds it to the misfits) and returns true. Otherwise, or if
-  // the welcome cannot be sent, drops it and returns false.
+  // the welcome cannot be sent, drops it and returns false; if the secret or the job differs, it
+  // sends a refusal first.
   bool admit(Arrival arrival) {
     const auto tag = static_cast<HandshakeTag>(arrival.tag);
     if (tag != kHelloData && tag != kHelloControl) return false;
@@ -151,7 +153,8 @@ class Bootstrap {
 
   void tell(const Seat& seat, const std::string& outcome, Deadline deadline) const {
     if (!seat.socket.valid()) return;
-    // A rank that has left since is noticed later, when it does not take part.
+    // Send errors are ignored: a rank that has left is noticed in the next operation, in which it
+    // does not take part.
     const std::string payload = seal(options_.secret, kAdmission, seat.nonces, outcome);
     static_cast<void>(send_message(seat.socket, kAdmission, payload, deadline));
   }
@@ -202,10 +205,10 @@ class Bootstrap {
   const ContextOptions& options_;
   std::vector<std::optional<Identity>> identities_;
   std::vector<std::array<Seat, 2>> seats_;  ///< by rank: data, control
-  std::vector<Seat> without_seat_;          ///< told the outcome, then dropped
+  std::vector<Seat> without_seat_;          ///< of misfits: rank 0 sends the outcome, then closes
   std::string misfits_;                     ///< descriptions of misfits found on arrival
   int refused_ = 0;                         ///< connections without the job's secret
-  std::string refused_last_;                ///< address of the last of them
+  std::string refused_last_;                ///< address of the last refused connection
 };
 
 }  // namespace

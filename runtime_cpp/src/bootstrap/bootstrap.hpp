@@ -12,7 +12,8 @@
 
 namespace hirgen {
 
-/// The other ranks wait this much longer than rank 0, which alone knows the missing ranks.
+/// The other ranks wait this much longer than rank 0: only rank 0 knows which ranks are missing,
+/// and its message must reach them before their own deadline.
 constexpr double kPatienceSeconds = 2;
 
 /// A rank's two connections: one for the collective operations of its host thread, one for

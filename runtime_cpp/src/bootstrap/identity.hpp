@@ -12,7 +12,7 @@ namespace hirgen {
 /// One rank's identity: properties that must be equal, or different, on all ranks, and where the
 /// rank runs, for messages.
 struct Identity {
-  uint32_t protocol = kProtocol;  ///< of rendezvous and control messages
+  uint32_t protocol = kProtocol;  ///< version of the rendezvous and control messages
   int rank = 0;
   int world = 1;
   int mesh_size = 1;
@@ -23,7 +23,8 @@ struct Identity {
   std::string digest;
   std::string parameters;
   std::string host;
-  std::string device;   ///< PCI bus id of its GPU; empty if ranks may share it, or on a problem
+  std::string device;   ///< PCI bus id of its GPU; empty if ranks may share it, or if `problem` is
+                        ///< set
   std::string problem;  ///< why this rank cannot run, "" if it can; all ranks report it
 
   static constexpr uint32_t kProtocol = 2;

@@ -166,8 +166,9 @@ class LaunchReader {
     return is_job_number(given) ? "" : given;
   }
 
-  // Whether a key is no secret. Under srun, Open MPI's key is not random as with mpirun, but
-  // derived from the job's number: 012cc14200000000-012cc14200000000.
+  // Whether a key is derived from the job's number, so that it is no secret. mpirun makes a random
+  // key for Open MPI. Under srun the key has the job's number in both halves:
+  // 012cc14200000000-012cc14200000000.
   static bool is_job_number(const std::string& key) {
     constexpr size_t kHalf = 16;
     return key.size() == 2 * kHalf + 1 && key.substr(0, kHalf) == key.substr(kHalf + 1);
@@ -219,7 +220,7 @@ class LaunchReader {
       }
       launch->port = port;
     } else if (launch->port != 0) {
-      return;  // the address has it
+      return;  // HIRGEN_ADDR contains the port
     } else if (&family != &kExplicit && is_set("MASTER_PORT")) {
       // torchrun's own store listens at MASTER_PORT, so rank 0 listens at an adjacent port.
       const int port = number("MASTER_PORT", 1, kLastPort);

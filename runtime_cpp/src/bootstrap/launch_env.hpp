@@ -17,7 +17,7 @@ using Getenv = std::function<const char*(const char*)>;
 
 /// The rank, world and rendezvous that the launcher's variables give.
 struct Launch {
-  std::string family;  ///< "torchrun", for messages
+  std::string family;  ///< name of the launcher for messages, such as "torchrun"
   int rank = 0;
   int world = 1;
   int local_rank = -1;  ///< -1: not given
@@ -25,7 +25,7 @@ struct Launch {
   int port = 0;         ///< 0: not given
   std::string job;      ///< id of the job, the same on all ranks; may be empty
   std::string secret;   ///< known to the job's ranks only; empty: none is given
-  std::string hint;     ///< for errors of ranks that do not meet: the assumption, and what to set
+  std::string hint;     ///< end of the error if ranks do not meet: what was assumed, what to set
 };
 
 /// Reads the variables. `program` appears in the command lines to type. `parent` is the id of the

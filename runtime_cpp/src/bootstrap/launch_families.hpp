@@ -11,9 +11,9 @@ struct Family {
   const char* world;
   const char* world_alternative;
   const char* local_rank;
-  const char* local_world;  ///< ranks on this node: equal to the world on a one-node job
+  const char* local_world;  ///< number of ranks on this node
   const char* job;
-  const char* secret;  ///< random, the same on all ranks, and readable by their user only
+  const char* secret;  ///< random text, the same on all ranks, readable by their user only
   const char* line;    ///< how to start 4 ranks of %s
 };
 
@@ -34,8 +34,9 @@ constexpr const char* kSecretVariable = "HIRGEN_JOB_SECRET";
 // 64 random bits, set by mpi/cray_shasta of Slurm, PALS and Flux.
 constexpr const char* kCraySecret = "PMI_SHARED_SECRET";
 
-// If two launchers are nested and agree, the first family of this list is used: the inner one's.
-// torchrun has no secret: its run id appears in its output, and often is a fixed word.
+// If one launcher starts another and both agree, the first family of this list is used: that of the
+// inner launcher. torchrun has no secret: its run id appears in its output, and often is a fixed
+// word.
 constexpr Family kLaunchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", kNone, "LOCAL_RANK", "LOCAL_WORLD_SIZE",
      "TORCHELASTIC_RUN_ID", kNone, "torchrun --nproc-per-node 4 --no-python %s"},

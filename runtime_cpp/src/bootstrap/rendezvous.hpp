@@ -1,6 +1,6 @@
-// The ranks of a program find each other here, and exchange data before, between and after calls: a
-// star of TCP connections through rank 0, with a deadline for every operation. A call uses it only
-// to share new buffers.
+// Connects the ranks of a program, and exchanges data between them before, between and after calls:
+// over a star of TCP connections to rank 0, with a deadline for every operation. During a call, it
+// is used only to share new buffers.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,10 @@
 
 namespace hirgen {
 
-/// One rank's end. The operations are collective: every rank calls all of them in the same order.
-/// `what` names the operation in messages. Operations throw Error(kInternal) if `what` differs
-/// between ranks, and Error(kPeer, suspect) if a rank is gone or does not come within the deadline.
+/// One rank's part in the exchange. The operations are collective: every rank calls all of them in
+/// the same order. `what` names the operation in messages. Operations throw Error(kInternal) if
+/// `what` differs between ranks, and Error(kPeer, suspect) if a rank is gone or does not come
+/// within the deadline.
 class Rendezvous {
  public:
   /// Connects, and checks that all ranks fit together (find_misfits) before anything else is
@@ -52,8 +53,8 @@ class Rendezvous {
   int rank_;
   int world_;
   double timeout_;
-  uint32_t sequence_ = 0;      ///< of the current operation
-  std::vector<Socket> peers_;  ///< by rank on rank 0; rank 0 alone elsewhere
+  uint32_t sequence_ = 0;      ///< number of the current operation, from 1
+  std::vector<Socket> peers_;  ///< on rank 0 by rank; on other ranks only rank 0
   std::vector<Socket> control_;
 };
 

@@ -204,8 +204,8 @@ Socket listen_at(const std::string& address, int port) {
   int status = 0;
   const Addresses targets = resolve(is_loopback(address) ? address : "", port, AI_PASSIVE, &status);
   int error = EADDRNOTAVAIL;
-  // An IPv6 socket also accepts IPv4 connections, so IPv6 goes first. IPv4 alone is for hosts
-  // without IPv6. A port that is taken is taken for both.
+  // IPv6 is tried first, because an IPv6 socket also accepts IPv4 connections. An IPv4 socket is
+  // for hosts without IPv6. If the port is in use, no other address is tried.
   for (const int family : {AF_INET6, AF_INET}) {
     for (const addrinfo* target = targets.get(); target != nullptr; target = target->ai_next) {
       if (target->ai_family != family || error == EADDRINUSE) continue;

@@ -38,7 +38,7 @@ class Socket {
   /// Receives the available bytes, up to `bytes`, without waiting. kTimeout: there are none.
   Io receive_some(void* data, size_t bytes, size_t* received) const;
 
-  /// Ends sending; the other side can still be read.
+  /// Ends sending; this side can still receive.
   void finish_sending() const;
 
   /// Ends the connection, also while another thread waits for it: all transfers return kClosed.
@@ -48,8 +48,8 @@ class Socket {
   int fd_ = -1;
 };
 
-/// Listens at `port`, on the loopback interface alone if `address` is a loopback address,
-/// else on all. Throws Error(kEnvironment) if that fails, for example if the port is taken.
+/// Listens at `port`: on the loopback interface alone if `address` is a loopback address, else on
+/// all interfaces. Throws Error(kEnvironment) if that fails, for example if the port is taken.
 Socket listen_at(const std::string& address, int port);
 
 /// Accepts a connection that waits at the listener. If there is none, or accept fails, the result

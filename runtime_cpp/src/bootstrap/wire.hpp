@@ -1,6 +1,6 @@
 // Messages between ranks: a header with tag and length, then fields. Fields are raw bytes, so both
-// ends must have the same architecture. The handshake compares the runtime protocol and the program
-// (identity.hpp).
+// ends must have the same architecture. The handshake checks that all ranks have the same runtime
+// protocol and program (identity.hpp).
 #pragma once
 
 #include <cstdint>
