@@ -15,9 +15,9 @@ namespace {
 
 constexpr const char* kBench = "calibrate";
 constexpr const char* kBuffer = "calibrate buffer";
-constexpr double kLong = 3e3;        // microseconds of a run: after it, larger sizes are skipped
+constexpr double kLong = 3e3;        // microseconds: larger sizes are skipped after such a run
 constexpr int64_t kMost = 1 << 29;   // most bytes of a transfer
-constexpr double kLeastTime = 0.05;  // microseconds: the least time of events, graphs and copies
+constexpr double kLeastTime = 0.05;  // microseconds: lower limit for the times of events and copies
 constexpr int64_t kSmall = 16;       // bytes of a transfer that takes only its latency
 
 /// Returns the bytes of each buffer that this rank can afford: at most kMost and an eighth of the

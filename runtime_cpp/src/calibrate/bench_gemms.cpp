@@ -11,8 +11,8 @@ namespace {
 
 constexpr const char* kGemm = "calibrate GEMM";
 constexpr const char* kTeam = "calibrate team";
-constexpr double kLongGemm = 20e3;     // most microseconds of a GEMM
-constexpr double kHeatSeconds = 0.25;  // of a sample in which a GPU gets to its power limit
+constexpr double kLongGemm = 20e3;     // microseconds: the longest GEMM to run
+constexpr double kHeatSeconds = 0.25;  // of a sample: long enough to reach the power limit
 constexpr double kShortSeconds =
     0.02;  // of a sample: too short for the power limit, long enough for the clock to rise
 constexpr int64_t kLeastExtent = 64, kMostExtent = 8192;
@@ -63,7 +63,7 @@ void Bench::gemms(Figures& figures) {
   for (const DType dtype : {HG_NUMBER_TYPES(HG_DTYPE)}) {
 #undef HG_DTYPE
     const GemmRun& whole = gemm(dtype);
-    if (dtype == DType::kBf16) fixed_times(whole, figures);  // the first type
+    if (dtype == DType::kBf16) fixed_times(whole, figures);  // once, and before rate_of() uses them
     // Rates leave out the fixed times of a GEMM and its tiles, because predictions add these times.
     const auto rate_of = [&](const MatmulShape& shape, double seconds) {
       const MatmulPlan plan(context_.cublas(), shape, kGemm);
@@ -115,7 +115,7 @@ CollectiveFigures Bench::team(int ranks, bool sums) {
   const int first = context_.rank() / ranks * ranks;
   for (int i = 0; i < ranks; ++i) members[static_cast<size_t>(i)] = first + i;
   const Team& team = context_.team(members, kTeam);
-  const auto time = [&](int64_t bytes) {  // of the largest buffer
+  const auto time = [&](int64_t bytes) {  // `bytes`: size of the larger buffer
     const auto count = static_cast<size_t>(std::max<int64_t>(bytes / 2 / ranks, 1));
     return meter_.device([&] {
       if (sums) {
@@ -181,8 +181,8 @@ void Bench::contention(Figures& figures) {
   for (int i = 0; i < context_.world(); ++i) all[static_cast<size_t>(i)] = i;
   const Team& team = context_.team(all, kTeam);
   const double one = meter_.device([&] { gemm_->issue(workspace_, meter_.stream()); });
-  // The number of bytes takes about the time of one GEMM. Two GEMMs run, of which half the time
-  // overlaps, hence the factor 2.
+  // The other work moves so many bytes that it takes about as long as one GEMM. loss() runs two
+  // GEMMs, so only half of their time overlaps with it: hence the factor 2.
   const auto bytes = static_cast<size_t>(
       std::clamp<double>(one * figures.limit_gbps * 1e3, 1 << 16, static_cast<double>(most_)));
   figures.beside["copy"] = 2 * loss([&] {

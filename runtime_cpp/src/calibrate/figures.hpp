@@ -36,12 +36,12 @@ struct Figures {
   RateCurve hbm;
   double kernel_share = 1;  ///< the share of the rate of hbm that kernels reach
   double l2_gbps = 0, l2_bytes = 0;
-  std::map<std::string, double> device, host;  ///< fixed times, by operation
+  std::map<std::string, double> device, host;  ///< fixed times on GPU and host, by operation
   RateCurve pull, push, sm_copy;
   double limit_gbps = 0;  ///< limit for all transfers of a GPU in one direction
   CollectiveFigures pair;
   std::vector<CollectiveFigures> allreduce, teams;  ///< in ascending order of ranks
-  std::map<std::string, double> beside;  ///< share of its rate that a GEMM loses, by other work
+  std::map<std::string, double> beside;  ///< share of its rate that a GEMM loses to each other work
 };
 
 /// Returns the number of SMs that a collective occupies on a GPU with `sms` SMs.

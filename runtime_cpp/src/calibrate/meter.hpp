@@ -37,7 +37,7 @@ class Meter {
   double sample(const Issue& issue, int64_t runs);
 
   Context& context_;
-  double issuing_ = 0;  ///< mean seconds in which the host issued a run of the last sample
+  double issuing_ = 0;  ///< mean seconds that the host took to issue one run of the last sample
   cudaStream_t stream_ = nullptr;
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };

@@ -36,15 +36,16 @@ HG_HOST_DEVICE inline double least_of(DType type) {
   return least;
 }
 
-/// Returns `bound` with the error of rounding `raw` to a type: infinite if the result may overflow
-/// or `bound` is NaN, and `bound` itself if `raw` is not finite.
+/// Returns `bound` combined with the error of rounding `raw` to a type. The result is infinite if
+/// the rounded number may overflow or `bound` is NaN, and is `bound` itself if `raw` is not finite.
 HG_HOST_DEVICE inline float rounded(DType type, double raw, double bound) {
   if (bound != bound) return INFINITY;
   const double size = fabs(raw);
   if (!(size < INFINITY)) return static_cast<float>(bound);
   const double e =
       hypot(bound, kSpread * (epsilon_of(type) + 2 * kEpsilon) * larger_of(size, least_of(type)));
-  // If the result overflows, the next operation of a fused kernel may still read it in fp32.
+  // Where the rounded number overflows, a fused kernel may pass the finite fp32 number on to its
+  // next operation.
   return round_to(type, static_cast<float>(size + e)) < INFINITY ? static_cast<float>(e) : INFINITY;
 }
 
@@ -55,9 +56,9 @@ HG_HOST_DEVICE inline float kept(DType type, float raw, double bound) {
                                                       : rounded(type, raw, bound);
 }
 
-/// Sets moved[0..3] to x + e, to x - e, to 0 if 0 is within the bound e, and to 1 if x is not
-/// finite and e is infinite; the last two else to x. If x is NaN and e infinite, the first three
-/// move from 0 instead of x.
+/// Sets moved[0..3] to values that an element x with bound e may have: x + e; x - e; 0 if it is
+/// within the bound, else x; and 1 if x is not finite and e is infinite, else x. If x is NaN and e
+/// infinite, the first three are computed from 0 instead of x.
 HG_HOST_DEVICE inline void ends(double x, double e, float (&moved)[4]) {
   moved[3] = e == INFINITY && x - x != 0 ? 1.0F : static_cast<float>(x);
   if (x != x && e == INFINITY) x = 0;
@@ -125,7 +126,8 @@ struct UnaryBound {
     if (turns(fn) && e > kMostTurned) widest = larger_of(widest, 2.0);
     if (is_integer(dtype) && widest > 0 && e == INFINITY) widest = INFINITY;
     if ((decides(fn) || is_integer(dtype)) && widest > 0) raise(jumps, 1);
-    // A copy to fp32 does not round. A copy to a shorter type may round an element with an error.
+    // A copy to fp32 does not round. A copy to a shorter type may round an element that has an
+    // error, even if the type can represent raw[0].
     const bool copies = fn.kind == UnaryFn::kCopy && (dtype == DType::kFp32 || widest == 0);
     bound[i] = chooses(fn) || copies ? kept(dtype, raw[0], widest) : rounded(dtype, raw[0], widest);
   }
@@ -215,7 +217,7 @@ struct ReduceBound {
 
   HG_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t first = i / inner * count * inner + i % inner;
-    float folds[7];  // of terms: unmoved, up, down, to 0, to a number, away from 0, towards 0
+    float folds[7];  // of terms: as is, + e, - e, to 0, to a number, away from 0, towards 0
     for (float& fold : folds) fold = identity_of(fn);
     double squares = 0, noise = 0;
     bool unsure = false;

@@ -113,8 +113,8 @@ HG_HOST_DEVICE inline bool chooses(ReduceFn fn) {
 /// About six standard deviations of the distance of two correct results with one rounding each, in
 /// units of epsilon_of() of their type.
 constexpr double kSpread = 2;
-/// The ratio of the error of a sum of products to the error of a rounded sum: tensor cores
-/// truncate.
+/// The ratio of the error of a sum of products to the error of a rounded sum: tensor cores truncate
+/// instead of rounding.
 constexpr double kChopped = 4;
 /// The error of a sum of products of 8-bit numbers, relative to the root of the sum of the squared
 /// products: tensor cores add them in fewer bits than fp32 has. On Hopper, sums of 256 products of

@@ -79,9 +79,9 @@ Normal normal_of(const TensorDesc& desc, int input, uint64_t seed) {
   return {key_of(input, seed), static_cast<float>(desc.deviation), desc.fill};
 }
 
-/// Values of integer types. They are row numbers below `rows`, unless that is 0. Else they are a
-/// seed of 24 bits if the element is the `single` one. Otherwise they are positions or elements of
-/// masks, about half of which are 0 and the others below 256.
+/// Values of integer types. They are row numbers below `rows` if that is not 0. Else, if the tensor
+/// has a `single` element, that is a seed of 24 bits. Else they are positions or elements of masks,
+/// of which about half are 0 and the others are below 256.
 struct Naturals {
   uint64_t key;
   bool single;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kOfReference = "bound the reference";
 constexpr const char* kScratch = "the bounds";
-constexpr int64_t kLeastElements = 32;  ///< tighten() needs this number of independent errors
+constexpr int64_t kLeastElements = 32;  ///< tighten() needs at least this many independent errors
 /// The smallest factor of tighten(), because fp32 rounds in any case.
 constexpr double kLeastShare = 0x1p-12;
 
@@ -69,7 +69,7 @@ DeviceReference::Tensor& DeviceReference::bounded(const char* out,
 void DeviceReference::move(const char* out, const std::vector<Tensor>& in, const Shape& shape,
                            const std::function<void(float*, const Arrays&)>& copy) {
   Arrays data, others, bounds;
-  std::shared_ptr<float> none;  // zeros: the bounds of operands without rounding errors
+  std::shared_ptr<float> none;  // zeros: the bounds of operands that have none
   for (const Tensor& operand : in) {
     data.push_back(operand.data.get());
     others.push_back(operand.again());
@@ -181,7 +181,7 @@ void DeviceReference::bound_attention(
     shaken.push_back(memory.back().get());
   }
   uint64_t seed = 1;
-  Arrays again;  // operands, moved by a quarter of a unit: a program also rounds intermediates
+  Arrays again;  // operands, moved by epsilon / 4: a program also rounds intermediates
   for (size_t i = 0; i < operands.size(); ++i) {
     const int64_t n = count_of(operands[i].shape);
     memory.push_back(allocate(n, kScratch));

@@ -114,7 +114,7 @@ std::shared_ptr<float> DeviceReference::allocate(int64_t elements, const char* n
   }
   const cudaStream_t stream = stream_;
   return {static_cast<float*>(memory), [stream](float* pointer) {
-            static_cast<void>(cudaStreamSynchronize(stream));  // kernels may use the memory
+            static_cast<void>(cudaStreamSynchronize(stream));  // kernels may still use the memory
             static_cast<void>(cudaFree(pointer));
           }};
 }
@@ -250,7 +250,7 @@ DeviceReference::Tensor DeviceReference::scaled(const char* in, const char* scal
   binary("scaled blocks", "mul", "elements in blocks", "scales in blocks", DType::kFp32);
   reshape("scaled", "scaled blocks", source.shape);
   Tensor result = found("scaled");
-  result.dtype = source.dtype;  // sums of products of 8 bits are less precise than sums in fp32
+  result.dtype = source.dtype;  // bound_product() uses it: 8-bit products add less precisely
   for (const char* name : {"elements in blocks", "scales in blocks", "scaled blocks", "scaled"}) {
     tensors_.erase(name);
   }

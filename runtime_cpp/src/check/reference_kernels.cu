@@ -173,9 +173,9 @@ __global__ void __launch_bounds__(kTile* kRows)
 
 #else
 
-/// Computes one row of c: row i % m of batch i / m. The inner loop of a plain b runs along its
-/// rows. For a transposed b it runs over several columns, because the sum of one column waits for
-/// each of its additions.
+/// Computes one row of c: row i % m of batch i / m. If b is not transposed, the inner loop runs
+/// along a row of b. If it is, the inner loop adds to several columns, because the additions to one
+/// column must wait for each other.
 struct MatmulRow {
   static constexpr int64_t kColumns = 8;
 
@@ -198,7 +198,7 @@ struct MatmulRow {
     for (int64_t n = 0; n < p.n; ++n) row_c[n] = finish(p, row_c[n], bias, n);
   }
 
-  /// Computes kColumns columns of a row, or those that are left, from column first.
+  /// Computes kColumns columns of a row from column `first` on, or fewer at the end of the row.
   void columns(float* row_c, const float* row_a, const float* matrix_b, int64_t first) const {
     float sums[kColumns] = {};
     const int64_t count = p.n - first < kColumns ? p.n - first : kColumns;

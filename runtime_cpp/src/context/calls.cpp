@@ -29,7 +29,7 @@ void Context::call_issued(cudaStream_t caller) {
   cudaEvent_t event = nullptr;
   if (!captured_) {
     event = monitor.take_event();
-    // An event of the watchdog, not of the program: "::" keeps it out of traces.
+    // "::" calls CUDA itself instead of the traced wrapper: the event belongs to the watchdog.
     HG_CHECK(::cudaEventRecord(event, caller), "end of call");
   }
   monitor.call_issued(event);

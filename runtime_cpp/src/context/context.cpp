@@ -89,7 +89,7 @@ Context::Context(const ContextOptions& options)
   try {
     open_device_handles();
   } catch (const Error& error) {
-    // The destructor does not run for an object whose constructor throws.
+    // Call end() here: the destructor does not run for an object whose constructor throws.
     fail(error);
     throw end().value_or(error);
   }
@@ -110,8 +110,8 @@ void Context::open_device_handles() {
 
 Context::~Context() { static_cast<void>(end()); }
 
-// After a failure, keeps all resources unless the process survives and all streams have drained:
-// peers are gone, so communicators never finish, and the device may never answer.
+// Frees all resources. After a failure, keeps them unless the process survives and all streams have
+// drained: communicators whose peers are gone never finish, and the device may never answer.
 std::optional<Error> Context::end() {
   if (watchdog_ == nullptr) return std::nullopt;
   const bool unwinding = std::uncaught_exceptions() > resources_->exceptions;
@@ -161,7 +161,7 @@ void Context::free_all() {
 // of a failed device are ignored: there is no remedy.
 void Context::free_remains() {
   Resources& own = *resources_;
-  if (own.freeing) return;  // an earlier free stopped midway
+  if (own.freeing) return;  // free_all() stopped midway; do not free twice
   own.monitor->forget_all();
   for (const Remains& remains : own.remains) {
     for (void* memory : remains.opened) (void)cudaIpcCloseMemHandle(memory);
@@ -173,7 +173,7 @@ void Context::free_remains() {
   for (cudaStream_t stream : own.team_streams) (void)cudaStreamDestroy(stream);
   for (void* buffer : own.buffers) (void)cudaFree(buffer);
   if (cublas_ != nullptr) (void)cublasLtDestroy(cublas_);
-  (void)cudaGetLastError();  // the host program goes on, and must not see it
+  (void)cudaGetLastError();  // the host program goes on, and must not see the error
 }
 
 void Context::keep_communicators() { resources_->keeps_comms = true; }

@@ -11,8 +11,8 @@ namespace hirgen {
 
 namespace {
 
-// Throws Error(kEnvironment), not kDevice: a device that cannot be opened is a fault of the
-// machine.
+// Throws if `status` is an error: Error(kEnvironment), not kDevice, because a device that cannot be
+// opened is a fault of the machine.
 void require(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   const std::string files = too_many_files();

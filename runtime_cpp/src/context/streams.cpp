@@ -74,8 +74,8 @@ ncclComm_t Context::world_comm(const char* where) {
   return world_comm;
 }
 
-// The communicator of the team; null if `ranks` is empty. Teams of one split do not
-// overlap, so the lowest rank of a team is a unique color.
+// The communicator of the team; null if `ranks` is empty. Collective over the world: every rank
+// passes its own team. These teams do not overlap, so the lowest rank of a team is a unique color.
 ncclComm_t Context::split(const std::vector<int>& ranks, int position, const char* where) {
   const int color =
       ranks.empty() ? NCCL_SPLIT_NOCOLOR : *std::min_element(ranks.begin(), ranks.end());

@@ -28,7 +28,7 @@ class Checkpoint {
   const SafetensorsFile& open(const std::string& path);
 
   std::string path_;
-  std::map<std::string, std::string> shards_;  ///< files by tensor's name; empty for one file
+  std::map<std::string, std::string> shards_;  ///< file of each tensor; empty for a single file
   std::map<std::string, std::unique_ptr<SafetensorsFile>> files_;
 };
 
@@ -41,8 +41,8 @@ class Checkpoint {
 /// The path is relative to the map's folder, and the prefix, which may be missing, is prepended to
 /// each name. In place of a name there may be {"transpose": MATRIX}, {"rows": [begin, end], "of":
 /// TENSOR} and {"stack": [TENSOR, ...]}, which adds a first axis with an index for each tensor.
-/// They may be nested, but stacks may not be operands. "pack" is outermost: the part of each rank
-/// has its part of each tensor.
+/// They may be nested, but a stack may not be an operand of these. {"pack": [TENSOR, ...]} must be
+/// outermost: each rank's shard is made up of the rank's shards of these tensors.
 class LoadPlan {
  public:
   /// Throws Error(kEnvironment) if the map cannot be read or is malformed, and Error(kUsage) if
@@ -58,10 +58,10 @@ class LoadPlan {
 
  private:
   struct Source {
-    std::string path;    ///< of the checkpoint
-    std::string prefix;  ///< of names in the checkpoint
+    std::string path;    ///< path of the checkpoint
+    std::string prefix;  ///< prepended to names in the checkpoint
     JsonValue tensor;
-    std::string where;  ///< for errors
+    std::string where;  ///< start of error messages
   };
   void read_map(const std::string& path);
   StoredView view(const Source& source, const JsonValue& tensor);

@@ -68,7 +68,7 @@ Driver::Driver(Context& context, const ProgramTable& table, const Options& optio
   allocate_tensors();
   load_files();
   calls_per_graph = options.calls_per_graph;
-  capture_first_calls = true;  // the check covers what is timed
+  capture_first_calls = true;  // checked calls run as graphs, as timed ones do
   memory_before_ = context.memory();
   MadeProgram made = make_program(context, table, options.transport);
   program_ = std::move(made.program);
@@ -98,7 +98,7 @@ Code Driver::run() {
   // Timed calls use tensors at other addresses, and may make more flags, which do not count.
   report_.memory = context_.memory().since(memory_before_);
   if (options_.check) report_.wrong = count_all_wrong();
-  reference_.reset();  // whole tensors: other programs on this GPU may need the memory
+  reference_.reset();  // frees whole tensors: other processes on this GPU may need the memory
   for (const auto& [name, path] : options_.dump) dump_tensor(name, path);
   place_tensors(0);
   report_.repeat_seconds = time_calls();
@@ -147,7 +147,7 @@ void Driver::load_files() {
     const TensorDesc& desc = descs_[index];
     const std::vector<StoredView> views = plan.views(name);
     loaded_[index] = read_views(views, desc, false);
-    if (!reference_) continue;  // the check alone needs the parts of other ranks
+    if (!reference_) continue;  // only the check needs the whole tensor
     const std::vector<char> whole = read_views(views, desc, true);
     reference_->upload(desc, whole.data());
   }

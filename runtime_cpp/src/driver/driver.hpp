@@ -74,7 +74,8 @@ class Driver {
   int64_t count_all_wrong();
   int64_t count_wrong_of_call(int64_t call);
   void evaluate_reference(int64_t call);
-  /// Raises the report's tolerance to the norm of an output's bounds divided by the output's norm.
+  /// Raises the report's tolerance to the norm of an output's bounds divided by the output's norm,
+  /// if that is larger.
   void note_tolerance(const TensorDesc& output);
   void dump_tensor(const std::string& name, const std::string& path);
   /// Fills generated inputs with normal values, so that the load of the device is realistic.
@@ -107,13 +108,13 @@ class Driver {
   const ProgramTable& table_;
   const Options options_;
   const std::vector<TensorDesc> descs_;
-  std::vector<char*> buffers_;                  ///< memory of the tensors, as allocated
-  std::vector<void*> tensors_;                  ///< of one call, as run() takes them
+  std::vector<char*> buffers_;                  ///< memory of this rank's tensors, as allocated
+  std::vector<void*> tensors_;                  ///< pointers to them for the next call of run()
   std::vector<std::vector<void*>> kept_;        ///< outputs by checked call and tensor; input: null
   std::map<size_t, std::vector<char>> loaded_;  ///< shards of loaded tensors, by index of tensor
   std::map<size_t, std::vector<void*>> saved_;  ///< saved inputs, by tensor and checked call
   cudaStream_t stream_ = nullptr;
-  cudaEvent_t begin_ = nullptr, end_ = nullptr;  ///< of a timed repeat
+  cudaEvent_t begin_ = nullptr, end_ = nullptr;  ///< begin and end of a timed repeat
   ProgramPlans plans_;
   MemoryBytes memory_before_;  ///< before the program was made
   std::unique_ptr<Program> program_;

@@ -18,7 +18,7 @@ struct Options {
   int64_t repeats = 7;          ///< timed repeats; the median is reported
   int64_t checks = 2;           ///< checked calls, back to back, each with new inputs
   int64_t calls_per_graph = 1;  ///< calls in one CUDA graph, if the program launches graphs
-  uint64_t seed = 1;            ///< of the inputs
+  uint64_t seed = 1;            ///< seed of the inputs
   double timeout = 60;          ///< seconds, bound of every wait
   bool check = true;            ///< compare with the reference
   bool paced = false;           ///< a line on rank 0's standard input starts a round of repeats

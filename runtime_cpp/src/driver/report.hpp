@@ -40,7 +40,7 @@ struct Report {
   Versions versions;
   std::vector<RankInfo> ranks;
   std::vector<PlanReport> plans;                  ///< this rank's GEMMs and their algorithms
-  std::vector<AttentionReport> attentions;        ///< this rank's, and their implementations
+  std::vector<AttentionReport> attentions;        ///< this rank's attentions and their methods
   std::vector<double> repeat_seconds;             ///< one call's time in each repeat, slowest rank
   std::vector<std::vector<double>> rank_seconds;  ///< times on each rank: by rank, then by repeat
   std::optional<int64_t> wrong;  ///< elements, over all ranks and checked calls; unset: no check

@@ -14,7 +14,7 @@ namespace hirgen {
 
 namespace {
 
-constexpr size_t kLengthBytes = 8;  // of the header's length, little-endian
+constexpr size_t kLengthBytes = 8;  // bytes of the field for the header's length, little-endian
 constexpr size_t kLargestHeader = size_t{100} << 20;
 
 class HeaderReader {

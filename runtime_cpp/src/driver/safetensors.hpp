@@ -18,7 +18,7 @@ struct StoredTensor {
   std::string name;
   std::string dtype;  ///< "BF16"
   std::vector<int64_t> shape;
-  const char* data = nullptr;  ///< little-endian, row-major; lives with the file
+  const char* data = nullptr;  ///< little-endian, row-major; valid as long as the SafetensorsFile
   size_t bytes = 0;
 };
 

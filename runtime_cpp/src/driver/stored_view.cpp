@@ -70,12 +70,12 @@ class Order {
     return axis;
   }
 
-  // steps_in() if each axis of the view is a product of axes of the tensor; otherwise nullopt.
+  // steps_in() if each axis of the view merges axes of the tensor; otherwise nullopt.
   std::optional<Steps> merged(const StoredView& view) const {
     Steps steps(order_.size());
     size_t end = order_.size();
     for (size_t f = view.extents.size(); f-- > 0;) {
-      int64_t inside = 1;  // distance along axis f of adjacent indices of the tensor's next axis
+      int64_t inside = 1;  // distance along axis f between adjacent indices of the next tensor axis
       while (end > 0 && (inside < view.extents[f] || extents_[end - 1] == 1)) {
         --end;
         const bool is_stack = f == 0 && view.bases.size() > 1;
@@ -88,8 +88,8 @@ class Order {
     return end == 0 ? std::optional(steps) : std::nullopt;
   }
 
-  // steps_in() if each axis of the tensor is a product of axes of the view, which is row-major;
-  // otherwise nullopt.
+  // steps_in() if each axis of the tensor merges axes of the view, which is row-major; otherwise
+  // nullopt.
   std::optional<Steps> divided(const StoredView& view) const {
     Steps steps(order_.size());
     int64_t stride = 1;

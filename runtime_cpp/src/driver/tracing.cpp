@@ -40,7 +40,7 @@ void check_trace(const ProgramInfo& info, const Options& options) {
 void Driver::trace_calls() {
   context_.name_stream(stream_, "caller");
   TraceRecorder recorder(context_);
-  time_repeat(&recorder);  // makes the recorder's events
+  time_repeat(&recorder);  // creates the recorder's events, which later repeats reuse
   TraceCost cost;
   for (int64_t i = 0; i < options_.repeats; ++i) {
     cost.without.push_back(time_repeat());

@@ -40,8 +40,9 @@ void set_attribute(cublasLtMatmulDesc_t op, cublasLtMatmulDescAttributes_t attri
   HG_CHECK(cublasLtMatmulDescSetAttribute(op, attribute, &value, sizeof(value)), where);
 }
 
-/// Makes cuBLASLt read scales: of squares of its A, which is our B, and of runs of its B. Does
-/// nothing before CUDA 12.9, where cuBLASLt has no such scales and refuses_scales() gives a reason.
+/// Makes cuBLASLt read scales: one for each block of 128 x 128 elements of its A, which is the
+/// shape's B, and one for each 128 elements along k of its B. Does nothing before CUDA 12.9, where
+/// cuBLASLt has no such scales and refuses_scales() gives a reason.
 inline void set_scale_modes([[maybe_unused]] cublasLtMatmulDesc_t op,
                             [[maybe_unused]] const char* where) {
 #if defined(HIRGEN_CPU_DEVICE) || CUBLAS_VERSION >= 120900
@@ -83,7 +84,7 @@ class CublasltPreference {
     // Split-k may add partial sums only in fp32; otherwise results would be rounded twice.
     set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
         static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
-    // cuBLASLt's A is our B: the operands are swapped.
+    // cuBLASLt's A is the shape's B: the operands are swapped.
     set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, operand_b(shape).alignment(shape.type_b()));
     set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, operand_a(shape).alignment(shape.dtype));
     set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, result(shape).alignment(shape.result()));

@@ -49,7 +49,8 @@ std::vector<std::unique_ptr<GemmMethod>> gemm_methods(cublasLtHandle_t cublas,
     }
   }
   if (methods.empty()) {
-    // hirgen rejects other shapes that no library computes.
+    // hirgen rejects specs with other shapes that no library computes, so those errors are
+    // internal.
     const bool chosen = requested != nullptr || shape.scales;
     throw Error(
         chosen ? Code::kEnvironment : Code::kInternal,

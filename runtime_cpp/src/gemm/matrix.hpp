@@ -59,7 +59,8 @@ inline Matrix given_b(const MatmulShape& s) {
 inline Matrix given_c(const MatmulShape& s) { return {s.m, s.n, s.batch, s.stride_c, s.align_c}; }
 
 /// With scales of blocks, cuBLASLt multiplies multiples of 4 rows, since a column of the scales of
-/// A has to fill 16 bytes. Other rows are copied to memory with more, and the result back.
+/// A has to fill 16 bytes. If m is no multiple of 4, A is copied to memory with more rows, and the
+/// result is copied back.
 inline bool adds_rows(const MatmulShape& s) { return s.scales && s.m % 4 != 0; }
 inline int64_t scaled_rows(const MatmulShape& s) { return (s.m + 3) / 4 * 4; }
 
@@ -83,8 +84,9 @@ inline Matrix result(const MatmulShape& s) {
   return s.pack_c ? c.pack() : c;
 }
 
-/// The scales of blocks as cuBLASLt reads them, from a multiple of 16 bytes on. Of A, the m scales
-/// of a block of k are next to each other. Of B, rows of scales begin at multiples of 16 bytes.
+/// The scales of blocks as cuBLASLt reads them, from a multiple of 16 bytes on. For A, the scales
+/// of all m rows for one block of k are adjacent. For B, each row of scales begins at a multiple of
+/// 16 bytes.
 inline Matrix scales_of_a(const MatmulShape& s) {
   return {s.k / kScaleBlock, scaled_rows(s), 1, 0, 16};
 }

@@ -46,7 +46,7 @@ const void* copy_scales(const void* in, const Strided& from, char* out, int64_t 
   return out;
 }
 
-/// A copy of `rows` rows of 8-bit elements; a multiple of 4 bytes is in each.
+/// A copy of `rows` rows of 8-bit elements. Each row has `bytes` bytes, a multiple of 4.
 RowCopy copy_bytes(const void* in, void* out, int64_t rows, int64_t bytes) {
   return {out, in, bytes / 4, bytes / 4, 0, 0, rows, bytes / 4, 1, 4};
 }

@@ -18,9 +18,9 @@ struct PackedOperands {
 PackedOperands packed_operands(const MatmulShape& shape);
 
 /// Enqueues the copies of the operands that the shape packs, in one kernel; if it packs C, also of
-/// the bias and the addend. With scales, enqueues copies of the scales of A, of A if 4 does
-/// not divide m, and of the scales of B unless cuBLASLt can read them in place. Returns the
-/// operands for the library. C is in the workspace if the library computes more rows or packs.
+/// the bias and the addend. With scales, enqueues copies of the scales of A, of A if 4 does not
+/// divide m, and of the scales of B unless cuBLASLt can read them in place. Returns the operands
+/// for the library. C is in the workspace if the shape packs C or the library computes more rows.
 GemmOperands copy_operands(const MatmulShape& shape, const GemmOperands& given, void* workspace,
                            cudaStream_t stream, const char* where);
 

@@ -18,8 +18,8 @@ namespace hirgen {
 class ProgramPlans {
  public:
   /// Reads the file of --plans, so that the program uses its choices. With --tune, only rank 0
-  /// reads the file, if there is one, to write its choices again. Throws Error(kEnvironment) if the
-  /// file cannot be read or is malformed.
+  /// reads the file, if there is one, to keep its other choices when it writes the file. Throws
+  /// Error(kEnvironment) if the file cannot be read or is malformed.
   ProgramPlans(Context& context, const Options& options, const std::string& program);
 
   /// Collective; call it after the program and its inputs are made. With --tune, searches, and rank

@@ -51,7 +51,7 @@ class Tuner {
   std::function<void()> call_;
   std::vector<AlgorithmScope> scopes_;
   std::vector<cudaEvent_t> timers_;
-  int calls_ = 1;  ///< of a sample
+  int calls_ = 1;  ///< program calls in one sample
 };
 
 }  // namespace hirgen

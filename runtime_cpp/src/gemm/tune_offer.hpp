@@ -23,11 +23,11 @@ struct GemmOffer {
 
 /// The offer of one rank, with its GEMMs in the order of its program.
 struct Offer {
-  std::vector<AlgorithmScope> scopes;  ///< of its libraries
+  std::vector<AlgorithmScope> scopes;  ///< of the rank's libraries, preferred first
   std::vector<GemmOffer> gemms;
 };
 
-/// An offer as bytes between ranks.
+/// Encodes an offer as bytes, to send it to other ranks. decode_offer() is the inverse.
 std::string encode(const Offer& offer);
 Offer decode_offer(const std::string& bytes);
 

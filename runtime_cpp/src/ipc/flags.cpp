@@ -13,7 +13,7 @@ constexpr size_t kMostOperations = 255;  // the most that cuStreamBatchMemOp tak
 }  // namespace
 
 void check(CUresult status, const char* call, const char* where, const char* file, int line) {
-  // The two APIs use the same error numbers.
+  // The driver API and the runtime API use the same error numbers.
   check(static_cast<cudaError_t>(status), call, where, file, line);
 }
 

@@ -10,9 +10,9 @@ namespace hirgen {
 
 /// The place of a rank, which decides whether two ranks can share memory.
 struct Location {
-  std::string host;    ///< its name, for messages
+  std::string host;    ///< name of the node or container, for messages
   std::string boot;    ///< id of the running kernel, the same in all containers of a node
-  std::string bus_id;  ///< of the GPU
+  std::string bus_id;  ///< PCI bus id of the GPU
 };
 
 /// The reason why this rank, at `mine` with device ordinal `device`, cannot access the memory of a
