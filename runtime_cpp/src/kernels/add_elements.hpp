@@ -20,10 +20,10 @@ struct ReductionList {
 
   void* out;
   int64_t elements;
-  SequenceNumber read, written;  // for the flags of sources, and of targets
+  SequenceNumber read, written;  // sequence numbers of the sources' and the targets' flags
   uint32_t* blocks;              // see TransferFlags; null without flags
-  // The first read_flags flags belong to sources. count, copies: the numbers of sources and
-  // targets. local: the index of this rank's source.
+  // flags: the number of flags, of which the first read_flags belong to sources. count, copies: the
+  // numbers of sources and of targets. local: the index of this rank's source.
   int flags, read_flags, count, local, copies;
   const void* sources[kMostRanks];  // in rank order
   void* targets[kMostRanks];        // of peers, in the order of store()

@@ -79,7 +79,7 @@ struct GatherKernel {
   const T* table;
   const Id* ids;
   const float* first;  ///< may be null
-  int64_t rows, step;  ///< the table's number of rows, and their distance
+  int64_t rows, step;  ///< number of the table's rows; elements between them
   Walk<4> walk;        ///< of out, table, ids and first
 
   HG_HOST_DEVICE void operator()(int64_t i) const {

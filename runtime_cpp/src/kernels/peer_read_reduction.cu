@@ -1,7 +1,8 @@
 // Reductions that read partial sums in peer memory. A read over the links between GPUs takes
-// microseconds. So each thread issues up to four 16-byte reads before it adds, and each SM has up
-// to 1024 threads. Only the done flag at the end waits for writes to peers, so the writes travel in
-// the other direction of the links while the next elements are read.
+// microseconds. To have many reads in flight, each thread issues up to four 16-byte reads before it
+// adds, and each SM runs up to 1024 threads. Writes to peers are waited for only at the end, before
+// the done flags are set. So they use the other direction of the links while the next elements are
+// read.
 #include <algorithm>
 #include <string>
 
@@ -18,7 +19,7 @@ namespace {
 #ifdef __CUDACC__
 
 constexpr int kSumThreads = 512;
-constexpr int kSumBlocks = 2;  // of an SM
+constexpr int kSumBlocks = 2;  // that fit on an SM
 
 template <typename T, int W>
 __global__ void __launch_bounds__(kSumThreads, kSumBlocks)

@@ -12,7 +12,8 @@
 namespace hirgen {
 namespace {
 
-/// An element of a row, which has at most 2^24 of them. The first of equal elements is the largest.
+/// An element of a row and its column. Rows have at most 2^24 elements. Of equal elements, the
+/// first one counts as the largest.
 struct Found {
   float value;
   int32_t at;
@@ -24,7 +25,7 @@ struct Found {
 
 /// Selects the k largest elements of each row of T. In each of k rounds, the lanes look for the
 /// largest element that the element of the round before exceeds. So no memory is needed for the
-/// elements that were taken.
+/// elements that were taken. If a row has a NaN, all of its results are NaN, at position INT32_MAX.
 template <typename T>
 struct TopK {
   T* values;
@@ -93,7 +94,7 @@ struct TopK {
 
 #ifdef __CUDACC__
 
-/// The threads of `Warps` warps, which are a block if there are several.
+/// The threads that select from one row: a warp, or, if `Warps` > 1, all warps of a block.
 template <int Warps, int Kept>
 struct Lanes {
   static constexpr int32_t kCount = Warps * 32, kKept = Kept;
@@ -106,7 +107,7 @@ struct Lanes {
       if (lane % 32 == 0) of_warps[lane / 32] = found;
       __syncthreads();
       found = in_warp(of_warps[lane % Warps]);
-      __syncthreads();  // of_warps may be written again
+      __syncthreads();  // the next call writes of_warps again
     }
     return found;
   }

@@ -27,9 +27,9 @@ struct RecordedCall {
   std::vector<const char*> and_also;  ///< labels of later NCCL calls of its group on this stream
   size_t track;                       ///< index of the stream, in the order of first use
   int64_t call;                       ///< number of the program's call (Context::call)
-  int64_t issued;                     ///< by the host, nanoseconds of its steady clock
-  size_t begin;                       ///< index of the timing event that precedes it,
-  size_t end;                         ///< and of the one after it; of an event record: `begin`
+  int64_t issued;                     ///< when the host issued it, nanoseconds of its steady clock
+  size_t begin;                       ///< index of the timing event before the call
+  size_t end;                         ///< index of the one after it; for an event record, `begin`
   std::optional<size_t> record;  ///< of an event wait: index of the call that records the event
 };
 
@@ -61,7 +61,7 @@ class TraceRecorder {
   struct Track {
     cudaStream_t stream;
     size_t last;                    // index of the timing event recorded last on it
-    std::optional<size_t> grouped;  // its call in the open group of NCCL calls
+    std::optional<size_t> grouped;  // index of its call in the open NCCL group, if any
   };
   void begin(TraceKind kind, const char* name, const char* where, cudaStream_t stream,
              cudaEvent_t event);
@@ -77,7 +77,7 @@ class TraceRecorder {
   std::vector<RecordedCall> calls_;
   std::map<cudaEvent_t, size_t> records_;  // by event, the call that recorded it last
   int group_ = 0;                          // nesting depth of NCCL groups
-  cudaError_t failure_ = cudaSuccess;      // of making or recording a timing event
+  cudaError_t failure_ = cudaSuccess;      // error in creating or recording a timing event
 };
 
 /// Records this thread's calls during its lifetime; null records nothing.

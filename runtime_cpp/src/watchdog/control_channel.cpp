@@ -13,8 +13,8 @@ enum Tag : uint32_t { kHeartbeat = 16, kFailure = 17, kVerdict = 18, kGoodbye = 
 
 constexpr size_t kMessageLimit = 64 << 10;
 
-// A peer that does not read for this long gets no more messages. If it was stopped, its heartbeats
-// stop, too.
+// A peer that does not read for this long gets no more messages. If its process was stopped, the
+// other ranks notice that its heartbeats stop.
 constexpr double kSendSeconds = 0.05;
 
 Progress read_progress(Reader& reader) {

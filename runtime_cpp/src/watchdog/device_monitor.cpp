@@ -157,8 +157,8 @@ void DeviceMonitor::call_issued(cudaEvent_t event) {
     idle = calls_.empty();
     calls_.push_back({event, Clock::now()});
   }
-  // A call after others is polled soon enough. To wake the thread takes the host longer than to
-  // launch a kernel.
+  // If earlier calls are incomplete, the thread polls every kBusyPeriod anyway. Waking it would
+  // take the host longer than launching a kernel.
   if (idle) wake_.notify_all();
 }
 

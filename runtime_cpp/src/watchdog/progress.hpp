@@ -38,7 +38,7 @@ struct Failure {
 /// left, is lost or does not answer in time, or if this rank did not run for a long time.
 struct Verdict {
   int culprit = -1;         ///< -1: no single rank
-  Code code = Code::kPeer;  ///< the exit code of the culprit, or without one of all ranks
+  Code code = Code::kPeer;  ///< exit code of the culprit, or of all ranks if there is none
   std::string text;         ///< "rank 2 died: ..."
 };
 

@@ -10,9 +10,9 @@
 // five seconds.
 //
 // A process that survives (ContextOptions::survives) does not exit: the ranks are given up. The
-// failure is published first, so that later data is not mistaken for a result. Then the host
-// threads are called back and the device is released (Rescue). If a host thread does not come back,
-// the process ends.
+// failure is published first, so that the host program does not take incomplete data for results.
+// Then the next statement of each host thread throws, and Rescue ends the device's waits. If a host
+// thread does not leave the program's code in time, the process ends.
 #pragma once
 
 #include <atomic>
@@ -64,8 +64,9 @@ class Watchdog {
   /// Context::failure().
   std::optional<Error> failure() const;
 
-  /// Marks that this thread uses the rank's resources. When the ranks are given up, the thread is
-  /// called back: statements throw, and the process ends if the thread stays.
+  /// Marks that this thread uses the rank's resources, for the lifetime of the object. After the
+  /// ranks are given up, the thread's next statement throws, and the process ends if the thread
+  /// stays.
   class Inside {
    public:
     explicit Inside(Watchdog& watchdog);
