@@ -130,7 +130,7 @@ const char* host_memory(const void* pointer, const char* where) {
     if (attributes.type == cudaMemoryTypeHost) return "page-locked memory of the host";
     if (attributes.type != cudaMemoryTypeUnregistered) return nullptr;
   } else {
-    (void)cudaGetLastError();  // CUDA before 11.0 reports unknown memory as an error
+    (void)cudaGetLastError();  // clears the error that CUDA before 11.0 sets for host memory
   }
   return "memory of the host, or was freed";
 }

@@ -15,7 +15,7 @@ namespace hirgen {
 class CallersGraphs {
  public:
   /// Counts a call in the graph that `stream` is captured into, until the graph and its executable
-  /// graphs are destroyed.
+  /// graphs are destroyed. Does nothing unless `stream` is being captured.
   void add_call(cudaStream_t stream);
   /// The number of captured calls whose graphs still exist. Waits up to half a second for it to
   /// become 0, because CUDA reports the end of a graph in another thread, some time after the graph

@@ -23,7 +23,7 @@ struct Embedded {
   std::vector<TensorDesc> tensors;
   std::string transport;
   std::unique_ptr<Program> program;
-  std::vector<void*> pointers;     ///< the last call's tensors, checked; empty before it
+  std::vector<void*> pointers;     ///< tensors of the last call, checked; empty before the first
   std::optional<Staging> staging;  ///< set if the program uses CUDA IPC
   CallersGraphs graphs;
 
@@ -56,8 +56,8 @@ hirgen_handle* add_handle(std::unique_ptr<Embedded> embedded);
 /// exist.
 void enter_process();
 
-/// Returns the handle if this library made it, destroyed or not; else null. Null in a
-/// forked process, whose locks may be held for ever.
+/// Returns the handle if this library made it, destroyed or not; else null. Also returns null in a
+/// forked process, where the registry's lock may be held forever.
 hirgen_handle* known_handle(const hirgen_handle* handle);
 
 /// Locks a handle for one call. Other calls on the handle wait, and the thread's current device is

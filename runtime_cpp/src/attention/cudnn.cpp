@@ -39,7 +39,7 @@ struct Request {
       : shape(s),
         keys_seen(s.causal ? std::min(s.key_rows, s.query_start + s.query_rows) : s.key_rows) {}
 
-  /// Why cuDNN cannot compute the attention; empty if it may be able to.
+  /// The reason why cuDNN cannot compute the attention; empty if only planning can tell.
   std::string obstacle() const {
     if (shape.dtype == DType::kFp32) return "it has no fp32 arithmetic";
     if (shape.head_size % 8 != 0) return "the head size is no multiple of 8";
@@ -56,7 +56,7 @@ struct Request {
     options.set_diagonal_alignment(shape.query_start == 0 ? fe::DiagonalAlignment_t::TOP_LEFT
                                                           : fe::DiagonalAlignment_t::BOTTOM_RIGHT);
     options.set_diagonal_band_right_bound(0);
-    if (shape.window != 0) {  // cuDNN takes an int; no sequence is longer than the largest int
+    if (shape.window != 0) {  // clamped to cuDNN's int, which covers every key
       options.set_diagonal_band_left_bound(
           static_cast<int>(std::min<int64_t>(shape.window, std::numeric_limits<int>::max())));
     }
@@ -143,7 +143,7 @@ void define(fe::graph::Graph& graph, const AttentionGradProblem& p, const Reques
 struct PlannedGraph {
   std::shared_ptr<CudnnHandle> handle;
   fe::graph::Graph graph;
-  size_t graph_bytes = 0;  ///< workspace of the graph, without the log-sum-exps after it
+  size_t graph_bytes = 0;  ///< workspace of the graph; log-sum-exps may follow it
 
   void run(Pointers pointers, void* workspace, cudaStream_t stream, const char* where) {
     begin_statement(where);

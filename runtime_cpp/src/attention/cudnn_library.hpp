@@ -20,7 +20,7 @@ class CudnnHandle {
   CudnnHandle& operator=(const CudnnHandle&) = delete;
 
   cudnnContext* get() const { return handle_; }
-  /// "cuDNN 9.19.0".
+  /// The library's name and version for reports: "cuDNN 9.19.0".
   static std::string name();
   /// Sets the stream of later calls with this handle. Until the caller releases the returned lock,
   /// no other thread sets a stream.

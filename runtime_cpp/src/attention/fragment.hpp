@@ -11,7 +11,7 @@
 
 namespace hirgen::tiles {
 
-/// Rows of a fragment.
+/// Rows of a fragment: the m of mma.m16n8k16.
 constexpr int kRows = 16;
 
 #ifdef __CUDACC__
@@ -27,7 +27,7 @@ HG_DEVICE int row_of(int slot) { return lane() / kThreadsOfRow + 8 * slot; }
 HG_DEVICE int column_of(int j) { return j / 2 * 8 + lane() % kThreadsOfRow * 2 + j % 2; }
 /// Waits for all threads of the block.
 HG_DEVICE void barrier() { __syncthreads(); }
-/// 2^x.
+/// 2^x, by the GPU's approximate instruction.
 HG_DEVICE float exp2_of(float x) {
   float y = 0;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -75,7 +75,7 @@ struct Fragment {
     for (int j = 0; j < kColumns; ++j) value[slot][j] *= by;
   }
 
-  /// The largest value of a row, over all of its threads.
+  /// The largest value of row row_of(slot), over all threads that have elements of it.
   HG_DEVICE float most(int slot) const {
     float result = -INFINITY;
     HG_UNROLL
@@ -86,7 +86,8 @@ struct Fragment {
     }
     return result;
   }
-  /// The sum of this thread's values of a row; sum_of_row() adds the sums of the other threads.
+  /// The sum of this thread's values of row row_of(slot); sum_of_row() adds the sums of the row's
+  /// other threads.
   HG_DEVICE float sum(int slot) const {
     float result = 0;
     HG_UNROLL

@@ -34,7 +34,7 @@ struct SharedRows {
   HG_DEVICE T* at(int row) const { return data + row * kPitch; }
 
   /// Starts to copy rows [first, first + R) of `source`, with all threads of the block. The rows
-  /// have arrived after end_of_request(), arrived() and a barrier.
+  /// have arrived after end_of_request(), a matching arrived<N>() and a barrier.
   HG_DEVICE void request(const GlobalRows<const T>& source, int64_t first) const {
     constexpr int kPacks = D / kWidth;
     for (int i = warp() * kLanes + lane(); i < R * kPacks; i += kWarps * kLanes) {

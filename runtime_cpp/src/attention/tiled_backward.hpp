@@ -20,7 +20,7 @@ struct Backward {
   const T *grad_o, *q, *k, *v, *o;
   const float* lse;
   T *grad_q, *grad_k, *grad_v;
-  float* means;  ///< rowsum(dO O) by query, indexed as lse; the kernel of Q writes it first
+  float* means;  ///< rowsum(dO O), indexed as lse; the kernel of Q writes it, the other reads it
   bool aligned;
 
   HG_DEVICE int64_t query(int64_t batch, int64_t head) const {

@@ -1,4 +1,4 @@
-// Clears gradients that an implementation does not write.
+// Clears rows of gradients that an attention method does not write.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,7 +7,8 @@
 
 namespace hirgen {
 
-/// Clears the rows from `first` on of the gradient of K or V, in all heads. Its type has 16 bits.
+/// Sets rows `first` and later of the gradient of K or V to zero, in all heads. Its elements must
+/// have 16 bits.
 void clear_keys(const AttentionShape& shape, int64_t first, void* gradient,
                 const AttentionStride& stride, cudaStream_t stream, const char* where);
 

@@ -109,7 +109,7 @@ class Bootstrap {
       Reader reader(*text);
       identity = read_identity(reader);
     } catch (const Error&) {
-      return false;  // not a rank
+      return false;  // the text is no identity, so the sender is no rank
     }
     if (identity.job != options_.job) {
       refuse(seat.socket, Refusal::kOtherJob);
@@ -204,7 +204,7 @@ class Bootstrap {
 
   const ContextOptions& options_;
   std::vector<std::optional<Identity>> identities_;
-  std::vector<std::array<Seat, 2>> seats_;  ///< by rank: data, control
+  std::vector<std::array<Seat, 2>> seats_;  ///< for each rank: data, control
   std::vector<Seat> without_seat_;          ///< of misfits: rank 0 sends the outcome, then closes
   std::string misfits_;                     ///< descriptions of misfits found on arrival
   int refused_ = 0;                         ///< connections without the job's secret

@@ -35,7 +35,7 @@ Identity identify(const ContextOptions& options, int nccl_version);
 void write_identity(Writer& writer, const Identity& identity);
 Identity read_identity(Reader& reader);
 
-/// "rank 2 (node7, pid 4711)".
+/// The rank as text, for messages: "rank 2 (node7, pid 4711)".
 std::string describe(const Identity& identity);
 
 /// Returns "" if these ranks can run together, and otherwise one line for each problem. `ranks[0]`

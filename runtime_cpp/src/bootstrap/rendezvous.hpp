@@ -32,7 +32,7 @@ class Rendezvous {
   std::string broadcast(const std::string& mine, const char* what);
   /// Returns after every rank has called it.
   void barrier(const char* what);
-  /// The largest `mine` of all ranks, and their sum.
+  /// max() returns the largest `mine` of all ranks, sum() their sum; both on every rank.
   double max(double mine, const char* what);
   int64_t sum(int64_t mine, const char* what);
 

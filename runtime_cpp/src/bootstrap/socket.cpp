@@ -58,7 +58,7 @@ Addresses resolve(const std::string& address, int port, int flags, int* status) 
   return {*status == 0 ? found : nullptr, &freeaddrinfo};
 }
 
-// The longest attempt to connect: one of a host's addresses may be unreachable.
+// The longest attempt to connect to one address. A host may have several, some of them unreachable.
 constexpr double kAttemptSeconds = 5;
 
 // The first and the longest pause before a name that does not resolve is looked up again.
@@ -83,7 +83,7 @@ bool may_resolve_later(const std::string& address, int status) {
   throw Error(Code::kEnvironment, std::string(what) + ": " + too_many_files());
 }
 
-// Resolves a name; tries again until the deadline.
+// Resolves a name. If it may resolve later, prints a notice and tries again until the deadline.
 Addresses resolve_until(const std::string& address, int port, Deadline deadline) {
   for (auto pause = kFirstAskPause;; pause = std::min(2 * pause, kLastAskPause)) {
     int status = 0;
@@ -104,7 +104,7 @@ Addresses resolve_until(const std::string& address, int port, Deadline deadline)
   }
 }
 
-// One attempt; 0 on success, else the error number.
+// Makes one attempt to connect to an address. Returns 0 on success, else the error number.
 int try_connect(const addrinfo& target, Deadline deadline, Socket* connected) {
   Socket socket(::socket(target.ai_family, target.ai_socktype, target.ai_protocol));
   if (!socket.valid()) return errno;
@@ -121,7 +121,7 @@ int try_connect(const addrinfo& target, Deadline deadline, Socket* connected) {
   return 0;
 }
 
-// 0 on success, else the error number.
+// Listens at one address. Returns 0 on success, else the error number.
 int try_listen(const addrinfo& target, Socket* listening) {
   Socket socket(::socket(target.ai_family, target.ai_socktype, target.ai_protocol));
   if (!socket.valid()) return errno;

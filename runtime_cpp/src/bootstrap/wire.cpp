@@ -35,8 +35,8 @@ Io receive_message(const Socket& socket, uint64_t limit, uint32_t* tag, std::str
   if (header.magic != Header::kMagic || header.size > limit) return Io::kClosed;
   *tag = header.tag;
   payload->clear();
-  // A length is only a claim, so memory grows with the bytes received: at first 16 MiB, then to
-  // twice as many.
+  // The sender may claim any length. So the buffer grows only as bytes arrive: to 16 MiB at first,
+  // then to twice its size each time.
   while (payload->size() < header.size) {
     const size_t begin = payload->size();
     const uint64_t step = std::min<uint64_t>(header.size - begin, std::max(begin, kFirstStep));

@@ -31,7 +31,8 @@ class Bench {
   /// Measures the fixed times of kernels, events, graphs and flags, on the device and on the host.
   /// Sets the fixed times of program calls and of NCCL to constants.
   void calls(Figures& figures);
-  /// Measures the rates of GEMMs and the fixed time of a GEMM.
+  /// Measures the rates of GEMMs and the fixed time of a GEMM. Sets the fixed times of a tile and
+  /// of split-k to constants.
   void gemms(Figures& figures);
   /// Measures copies between the GPUs of each rank and the next rank.
   void links(Figures& figures);
@@ -53,7 +54,7 @@ class Bench {
   void flags(Figures& figures);
   CollectiveFigures team(int ranks, bool sums);
   CollectiveFigures pair();
-  /// Sets the fixed times of a GEMM.
+  /// Measures the fixed time of a GEMM, and sets those of a tile and of split-k to constants.
   void fixed_times(const GemmRun& whole, Figures& figures);
   /// Makes and returns the largest GEMM of square matrices that runs in acceptable time.
   GemmRun& gemm(DType dtype);

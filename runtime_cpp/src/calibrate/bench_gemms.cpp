@@ -12,9 +12,9 @@ namespace {
 constexpr const char* kGemm = "calibrate GEMM";
 constexpr const char* kTeam = "calibrate team";
 constexpr double kLongGemm = 20e3;     // microseconds: the longest GEMM to run
-constexpr double kHeatSeconds = 0.25;  // of a sample: long enough to reach the power limit
+constexpr double kHeatSeconds = 0.25;  // a sample this long reaches the power limit
 constexpr double kShortSeconds =
-    0.02;  // of a sample: too short for the power limit, long enough for the clock to rise
+    0.02;  // a sample this long does not reach the power limit, but the clock rises
 constexpr int64_t kLeastExtent = 64, kMostExtent = 8192;
 constexpr double kTera = 1e6;  // FLOP per microsecond at 1 TFLOP/s
 

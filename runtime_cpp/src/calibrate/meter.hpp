@@ -31,7 +31,8 @@ class Meter {
   double host(const Issue& issue);
 
  private:
-  /// Returns the number of runs that take `seconds`, from 3 to 200 and the same on every rank.
+  /// Returns the number of runs that take about `seconds`, from 3 to 200 and the same on every
+  /// rank.
   int64_t runs_within(const Issue& issue, double seconds);
   /// Returns the mean time of `runs` runs on this rank, in seconds. Collective.
   double sample(const Issue& issue, int64_t runs);

@@ -121,7 +121,7 @@ constexpr double kChopped = 4;
 /// normal numbers had errors of up to 2^-12.6 of the sum of their sizes, about 2^-9.2 of that root.
 /// The errors of longer sums were smaller.
 constexpr double kNarrow = 0x1p-8;
-constexpr double kEpsilon = 0x1p-23;  ///< of fp32
+constexpr double kEpsilon = 0x1p-23;  ///< distance from 1 to the next fp32 number
 
 /// Returns the distance from 1 to the next number of a type; for integer types, that of fp32.
 HG_HOST_DEVICE inline double epsilon_of(DType type) {

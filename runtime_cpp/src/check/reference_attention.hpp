@@ -1,4 +1,4 @@
-// Attention for the reference, row by row of queries or of keys.
+// Attention for the reference. One step of a loop computes one row of queries or of keys.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -119,7 +119,7 @@ void DeviceReference::bound_product(const char* out, const std::vector<Tensor>& 
   Tensor& result = bounded(out, operands, dtype);
   const int64_t n = count_of(result.shape), terms = operands[0].shape.back();
   const double narrow = size_of(operands[0].dtype) == 1 ? reference::kNarrow : 0;
-  // Returns operands of the same shapes with other elements.
+  // Returns tensors with the shapes of the operands, and array(operand) as their elements.
   const auto replaced = [&](const std::function<std::shared_ptr<float>(const Tensor&)>& array) {
     std::vector<Tensor> list;
     for (const Tensor& operand : operands) list.push_back({operand.shape, array(operand)});
@@ -159,7 +159,7 @@ void DeviceReference::bound_product(const char* out, const std::vector<Tensor>& 
         replaced([&](const Tensor& t) { return squares_of(t, false, true); });
     const Tensor first = bounds[0];
     bounds[0] = elements[0];
-    multiply(result.bound.get(), bounds, transposed_b, DType::kFp32);  // with the bias's bounds
+    multiply(result.bound.get(), bounds, transposed_b, DType::kFp32);  // also the bias's bounds
     multiply(more.get(), {first, {operands[1].shape, squares_of(operands[1], true, true)}},
              transposed_b, DType::kFp32);
     reference::add_to(result.bound.get(), more.get(), n, stream_);

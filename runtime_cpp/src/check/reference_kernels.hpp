@@ -28,8 +28,8 @@ inline int64_t elements_of(const Strided& view) {
   return product;
 }
 
-/// The shape of c[batch, m, n] = a[batch, m, k] b[batch, k, n] (+ bias[n]), whose sums are in the
-/// order of k.
+/// The shape of c[batch, m, n] = a[batch, m, k] b[batch, k, n] (+ bias[n]). Each sum is added in
+/// the order of k.
 struct Matmul {
   int64_t batch, m, n, k;
   bool shared_b;      ///< b has no batch axis

@@ -141,7 +141,7 @@ void Context::free_all() {
   const Work work(*watchdog_);
   const Watchdog::Inside inside(*watchdog_);
   Resources& own = *resources_;
-  wait_for_calls();  // also for their work on the caller's stream
+  wait_for_calls();  // includes the calls' work on the caller's stream
   for (const auto& [index, stream] : own.workers) synchronize(stream);
   for (cudaStream_t stream : own.team_streams) synchronize(stream);
   own.monitor->forget_all();

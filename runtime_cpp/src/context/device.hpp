@@ -19,7 +19,7 @@ int choose_device(const ContextOptions& options);
 /// Makes `device` current and returns its PCI bus id. Throws Error(kEnvironment).
 std::string open_device(int device);
 
-/// "NVIDIA H200".
+/// The name of a device: "NVIDIA H200".
 std::string device_name(int device);
 
 /// The number of bytes to allocate for `bytes` bytes: from 1 MiB on, a multiple of 64 KiB. Peers

@@ -39,7 +39,8 @@ void GraphCache::launch(cudaStream_t caller, const std::vector<void*>& tensors,
   HG_CHECK(cudaGraphLaunch(graph, caller), where_);
 }
 
-// If the graph still runs, CUDA frees it when the run ends.
+// Drops the list of tensors that was used least recently, and its graph. If the graph still runs,
+// CUDA frees it when the run ends.
 void GraphCache::forget_last() {
   if (entries_.back().graph != nullptr) (void)cudaGraphExecDestroy(entries_.back().graph);
   entries_.pop_back();

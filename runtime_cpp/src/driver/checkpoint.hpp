@@ -20,8 +20,8 @@ class Checkpoint {
  public:
   explicit Checkpoint(const std::string& path);
 
-  /// A tensor, valid as long as the checkpoint. Throws Error(kEnvironment) with some of the
-  /// existing names if there is no such tensor.
+  /// A view of the tensor `name`, valid as long as the checkpoint exists. Throws
+  /// Error(kEnvironment) with some of the existing names if there is no such tensor.
   StoredView find(const std::string& name);
 
  private:

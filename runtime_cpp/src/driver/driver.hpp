@@ -47,7 +47,7 @@ class Driver {
   /// The cost of tracing, and its accuracy.
   struct TraceCost {
     std::vector<double> with, without;  ///< seconds of a call in each repeat
-    double error = 0;                   ///< of the time axis, nanoseconds
+    double error = 0;                   ///< error of the time axis, nanoseconds
   };
   /// Prints on rank 0 only.
   void say(const std::string& text) const;
@@ -86,10 +86,11 @@ class Driver {
   std::vector<double> time_calls();
   /// Puts the times of each rank into the report.
   void gather_times();
-  /// The times of one round of warm-up calls and repeats.
+  /// Issues the warm-up calls and times the repeats. Returns the seconds of one call in each
+  /// repeat, on the slowest rank.
   std::vector<double> time_round();
-  /// The times of the rounds that lines on rank 0's standard input request. Throws Error(kUsage) if
-  /// there is no line.
+  /// Times a round for each line on rank 0's standard input. Returns the times of all rounds.
+  /// Throws Error(kUsage) if there is no line.
   std::vector<double> time_paced_rounds();
   /// Waits for the next line; false, on every rank, at the end of the input.
   bool another_round();
@@ -114,12 +115,12 @@ class Driver {
   std::map<size_t, std::vector<char>> loaded_;  ///< shards of loaded tensors, by index of tensor
   std::map<size_t, std::vector<void*>> saved_;  ///< saved inputs, by tensor and checked call
   cudaStream_t stream_ = nullptr;
-  cudaEvent_t begin_ = nullptr, end_ = nullptr;  ///< begin and end of a timed repeat
+  cudaEvent_t begin_ = nullptr, end_ = nullptr;  ///< events before and after a timed repeat
   ProgramPlans plans_;
-  MemoryBytes memory_before_;  ///< before the program was made
+  MemoryBytes memory_before_;  ///< counts before the program was made
   std::unique_ptr<Program> program_;
   std::unique_ptr<DeviceReference> reference_;
-  bool exact_ = true;                ///< no output is rounded, so results of integers are exact
+  bool exact_ = true;                ///< no output depends on rounding: check with integers
   std::vector<double> own_seconds_;  ///< time of a call in each repeat so far, on this rank
   Report report_;
 };

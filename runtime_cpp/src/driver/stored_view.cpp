@@ -119,8 +119,9 @@ class Order {
                      shape_text(shape).c_str(), why));
 }
 
-// Finds the steps of the axes in a view. If the axes fit in their order, they keep it. Otherwise
-// exactly one set of steps must fit with split axes in other places. Throws if none or several do.
+// Finds the steps of the axes in a view. If the axes fit the view in the tensor's order, uses that
+// order. Otherwise tries all orders in which split axes are moved back, and throws unless exactly
+// one set of steps fits.
 Steps place(const StoredView& view, const TensorDesc& desc, const std::vector<Axis>& axes) {
   std::vector<size_t> splits, before;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -153,7 +154,7 @@ Steps place(const StoredView& view, const TensorDesc& desc, const std::vector<Ax
 
 // The elements to copy along an axis, and the steps between them in the view and in the result.
 struct Range {
-  int64_t first = 0, count = 1;  // in the view
+  int64_t first = 0, count = 1;  // along the axis: first index, number of indices
   Step from;
   int64_t to = 0;  // bytes between elements in the result
 };
@@ -180,7 +181,8 @@ void copy(const StoredView& view, const std::vector<Range>& ranges, size_t axis,
   }
 }
 
-// The axis along which several views are joined; axes.size() if there is none.
+// The axis along which several views are joined: the first one that is not split and is longer than
+// 1; axes.size() if there is none.
 size_t packed_axis(const std::vector<Axis>& axes) {
   for (size_t i = 0; i < axes.size(); ++i) {
     if (!is_split(axes[i]) && axes[i].extent > 1) return i;

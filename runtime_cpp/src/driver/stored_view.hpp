@@ -33,7 +33,7 @@ struct StoredView {
 std::vector<char> read_views(const std::vector<StoredView>& views, const TensorDesc& desc,
                              bool whole);
 
-/// "[8, 4]".
+/// A shape as text: "[8, 4]".
 std::string shape_text(const std::vector<int64_t>& shape);
 
 /// The name of an element type in files: "BF16".

@@ -40,8 +40,8 @@ std::string attributes_text(const AlgorithmAttributes& attributes);
 /// Adds an object "attributes" with a member for each attribute.
 void write_attributes(JsonWriter& json, const AlgorithmAttributes& attributes);
 
-/// Bytes as hexadecimal digits, two for each byte, and back. parse_hex() returns nullopt for any
-/// other text.
+/// hex_of() writes bytes as hexadecimal digits, two for each byte. parse_hex() reads such a text,
+/// and returns nullopt for any other.
 std::string hex_of(const std::string& bytes);
 std::optional<std::string> parse_hex(const std::string& hex);
 

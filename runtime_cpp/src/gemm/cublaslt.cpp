@@ -13,7 +13,8 @@ namespace hirgen {
 
 namespace {
 
-/// Returns the result of `calls`, and adds the shape and the scale modes to their errors.
+/// Returns the result of calls(). If it throws an Error, adds the shape and the scale modes to the
+/// message.
 template <typename Calls>
 auto about(const MatmulShape& shape, Calls calls) {
   try {
@@ -119,8 +120,8 @@ int compute_capability() {
   return major;
 }
 
-/// The reason to refuse a shape: cuBLASLt counts batches, rows and columns in an int, and has
-/// scales of blocks only on some GPUs. "" if it can compute the shape. hirgen rejects specs with
+/// The reason why cuBLASLt cannot compute a shape; "" if it can. cuBLASLt counts batches, rows and
+/// columns in an int, and supports scales of blocks only on some GPUs. hirgen rejects specs with
 /// larger counts.
 std::string cublaslt_refuses(const MatmulShape& s) {
   const bool counts = std::max({s.m, s.n, s.k, s.batch}) <= std::numeric_limits<int32_t>::max();

@@ -58,9 +58,9 @@ inline Matrix given_b(const MatmulShape& s) {
 
 inline Matrix given_c(const MatmulShape& s) { return {s.m, s.n, s.batch, s.stride_c, s.align_c}; }
 
-/// With scales of blocks, cuBLASLt multiplies multiples of 4 rows, since a column of the scales of
-/// A has to fill 16 bytes. If m is no multiple of 4, A is copied to memory with more rows, and the
-/// result is copied back.
+/// With scales of blocks, cuBLASLt needs a multiple of 4 rows, because the scales of all rows for
+/// one block of k must fill a multiple of 16 bytes. If m is no multiple of 4, A is copied to memory
+/// with more rows, and the result is copied back.
 inline bool adds_rows(const MatmulShape& s) { return s.scales && s.m % 4 != 0; }
 inline int64_t scaled_rows(const MatmulShape& s) { return (s.m + 3) / 4 * 4; }
 

@@ -31,7 +31,8 @@ class PlanBook {
   /// One line for each GEMM whose choice in the file was not taken, with the reason.
   const std::vector<std::string>& notes() const { return notes_; }
 
-  /// Called when a plan is made, is destroyed, or is swapped with a plan that may be in no book.
+  /// A plan calls add() when it is made, remove() when it is destroyed, and exchange() when it is
+  /// swapped with another plan, which may be in no book.
   void add(MatmulPlan* plan) { plans_.push_back(plan); }
   void remove(const MatmulPlan* plan);
   void exchange(MatmulPlan* one, MatmulPlan* other);

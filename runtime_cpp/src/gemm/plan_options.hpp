@@ -1,4 +1,4 @@
-// The work of --plans and --tune before and after a program is made.
+// Implements --plans and --tune, before and after a program is made.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -15,7 +15,7 @@ using MeasureRound = std::function<std::vector<double>(const std::vector<int>& c
 struct SearchLimits {
   int rounds_per_halving = 2;
   int finalists = 4;          ///< most candidates that halving leaves, without the default
-  int final_rounds = 8;       ///< only these decide
+  int final_rounds = 8;       ///< rounds of the finalists; only these decide
   double least_gain = 0.005;  ///< as a share of the default's time
 };
 
@@ -23,7 +23,7 @@ struct SearchLimits {
 struct SearchResult {
   int best = 0;                ///< the candidate to take; 0 is the default
   double default_seconds = 0;  ///< median of the default over the final rounds
-  double best_seconds = 0;     ///< the same of `best`
+  double best_seconds = 0;     ///< median of `best` over the final rounds
 };
 
 /// Searches among candidates 0 to count - 1. Candidate 0 is the default and is measured in every

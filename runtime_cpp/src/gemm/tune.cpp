@@ -16,11 +16,11 @@ namespace hirgen {
 namespace {
 
 constexpr const char* kTune = "tune";
-constexpr int kMostCandidates = 24;  // of each library
+constexpr int kMostCandidates = 24;  // candidates of each library
 // A sample is long enough to show the cost of an algorithm on a GPU at its power limit.
 constexpr double kSampleSeconds = 0.04;
 constexpr double kWarmUpSeconds = 0.3;
-constexpr int kMostCalls = 200;  // of a sample: the samples of a whole round may be queued
+constexpr int kMostCalls = 200;  // calls of a sample: all samples of a round may be queued
 // The first call after a change may capture a graph, the second one fills the pipeline.
 constexpr int kCallsBeforeSample = 2;
 

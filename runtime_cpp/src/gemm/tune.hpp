@@ -17,8 +17,8 @@ namespace hirgen {
 
 /// Chooses the fastest algorithm for every GEMM for which all ranks offer a common one. For each
 /// candidate, the tuner times calls of the whole program back to back, with the transfers and GEMMs
-/// of all ranks, and takes the slowest rank's time. The GPUs' queues do not run dry during a round
-/// of candidates, so clocks and power are as in sustained work.
+/// of all ranks, and takes the slowest rank's time. The host issues a whole round of candidates
+/// without waiting for the GPUs. So the GPUs stay busy, with clocks and power as in sustained work.
 class Tuner {
  public:
   /// `call` issues one call of the program on `stream`.

@@ -16,7 +16,7 @@ struct Exported {
   SharedShape shape;
 };
 
-/// The memory of a rank in this process; for this rank, its original pointers.
+/// The addresses of a rank's memory in this process; for this rank itself, its original pointers.
 struct Mapped {
   void* buffer = nullptr;
   void* flags = nullptr;

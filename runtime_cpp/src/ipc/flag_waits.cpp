@@ -6,7 +6,8 @@ namespace hirgen {
 
 namespace {
 
-// More calls than can be in flight, and less than half of the range of a flag.
+// How far ahead of the newest call release() sets flags: by more calls than can be in flight, and
+// by less than half of the range of a flag.
 constexpr uint32_t kFarAhead = uint32_t{1} << 30;
 
 }  // namespace

@@ -43,7 +43,8 @@ struct Peers::Entry {
   SharedShape shape;
   Shared shared;
 
-  // Compares name and axis, too: one buffer may serve two tensors, and be shared along two axes.
+  // Compares name, mesh and axis, too: one buffer may hold two tensors, and be shared along two
+  // axes.
   bool is(const void* buffer, const SharedShape& other) const {
     return own == buffer && shape.name == std::string_view(other.name) &&
            shape.mesh == other.mesh && shape.axis == other.axis;

@@ -1,4 +1,5 @@
-// Whether ranks can use each other's memory, and the driver functions that this needs.
+// Checks whether ranks can use each other's memory, and looks up the driver functions that this
+// needs.
 #pragma once
 
 #include <string>

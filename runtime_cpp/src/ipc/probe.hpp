@@ -1,4 +1,4 @@
-// Tries out which ranks of a program can share memory.
+// Finds out, by a trial, which ranks of a program can share memory.
 #pragma once
 
 #include <string>

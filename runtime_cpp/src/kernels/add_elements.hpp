@@ -26,13 +26,14 @@ struct ReductionList {
   // numbers of sources and of targets. local: the index of this rank's source.
   int flags, read_flags, count, local, copies;
   const void* sources[kMostRanks];  // in rank order
-  void* targets[kMostRanks];        // of peers, in the order of store()
+  void* targets[kMostRanks];        // in memory of peers, in the order of store() calls
   CUdeviceptr ready[kMostFlags], done[kMostFlags];
 };
 static_assert(sizeof(ReductionList) <= 4000);
 
-/// Adds W elements from `at` on, of all sources, and stores the sums. Reads do not branch: past the
-/// last source, it reads the local one again and ignores the values.
+/// Adds W elements from `at` on, of all sources, and stores the sums in `out` and in all targets.
+/// To read without branches, it reads the local source again past the last one, and ignores these
+/// values.
 template <typename T, int W>
 HG_HOST_DEVICE void add_elements(const ReductionList& list, int64_t at) {
   constexpr int kAtOnce = 4;

@@ -1,4 +1,4 @@
-// The work of one thread in a copy.
+// The work of one thread in a kernel that copies.
 #pragma once
 
 #include <cstddef>

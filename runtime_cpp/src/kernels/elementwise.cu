@@ -80,7 +80,7 @@ struct GatherKernel {
   const Id* ids;
   const float* first;  ///< may be null
   int64_t rows, step;  ///< number of the table's rows; elements between them
-  Walk<4> walk;        ///< of out, table, ids and first
+  Walk<4> walk;        ///< over the elements of out, table, ids and first
 
   HG_HOST_DEVICE void operator()(int64_t i) const {
     int64_t at[4];

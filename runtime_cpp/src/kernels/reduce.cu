@@ -10,8 +10,8 @@
 namespace hirgen {
 namespace {
 
-/// Folds `count` slices with distance `step` elements into one; `in` has elements of type T. A
-/// thread computes W adjacent results.
+/// A Fold (fold.hpp) of `count` slices that are `step` elements apart. `in` has elements of type T.
+/// A thread computes W adjacent results at once.
 template <typename T, int W>
 struct Folding {
   static constexpr int kWidth = W;
@@ -44,7 +44,8 @@ struct Folding {
   }
 };
 
-/// Folds `count` slices of hirgen::kWidth adjacent elements each into one element.
+/// A Fold along adjacent elements: `count` slices of hirgen::kWidth adjacent elements each give one
+/// element.
 template <typename T>
 struct FoldingAlong : Folding<T, 1> {
   HG_HOST_DEVICE Pack<T, hirgen::kWidth> read(const T* start, int64_t slice) const {

@@ -128,14 +128,14 @@ constexpr int kTopKThreads = 256;
 template <int Warps, int Kept, typename T>
 __global__ void __launch_bounds__(kTopKThreads) top_k_kernel(int64_t rows, TopK<T> kernel) {
   __shared__ Found of_warps[Warps];
-  constexpr int kPerBlock = kTopKThreads / (Warps * 32);  // rows
+  constexpr int kPerBlock = kTopKThreads / (Warps * 32);  // rows that a block handles
   const int thread = static_cast<int>(threadIdx.x);
   const int64_t row = int64_t{blockIdx.x} * kPerBlock + thread / (Warps * 32);
   if (row < rows) kernel.select(row, Lanes<Warps, Kept>{thread % (Warps * 32), of_warps});
 }
 
-/// Enqueues the kernel. A warp selects from a row that fits its registers, and a block from a
-/// longer one.
+/// Enqueues the kernel. A warp selects from a row of at most 256 elements, which fits its
+/// registers, and a block from a longer row.
 template <typename T>
 void launch_of(const TopK<T>& kernel, int64_t rows, cudaStream_t stream, const char* where) {
   if (rows == 0) return;
@@ -159,7 +159,7 @@ void launch_of(const TopK<T>& kernel, int64_t rows, cudaStream_t stream, const c
 
 #else
 
-/// One thread.
+/// A thread of the CPU device, which selects from a row alone.
 struct OneLane {
   static constexpr int32_t kCount = 1, kKept = 0;
   int32_t lane = 0;

@@ -42,7 +42,7 @@ void ClockBounds::narrow(double least, double most) {
   high = std::min(high, most);
 }
 
-// Times are rounded, so the bounds can cross; hence the absolute value.
+// Times are rounded, so `low` can exceed `high` a little: hence the absolute value.
 double ClockBounds::error() const { return std::abs(high - low) / 2; }
 
 DeviceClock::DeviceClock(Context& context, cudaStream_t stream)

@@ -40,8 +40,8 @@ const char* spelling(TraceKind kind) {
 
 std::string text_of(const char* label) { return std::string(split_label(label).text); }
 
-/// The title of a slice: the statement, after the kind for flags and events, and the number of the
-/// other statements in its NCCL group.
+/// The title of a slice: the text of the statement, and the number of the other statements in its
+/// NCCL group, if any. For flags and events, the kind precedes it.
 std::string title(const RecordedCall& call) {
   std::string text = text_of(call.where);
   if (!call.and_also.empty()) text += format(" and %zu more", call.and_also.size());

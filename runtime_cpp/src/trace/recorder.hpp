@@ -45,8 +45,8 @@ class TraceRecorder {
 
   /// Drops all recorded calls; their events are used again.
   void clear();
-  /// Waits until all recorded calls are complete: a call of the program may leave streams that the
-  /// caller's stream does not wait for. Throws as Context::synchronize does.
+  /// Waits until all recorded calls are complete, also on streams that the caller's stream does not
+  /// wait for. Throws as Context::synchronize() does.
   void synchronize();
 
   /// The recorded calls in the order of issue.

@@ -69,7 +69,7 @@ void DeviceMonitor::watch(ncclComm_t comm) {
 }
 
 void DeviceMonitor::watch(std::shared_ptr<FlagWaits> waits) {
-  cudaStream_t stream = flag_stream_;  // written only here
+  cudaStream_t stream = flag_stream_;  // no lock: only this function writes it
   if (stream == nullptr) {
     // Streams of equal priority can share a hardware queue. Streams that may be stuck have the
     // lowest or the highest priority, so this stream has one between them.

@@ -59,10 +59,10 @@ class DeviceMonitor {
   /// Forgets events, streams and communicators before they are destroyed.
   void forget_all();
 
-  /// For a rescue, on its thread. Returns the communicators, which are about to be aborted; the
-  /// monitor stops querying them.
+  /// Called by a rescue, on the rescue's thread. Returns the communicators, which the rescue
+  /// aborts; the monitor stops querying them.
   std::vector<ncclComm_t> take_comms();
-  /// Sets the flags that calls wait for.
+  /// Sets the flags in this rank's memory that calls wait for, so that the waits end.
   void release_flags();
   /// Whether no call and no watched stream has work left. Failed ones count as done.
   bool idle() const;
@@ -80,7 +80,8 @@ class DeviceMonitor {
   /// For how many seconds the oldest incomplete call could run: since it was issued or since the
   /// call before it completed, whichever is later. 0 if all calls are complete.
   double oldest_seconds() const;
-  /// The time at which the last call completed; before that, the time when this was made.
+  /// The time at which a call last completed; before the first one, the time at which the monitor
+  /// was made.
   Clock::time_point last_completion() const;
   /// The failure of the device or a communicator; empty if there is none.
   std::string failure() const;
@@ -91,7 +92,7 @@ class DeviceMonitor {
   /// nullopt if there is none by then.
   std::optional<OldestCall> ask_oldest_call(double seconds);
   /// Queries the flags that `call`, which is incomplete, waits for and that peers have not set.
-  /// Waits in the same way.
+  /// Waits like ask_oldest_call().
   std::optional<std::vector<MissingFlags>> ask_missing_flags(int64_t call, double seconds);
 
  private:

@@ -14,14 +14,14 @@ struct Progress {
   int64_t begun = 0;        ///< calls that the host has started to issue
   int64_t issued = 0;       ///< calls that the host has issued completely
   int64_t completed = 0;    ///< calls that the device has completed
-  uint64_t statements = 0;  ///< begun in the current call or before call 1; 0 between calls
+  uint64_t statements = 0;  ///< statements begun in this call or before call 1; 0 between calls
   std::string position;     ///< statement that the host has begun last
 };
 
 /// The information that one rank has about a rank, itself included.
 struct RankView {
   Progress progress;
-  double silent_seconds = 0;  ///< since its last message
+  double silent_seconds = 0;  ///< time since its last message
   bool left = false;          ///< said goodbye
   bool died = false;          ///< its connection closed without a goodbye
 };
@@ -29,13 +29,13 @@ struct RankView {
 /// A rank's report of a failure, on itself or on another rank.
 struct Failure {
   int reporter = 0;
-  int suspect = -1;  ///< as Error::suspect
+  int suspect = -1;  ///< the rank it suspects; -1: unknown
   Code code = Code::kInternal;
   std::string text;
 };
 
 /// The rank at fault. Rank 0 decides and tells the others. Another rank decides alone if rank 0 has
-/// left, is lost or does not answer in time, or if this rank did not run for a long time.
+/// left, is lost or does not answer in time. A rank that did not run for a long time blames itself.
 struct Verdict {
   int culprit = -1;         ///< -1: no single rank
   Code code = Code::kPeer;  ///< exit code of the culprit, or of all ranks if there is none

@@ -1,6 +1,6 @@
-// Releases everything that a rank waits for after the ranks are given up, in a process that goes
-// on: the host sets its flags and aborts its communicators. Separate threads do this, because any
-// call of CUDA or NCCL may never return here.
+// Ends all waits of a rank after the ranks are given up, in a process that goes on: sets the rank's
+// flags and aborts its communicators. Separate threads do this, because after a failure any call of
+// CUDA or NCCL may never return.
 #pragma once
 
 #include <nccl.h>

@@ -8,9 +8,10 @@
 
 namespace hirgen {
 
-/// Lines on the oldest incomplete call: the statements whose events are late, and the peers that
-/// have not set the flags that it waits for. Waits for the device for at most a second. `begun` is
-/// the number of calls that the host has begun. Returns "" if all calls are complete.
+/// Describes the oldest incomplete call, in several lines: the statements whose events are
+/// incomplete, and the peers that have not set the flags that the call waits for. Waits for the
+/// device for at most a second. `begun` is the number of calls that the host has begun. Returns ""
+/// if all calls are complete.
 std::string describe_stuck_call(DeviceMonitor& monitor, int64_t begun);
 
 }  // namespace hirgen

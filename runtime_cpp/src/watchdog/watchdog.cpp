@@ -36,7 +36,7 @@ constexpr size_t kLongestText = 4096;
 // The time for the host program's callback, which may never return.
 constexpr double kCallbackSeconds = 1;
 // After the ranks are given up, the process ends unless the host leaves its calls within this time.
-// Destroy waits this long for the device.
+// Context::end() waits as long for the device (let_go()).
 constexpr double kRescueSeconds = 2;
 
 }  // namespace

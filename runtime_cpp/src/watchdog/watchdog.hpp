@@ -36,7 +36,8 @@ namespace hirgen {
 
 class Watchdog {
  public:
-  /// `interrupt` is called from another thread to end the host's waits for other ranks.
+  /// When the ranks are given up, the watchdog's thread calls `interrupt`, which ends the host's
+  /// waits for other ranks.
   Watchdog(const ContextOptions& options, std::vector<Socket> control, DeviceMonitor& monitor,
            std::function<void()> interrupt);
   /// Stops the thread. If no rank has failed, it says goodbye, so that the other ranks do not
@@ -55,13 +56,14 @@ class Watchdog {
   /// Notes that the host has issued the call.
   void call_issued();
 
-  /// Context::fail().
+  /// Implements Context::fail(): passes the error to the watchdog's thread, and waits for at most 4
+  /// s until that thread has concluded.
   void fail(const Error& error);
   /// Whether fail() was called, or another rank failed and this process survives. Then peers are
   /// gone and the state of the device is unknown.
   bool failed() const { return failed_.load(); }
 
-  /// Context::failure().
+  /// Implements Context::failure().
   std::optional<Error> failure() const;
 
   /// Marks that this thread uses the rank's resources, for the lifetime of the object. After the
@@ -111,7 +113,8 @@ class Watchdog {
   const std::function<void()> interrupt_;
   int wake_fd_;
 
-  // Written by host threads. The watchdog's thread also writes failed_, and alone given_up_.
+  // Host threads write these members. The watchdog's thread also writes failed_, and it alone
+  // writes given_up_.
   std::atomic<int64_t> begun_{0};
   std::atomic<int64_t> issued_{0};
   std::atomic<uint64_t> statements_at_begin_{0};
@@ -122,7 +125,7 @@ class Watchdog {
   // A rescue may outlive the watchdog.
   const std::shared_ptr<std::atomic<int>> inside_ = std::make_shared<std::atomic<int>>(0);
 
-  // Used by the watchdog's thread.
+  // Only the watchdog's thread uses these members.
   std::vector<RankView> ranks_;
   std::vector<Clock::time_point> heard_;
   std::vector<Failure> failures_;  ///< of all ranks on rank 0, else of this rank
