@@ -34,7 +34,7 @@ struct AttentionGradProblem {
 /// An implementation that is prepared for one problem.
 template <typename Problem>
 struct AttentionMethod {
-  std::string name;  ///< for reports: "cuDNN 9.19.0"
+  std::string name;  ///< name for reports, such as "cuDNN 9.19.0"
   size_t workspace_bytes = 0;
   std::function<void(const typename Problem::Operands&, void* workspace, cudaStream_t,
                      const char* where)>

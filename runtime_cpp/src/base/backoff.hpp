@@ -11,7 +11,7 @@ namespace hirgen {
 /// Yields the processor 200 times, since most waits are short; then sleeps, for 20 to 100 us.
 class Backoff {
  public:
-  /// Waits once. The sleeps get longer.
+  /// Waits once. Each sleep is 10 us longer than the one before, up to 100 us.
   void pause() {
     if (rounds_ < kSpins) {
       ++rounds_;

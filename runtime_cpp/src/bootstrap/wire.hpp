@@ -66,7 +66,7 @@ struct Header {
   uint32_t tag = 0;
   uint64_t size = 0;
 
-  static constexpr uint32_t kMagic = 0x52474948;  ///< "HIGR"
+  static constexpr uint32_t kMagic = 0x52474948;  ///< the bytes "HIGR", little-endian
 };
 
 /// Sends one message.

@@ -1,5 +1,7 @@
 // Error bounds: the largest distance of elements of a correct program from the reference, operation
-// by operation, by the rules of model/eval/bounds.go in hirgen.
+// by operation, by the rules of model/eval/bounds.go in hirgen. The reference also evaluates each
+// operation a second time, with other roundings. The distance of the two results shows how large
+// the errors are, and tightens the bounds (DeviceReference::tighten()).
 #pragma once
 
 #include <cuda_runtime.h>

@@ -27,7 +27,7 @@ uint64_t key_of(int input, uint64_t seed) {
 struct Integers {
   uint64_t key;
   uint64_t density;
-  bool natural;   ///< none is below 0, so that all differ from poison, which is -1
+  bool natural;   ///< none is below 0, so that all differ from poison(), which is -1
   bool mask;      ///< 0 or 1 instead, equally often
   uint64_t rows;  ///< if not 0: row numbers from 0 to rows - 1 instead
 

@@ -33,7 +33,7 @@ struct Versions {
 /// A whole run.
 struct Report {
   const ProgramInfo* info = nullptr;
-  std::string transport;  ///< in use: "nccl", "ipc-get", ... (MadeProgram::transport)
+  std::string transport;  ///< the one in use: "nccl", "ipc-get", ... (MadeProgram::transport)
   MemoryBytes memory;     ///< of this rank, without inputs and outputs
   Options options;
   DType dtype = DType::kBf16;  ///< of the first tensor; the counts of elements assume it

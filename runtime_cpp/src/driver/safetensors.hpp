@@ -16,7 +16,7 @@ namespace hirgen {
 /// One tensor of a file.
 struct StoredTensor {
   std::string name;
-  std::string dtype;  ///< "BF16"
+  std::string dtype;  ///< name of the element type in the file, such as "BF16"
   std::vector<int64_t> shape;
   const char* data = nullptr;  ///< little-endian, row-major; valid as long as the SafetensorsFile
   size_t bytes = 0;

@@ -12,8 +12,8 @@ namespace hirgen {
 
 /// Elements of files, seen as one tensor. Strides are in elements.
 struct StoredView {
-  std::string name;   ///< for errors
-  std::string dtype;  ///< "BF16"
+  std::string name;   ///< name of the tensor, for errors
+  std::string dtype;  ///< name of the element type in the file, such as "BF16"
   std::vector<int64_t> extents, strides;
   /// Where the elements begin. A stack has one address for each index of its first axis, whose
   /// stride is 0.

@@ -13,8 +13,8 @@ namespace hirgen {
 
 /// The scope in which an algorithm's bytes are valid: one GPU model and one version of a library.
 struct AlgorithmScope {
-  std::string gpu;      ///< "NVIDIA H200"
-  std::string library;  ///< "cuBLASLt"
+  std::string gpu;      ///< model of the GPU: "NVIDIA H200"
+  std::string library;  ///< GemmLibrary::name: "cuBLASLt"
   int64_t version = 0;  ///< GemmLibrary::version(): 130002
 
   bool operator==(const AlgorithmScope&) const = default;

@@ -37,7 +37,7 @@ class ProgramPlans {
   Context& context_;
   const bool tune_;
   const std::string program_;
-  const std::string path_;         // "" without either option
+  const std::string path_;         // of the plan file; "" without either option
   std::vector<PlanChoice> known_;  // the file's choices; rank 0 with --tune only
   std::vector<PlanChoice> tuned_;
 };

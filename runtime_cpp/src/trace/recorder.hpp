@@ -22,7 +22,7 @@ namespace hirgen {
 /// One call as the host issued it.
 struct RecordedCall {
   TraceKind kind;
-  const char* name;                   ///< of the function; for kernels "kernel", "attention", ...
+  const char* name;                   ///< the function; of a kernel "kernel", "attention", ...
   const char* where;                  ///< label of the statement
   std::vector<const char*> and_also;  ///< labels of later NCCL calls of its group on this stream
   size_t track;                       ///< index of the stream, in the order of first use

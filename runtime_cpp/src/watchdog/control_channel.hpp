@@ -19,9 +19,10 @@ class ControlChannel {
   /// `sockets` comes from Rendezvous::take_control().
   ControlChannel(int rank, int world, std::vector<Socket> sockets);
 
-  /// Reads the arrived messages and updates `ranks` (world entries; ranks other than 0 hear from
-  /// rank 0 only): progress, goodbyes and closed connections; silent_seconds becomes 0 if a message
-  /// came. Appends received failures, and sets `*verdict` if one was received.
+  /// Reads the arrived messages and updates `ranks`, which has an entry for each rank: progress,
+  /// goodbyes and closed connections. Sets silent_seconds to 0 for the ranks that sent a message.
+  /// Ranks other than 0 get messages from rank 0 only. Appends received failures, and sets
+  /// `*verdict` if one was received.
   void receive(std::vector<RankView>* ranks, std::vector<Failure>* failures,
                std::optional<Verdict>* verdict);
 

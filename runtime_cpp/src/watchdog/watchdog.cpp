@@ -200,7 +200,8 @@ void Watchdog::observe() {
     return !rank.left &&
            (rank.died || rank.silent_seconds > silence_limit(options_.timeout_seconds));
   });
-  // A rank other than 0 hears from rank 0 only; other entries of heard_ keep their first time.
+  // A rank other than 0 gets messages from rank 0 only. On it, the entries of heard_ for other
+  // ranks never change.
   const RankView& hub = ranks_.front();
   const bool hub_lost =
       !hub.left && (hub.died || hub.silent_seconds > silence_limit(options_.timeout_seconds));

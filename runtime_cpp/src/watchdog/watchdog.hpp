@@ -1,6 +1,6 @@
 // Bounds every wait of a rank, and ends all ranks when one of them fails. Its thread never calls
-// the device: it hears from the other ranks through rank 0, and from the device through
-// DeviceMonitor.
+// the device. It exchanges messages with the other ranks through rank 0, and gets the state of the
+// device from DeviceMonitor.
 //
 // When something fails anywhere, rank 0 collects the reports of the ranks, decides which rank is at
 // fault (judge() in progress.hpp), and informs all ranks. Each prints one report and exits, or
@@ -9,8 +9,8 @@
 // each rank notices that alone. From the fault to the last exit it takes at most the deadline and
 // five seconds.
 //
-// A process that survives (ContextOptions::survives) does not exit: the ranks are given up. The
-// failure is published first, so that the host program does not take incomplete data for results.
+// A process that survives (ContextOptions::survives) does not exit, but gives up the ranks. It
+// publishes the failure first, so that the host program does not take incomplete data for results.
 // Then the next statement of each host thread throws, and Rescue ends the device's waits. If a host
 // thread does not leave the program's code in time, the process ends.
 #pragma once
