@@ -109,7 +109,7 @@ void build(const ProgramTable& table, const char* plans, Embedded* embedded) {
     embedded->program = std::move(made.program);
     embedded->transport = made.transport;
     if (context.world() > 1 && made.transport.starts_with("ipc")) embedded->staging.emplace();
-    // If create fails on one rank, it fails on all.
+    // With this barrier, create fails on every rank if it fails on one.
     context.rendezvous().barrier("create");
     for (const std::string& note : context.plans().notes()) {
       std::fprintf(stderr, "hirgen: %s (rank %d)\n", note.c_str(), context.rank());

@@ -11,7 +11,7 @@ namespace hirgen {
 
 /// One attention (or its gradient), and the method that computes it.
 struct AttentionReport {
-  std::string attention;  ///< describe() of its shape
+  std::string attention;  ///< its shape as text, from describe()
   bool gradient = false;
   std::string method;
   std::string reason;  ///< why the method is not cuDNN's; empty if it is, or "tiled" was requested

@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kLongestGap(200);
 std::atomic<bool> g_only_running{false};
 std::mutex g_mutex;
 Steady::time_point g_last_look;     // guarded by g_mutex, like g_not_counted
-Steady::duration g_not_counted{0};  // the parts of gaps that do not count
+Steady::duration g_not_counted{0};  // sum of the parts of gaps that do not count
 
 Steady::duration running_time() {
   const std::lock_guard lock(g_mutex);

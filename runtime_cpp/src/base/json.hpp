@@ -22,7 +22,7 @@ class JsonWriter {
   JsonWriter& value(const char* key, const std::string& text);
   JsonWriter& value(const char* key, const char* text) { return value(key, std::string(text)); }
   JsonWriter& value(const char* key, int64_t number);
-  JsonWriter& value(const char* key, double number);  ///< null if not finite
+  JsonWriter& value(const char* key, double number);  ///< writes null if not finite
   JsonWriter& null(const char* key);
 
   const std::string& text() const { return text_; }
@@ -59,7 +59,7 @@ struct JsonValue {
 class JsonError : public Error {
  public:
   JsonError(const std::string& what, size_t at);
-  const std::string& problem() const { return problem_; }  ///< without the offset
+  const std::string& problem() const { return problem_; }  ///< message without offset
   size_t at() const { return at_; }
 
  private:

@@ -23,7 +23,7 @@ std::optional<double> parse_number(const std::string& text);
 std::string list_ranges(const std::vector<int64_t>& values);
 
 /// The parts of a statement's label: "spec.yaml:12:5" and "allgather of A". The position is empty
-/// unless the label begins with one and a space follows.
+/// unless the label begins with a position and a space.
 struct Label {
   std::string_view position;
   std::string_view text;

@@ -204,8 +204,8 @@ class Bootstrap {
 
   const ContextOptions& options_;
   std::vector<std::optional<Identity>> identities_;
-  std::vector<std::array<Seat, 2>> seats_;  ///< for each rank: data, control
-  std::vector<Seat> without_seat_;          ///< of misfits: rank 0 sends the outcome, then closes
+  std::vector<std::array<Seat, 2>> seats_;  ///< by rank: its data and control connections
+  std::vector<Seat> without_seat_;          ///< of misfits, which get the outcome, too
   std::string misfits_;                     ///< descriptions of misfits found on arrival
   int refused_ = 0;                         ///< connections without the job's secret
   std::string refused_last_;                ///< address of the last refused connection

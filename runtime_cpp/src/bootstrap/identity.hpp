@@ -18,8 +18,8 @@ struct Identity {
   int mesh_size = 1;
   int nccl_version = 0;
   int pid = 0;
-  std::string job;      ///< a connection from another job is refused
-  std::string program;  ///< name
+  std::string job;      ///< id of the job; rank 0 refuses the ranks of other jobs
+  std::string program;  ///< name of the program
   std::string digest;
   std::string parameters;
   std::string host;

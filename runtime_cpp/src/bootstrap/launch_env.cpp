@@ -86,8 +86,9 @@ class LaunchReader {
         all_lines());
   }
 
-  // Whether to use `family` rather than Slurm's variables. srun also speaks PMI, but without a
-  // local rank. Slurm's own variables then have the same values and the local rank.
+  // Whether to use `family` rather than Slurm's variables. srun also sets the variables of PMI, but
+  // none for the local rank. So if Slurm's variables have the same rank and world size, prefers
+  // Slurm's, which include the local rank.
   bool local_rank_known(const Family& family) const {
     return is_set(family.local_rank) || !is_set(kSlurm.local_rank) ||
            value(family.rank) != value(kSlurm.rank) ||

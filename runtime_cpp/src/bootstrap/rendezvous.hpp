@@ -54,7 +54,7 @@ class Rendezvous {
   int world_;
   double timeout_;
   uint32_t sequence_ = 0;      ///< number of the current operation, from 1
-  std::vector<Socket> peers_;  ///< on rank 0 by rank; on other ranks only rank 0
+  std::vector<Socket> peers_;  ///< on rank 0: all, by rank; elsewhere: only rank 0
   std::vector<Socket> control_;
 };
 

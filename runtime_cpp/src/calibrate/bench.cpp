@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kBench = "calibrate";
 constexpr const char* kBuffer = "calibrate buffer";
-constexpr double kLong = 3e3;        // microseconds: larger sizes are skipped after such a run
+constexpr double kLong = 3e3;        // microseconds: after a longer run, no larger size is run
 constexpr int64_t kMost = 1 << 29;   // most bytes of a transfer
 constexpr double kLeastTime = 0.05;  // microseconds: lower limit for the times of events and copies
 constexpr int64_t kSmall = 16;       // bytes of a transfer that takes only its latency

@@ -175,7 +175,7 @@ double Bench::loss(const Meter::Issue& other) {
 }
 
 void Bench::contention(Figures& figures) {
-  gemm(DType::kBf16);  // the type of the rates below
+  gemm(DType::kBf16);  // makes gemm_; the rates below are of this type, too
   const int64_t next = (context_.rank() + 1) % context_.world();
   std::vector<int> all(static_cast<size_t>(context_.world()));
   for (int i = 0; i < context_.world(); ++i) all[static_cast<size_t>(i)] = i;

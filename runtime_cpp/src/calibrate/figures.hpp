@@ -32,7 +32,7 @@ struct CollectiveFigures {
 struct Figures {
   std::string name, source;
   int sms = 0;
-  std::map<std::string, GemmRate> gemm;  ///< by element type
+  std::map<std::string, GemmRate> gemm;  ///< rates by element type
   RateCurve hbm;
   double kernel_share = 1;  ///< the share of the rate of hbm that kernels reach
   double l2_gbps = 0, l2_bytes = 0;
@@ -41,7 +41,7 @@ struct Figures {
   double limit_gbps = 0;  ///< limit for all transfers of a GPU in one direction
   CollectiveFigures pair;
   std::vector<CollectiveFigures> allreduce, teams;  ///< in ascending order of ranks
-  std::map<std::string, double> beside;  ///< share of its rate that a GEMM loses to each other work
+  std::map<std::string, double> beside;  ///< share of a GEMM's rate lost to other work, by work
 };
 
 /// Returns the number of SMs that a collective occupies on a GPU with `sms` SMs.

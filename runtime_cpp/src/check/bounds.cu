@@ -217,7 +217,7 @@ struct ReduceBound {
 
   HG_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t first = i / inner * count * inner + i % inner;
-    float folds[7];  // of terms: as is, + e, - e, to 0, to a number, away from 0, towards 0
+    float folds[7];  // of the terms as is, at their four ends(), away from 0 and towards 0
     for (float& fold : folds) fold = identity_of(fn);
     double squares = 0, noise = 0;
     bool unsure = false;

@@ -15,7 +15,7 @@ namespace hirgen::reference {
 struct Attention {
   AttentionKind kind{};
   int64_t blocks = 1, batch = 1, query_heads = 1, key_heads = 1, rows = 1, keys = 1, size = 1;
-  DType dtype = DType::kFp32;  ///< to which results are rounded, except log-sum-exps
+  DType dtype = DType::kFp32;  ///< type of results; log-sum-exps are fp32
 };
 
 /// Computes O and, unless null, `logs`, the log-sum-exp of each query.

@@ -67,7 +67,7 @@ class LoadPlan {
   StoredView view(const Source& source, const JsonValue& tensor);
   Checkpoint& checkpoint(const std::string& path);
 
-  std::vector<std::pair<std::string, Source>> sources_;  ///< by tensor of the program
+  std::vector<std::pair<std::string, Source>> sources_;  ///< for each tensor of the program to load
   std::map<std::string, std::unique_ptr<Checkpoint>> checkpoints_;
 };
 

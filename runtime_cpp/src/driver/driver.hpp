@@ -110,7 +110,7 @@ class Driver {
   const Options options_;
   const std::vector<TensorDesc> descs_;
   std::vector<char*> buffers_;                  ///< memory of this rank's tensors, as allocated
-  std::vector<void*> tensors_;                  ///< pointers to them for the next call of run()
+  std::vector<void*> tensors_;                  ///< pointers for the next run(), by tensor
   std::vector<std::vector<void*>> kept_;        ///< outputs by checked call and tensor; input: null
   std::map<size_t, std::vector<char>> loaded_;  ///< shards of loaded tensors, by index of tensor
   std::map<size_t, std::vector<void*>> saved_;  ///< saved inputs, by tensor and checked call

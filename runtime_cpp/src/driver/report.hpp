@@ -34,16 +34,16 @@ struct Versions {
 struct Report {
   const ProgramInfo* info = nullptr;
   std::string transport;  ///< the one in use: "nccl", "ipc-get", ... (MadeProgram::transport)
-  MemoryBytes memory;     ///< of this rank, without inputs and outputs
+  MemoryBytes memory;     ///< memory of this rank, without inputs and outputs
   Options options;
-  DType dtype = DType::kBf16;  ///< of the first tensor; the counts of elements assume it
+  DType dtype = DType::kBf16;  ///< type of the first tensor; the counts of elements assume it
   Versions versions;
   std::vector<RankInfo> ranks;
   std::vector<PlanReport> plans;                  ///< this rank's GEMMs and their algorithms
   std::vector<AttentionReport> attentions;        ///< this rank's attentions and their methods
   std::vector<double> repeat_seconds;             ///< one call's time in each repeat, slowest rank
   std::vector<std::vector<double>> rank_seconds;  ///< times on each rank: by rank, then by repeat
-  std::optional<int64_t> wrong;  ///< elements, over all ranks and checked calls; unset: no check
+  std::optional<int64_t> wrong;  ///< wrong elements of all ranks and checked calls; unset: no check
   double tolerance = 0;          ///< largest norm(bounds) / norm(output) of an output; 0: exact
   int64_t not_finite = 0;        ///< checked elements whose reference is NaN or infinite
   int64_t unsure = 0;  ///< elements that are not compared, since rounding or NaN decides them

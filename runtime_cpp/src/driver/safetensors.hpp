@@ -18,7 +18,7 @@ struct StoredTensor {
   std::string name;
   std::string dtype;  ///< name of the element type in the file, such as "BF16"
   std::vector<int64_t> shape;
-  const char* data = nullptr;  ///< little-endian, row-major; valid as long as the SafetensorsFile
+  const char* data = nullptr;  ///< row-major, little-endian elements; valid while the file is open
   size_t bytes = 0;
 };
 

@@ -19,7 +19,7 @@ struct Step {
   int64_t stride = 0, base = 0;
   bool operator==(const Step&) const = default;
 };
-using Steps = std::vector<Step>;  // by axis of the tensor
+using Steps = std::vector<Step>;  // one for each axis of the tensor
 
 int64_t product(const std::vector<int64_t>& extents) {
   return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());

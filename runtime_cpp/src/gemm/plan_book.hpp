@@ -39,7 +39,7 @@ class PlanBook {
 
   /// All plans with one shape; they have the same algorithm.
   struct Gemm {
-    std::string text;  ///< describe() of the shape
+    std::string text;  ///< the shape as text, from describe()
     std::vector<MatmulPlan*> plans;
 
     /// Gives this algorithm to all of the plans.

@@ -34,9 +34,9 @@ struct PlanMeasurement {
 
 /// The algorithm of one GEMM on one GPU model, of one version of a library.
 struct PlanChoice {
-  std::string gemm;  ///< describe() of its shape
+  std::string gemm;  ///< its shape as text, from describe()
   AlgorithmScope scope;
-  std::string bytes;  ///< GemmAlgorithm::bytes
+  std::string bytes;  ///< the algorithm: GemmAlgorithm::bytes
   int64_t workspace_bytes = 0;
   AlgorithmAttributes attributes;
   PlanMeasurement measured;

@@ -38,7 +38,7 @@ class ProgramPlans {
   const bool tune_;
   const std::string program_;
   const std::string path_;         // of the plan file; "" without either option
-  std::vector<PlanChoice> known_;  // the file's choices; rank 0 with --tune only
+  std::vector<PlanChoice> known_;  // the file's choices; only on rank 0 with --tune
   std::vector<PlanChoice> tuned_;
 };
 

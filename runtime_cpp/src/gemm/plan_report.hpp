@@ -15,11 +15,11 @@ namespace hirgen {
 
 /// One GEMM and its algorithm on this rank.
 struct PlanReport {
-  std::string gemm;  ///< describe() of its shape
+  std::string gemm;  ///< its shape as text, from describe()
   PlanSource source = PlanSource::kHeuristic;
   GemmAlgorithm algorithm;
   int64_t workspace_bytes = 0;
-  std::optional<PlanMeasurement> measured;  ///< if this run tuned it
+  std::optional<PlanMeasurement> measured;  ///< set if this run tuned the GEMM
 };
 
 /// Every GEMM of the book; `tuned` has the choices of this run.

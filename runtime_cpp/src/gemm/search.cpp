@@ -63,7 +63,7 @@ class Race {
   }
 
   const MeasureRound& measure_;
-  std::vector<int> alive_;  // the default first
+  std::vector<int> alive_;  // remaining candidates; the default comes first
   bool backwards_ = false;
   std::map<int, std::vector<double>> ratios_, seconds_;
 };

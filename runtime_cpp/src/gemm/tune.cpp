@@ -102,7 +102,7 @@ void Tuner::warm_up() {
 PlanChoice Tuner::tune(const PlanBook::Gemm& gemm, const GemmOffer& offer) {
   std::vector<MatmulCandidate> all;
   for (const GemmAlgorithm& algorithm : offer.algorithms) {
-    // An offered algorithm has passed this check before.
+    // value() does not throw: own_offer() offers only algorithms that pass this check.
     all.push_back(gemm.plans.front()->check(algorithm).value());
   }
   // The first launch of a kernel loads it, and may wait for the GPU. So launch each before timing.

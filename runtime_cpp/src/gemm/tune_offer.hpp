@@ -23,7 +23,7 @@ struct GemmOffer {
 
 /// The offer of one rank, with its GEMMs in the order of its program.
 struct Offer {
-  std::vector<AlgorithmScope> scopes;  ///< of the rank's libraries, preferred first
+  std::vector<AlgorithmScope> scopes;  ///< scopes of the rank's libraries, preferred first
   std::vector<GemmOffer> gemms;
 };
 

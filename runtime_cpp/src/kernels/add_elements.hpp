@@ -21,7 +21,7 @@ struct ReductionList {
   void* out;
   int64_t elements;
   SequenceNumber read, written;  // sequence numbers of the sources' and the targets' flags
-  uint32_t* blocks;              // see TransferFlags; null without flags
+  uint32_t* blocks;              // TransferFlags::blocks; null if there are no flags
   // flags: the number of flags, of which the first read_flags belong to sources. count, copies: the
   // numbers of sources and of targets. local: the index of this rank's source.
   int flags, read_flags, count, local, copies;

@@ -78,7 +78,7 @@ struct GatherKernel {
   T* out;
   const T* table;
   const Id* ids;
-  const float* first;  ///< may be null
+  const float* first;  ///< subtracted from ids: the table's first row; may be null
   int64_t rows, step;  ///< number of the table's rows; elements between them
   Walk<4> walk;        ///< over the elements of out, table, ids and first
 

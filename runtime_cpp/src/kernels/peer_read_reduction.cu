@@ -19,7 +19,7 @@ namespace {
 #ifdef __CUDACC__
 
 constexpr int kSumThreads = 512;
-constexpr int kSumBlocks = 2;  // that fit on an SM
+constexpr int kSumBlocks = 2;  // blocks that an SM runs at the same time
 
 template <typename T, int W>
 __global__ void __launch_bounds__(kSumThreads, kSumBlocks)

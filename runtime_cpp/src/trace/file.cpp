@@ -125,8 +125,8 @@ class RankEvents {
   std::string text_;
   // How often a call of the program has used a function in a statement, by (call, where, name).
   std::map<std::tuple<int64_t, const char*, const char*>, int> counts_;
-  std::map<size_t, size_t> before_;    // by track, the last call that is not an event record
-  std::map<size_t, size_t> ended_by_;  // by event record, the call before it
+  std::map<size_t, size_t> before_;    // the last call of each track, without event records
+  std::map<size_t, size_t> ended_by_;  // the call before each event record on its track
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ struct RankTrace {
   int rank = 0;
   std::string machine;  ///< host and GPU, for readers
   std::vector<RecordedCall> calls;
-  std::vector<int64_t> begins, ends;  ///< of the calls, nanoseconds of rank 0's steady clock
+  std::vector<int64_t> begins, ends;  ///< times of the calls, nanoseconds of rank 0's steady clock
   std::vector<std::string> tracks;    ///< names of streams, by RecordedCall::track
 };
 

@@ -30,7 +30,7 @@ struct RecordedCall {
   int64_t issued;                     ///< when the host issued it, nanoseconds of its steady clock
   size_t begin;                       ///< index of the timing event before the call
   size_t end;                         ///< index of the one after it; for an event record, `begin`
-  std::optional<size_t> record;  ///< of an event wait: index of the call that records the event
+  std::optional<size_t> record;  ///< for an event wait: index of the call that recorded the event
 };
 
 /// Nanoseconds of this process's steady clock (see clock.hpp).
@@ -75,7 +75,7 @@ class TraceRecorder {
   size_t used_ = 0;  // number of events in use
   std::vector<Track> tracks_;
   std::vector<RecordedCall> calls_;
-  std::map<cudaEvent_t, size_t> records_;  // by event, the call that recorded it last
+  std::map<cudaEvent_t, size_t> records_;  // the last call that recorded each event
   int group_ = 0;                          // nesting depth of NCCL groups
   cudaError_t failure_ = cudaSuccess;      // error in creating or recording a timing event
 };

@@ -27,8 +27,8 @@ namespace hirgen {
 struct Incomplete {
   std::string name;
   std::string where;
-  int64_t count = 0;             ///< events of the statement
-  std::vector<int64_t> indices;  ///< the incomplete ones, ascending; not empty
+  int64_t count = 0;             ///< number of the statement's events
+  std::vector<int64_t> indices;  ///< indices of the incomplete events, ascending
   int64_t first = 0;             ///< the incomplete event that the host recorded first
   uint64_t use = 0;              ///< when the host recorded `first` (EventClock::uses)
 };
@@ -36,7 +36,7 @@ struct Incomplete {
 /// The oldest incomplete call, and its incomplete events.
 struct OldestCall {
   int64_t call = 0;
-  std::vector<Incomplete> events;  ///< empty if all of its events are complete
+  std::vector<Incomplete> events;  ///< one for each statement; empty if all are complete
 };
 
 /// The statement that a call waits for: the one whose incomplete event the host recorded first.
@@ -123,7 +123,7 @@ class DeviceMonitor {
   std::vector<ncclComm_t> comms_;
   std::vector<cudaStream_t> streams_;
   std::vector<std::shared_ptr<FlagWaits>> waits_;
-  cudaStream_t flag_stream_ = nullptr;  ///< for copies of flags; made with the first waits
+  cudaStream_t flag_stream_ = nullptr;  ///< copies flags; created with the first FlagWaits
   OldestCall oldest_;
   std::vector<MissingFlags> missing_;
   int64_t completed_ = 0;

@@ -22,7 +22,7 @@ struct Progress {
 struct RankView {
   Progress progress;
   double silent_seconds = 0;  ///< time since its last message
-  bool left = false;          ///< said goodbye
+  bool left = false;          ///< it sent a goodbye
   bool died = false;          ///< its connection closed without a goodbye
 };
 
@@ -37,7 +37,7 @@ struct Failure {
 /// The rank at fault. Rank 0 decides and tells the others. Another rank decides alone if rank 0 has
 /// left, is lost or does not answer in time. A rank that did not run for a long time blames itself.
 struct Verdict {
-  int culprit = -1;         ///< -1: no single rank
+  int culprit = -1;         ///< the rank at fault; -1: no single rank
   Code code = Code::kPeer;  ///< exit code of the culprit, or of all ranks if there is none
   std::string text;         ///< "rank 2 died: ..."
 };

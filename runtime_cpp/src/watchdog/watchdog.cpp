@@ -251,7 +251,8 @@ bool Watchdog::decide() {
   return true;
 }
 
-// A rank other than 0 judges only rank 0 and itself, if rank 0 cannot judge.
+// The verdict of a rank other than 0, which judges only rank 0 and itself: nullopt unless rank 0
+// has left, is lost, or has sent no verdict for kVerdictSeconds after the first sign.
 std::optional<Verdict> Watchdog::decide_alone() {
   const RankView& hub = ranks_.front();
   const bool hub_lost = hub.died || hub.silent_seconds > silence_limit(options_.timeout_seconds);
