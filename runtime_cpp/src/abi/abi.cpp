@@ -130,7 +130,7 @@ const char* host_memory(const void* pointer, const char* where) {
     if (attributes.type == cudaMemoryTypeHost) return "page-locked memory of the host";
     if (attributes.type != cudaMemoryTypeUnregistered) return nullptr;
   } else {
-    (void)cudaGetLastError();  // clears the error that CUDA before 11.0 sets for host memory
+    (void)cudaGetLastError();  // clears the error that CUDA before 11.0 sets for unknown memory
   }
   return "memory of the host, or was freed";
 }

@@ -1,4 +1,4 @@
-// Functions of attention shapes, such as the keys that a query sees.
+// Checks attention shapes, and finds the keys that a query sees and the queries that see a key.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The wait of a host thread for a condition that it has to poll.
+// Pauses of a host thread between its polls of a condition.
 #pragma once
 
 #include <sched.h>

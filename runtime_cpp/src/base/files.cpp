@@ -84,9 +84,9 @@ bool write_new(const std::string& path, const std::vector<Bytes>& parts, Deadlin
   return fsync(file.get()) == 0 || errno == EINVAL;
 }
 
-// Opens a FIFO or device for writing. Returns -1 on errors. Without a reader, a non-blocking open
-// of a FIFO fails with ENXIO, and this tries again until the deadline (ETIMEDOUT); a blocking open
-// could wait forever.
+// Opens a FIFO or device for writing. Returns -1 on errors. If a FIFO has no reader, a blocking
+// open could wait forever, and a non-blocking open fails with ENXIO. So this function opens without
+// blocking, and tries again until the deadline (ETIMEDOUT).
 int open_in_place(const std::string& path, Deadline deadline) {
   while (true) {
     const int fd = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

@@ -252,7 +252,7 @@ class LaunchReader {
     return number(family.local_world, 1, 1 << 20) == launch.world;
   }
 
-  // "gpu[03-05,09],login" -> "gpu03".
+  // The first host of a Slurm node list: "gpu[03-05,09],login" -> "gpu03".
   static std::string first_host(const std::string& list) {
     const size_t bracket = list.find('[');
     const size_t comma = list.find(',');
@@ -281,7 +281,7 @@ Launch read_launch(const Getenv& get, const std::string& program, int parent) {
 
 namespace {
 
-// "D=2 M=128": as many parameters as fit into 4096 bytes.
+// The program's parameters as text, "D=2 M=128": as many as fit into 4096 bytes.
 std::string parameters_text(const ProgramInfo& info) {
   constexpr size_t kMost = 4096;
   std::string text;

@@ -41,7 +41,7 @@ struct Figures {
   double limit_gbps = 0;  ///< limit for all transfers of a GPU in one direction
   CollectiveFigures pair;
   std::vector<CollectiveFigures> allreduce, teams;  ///< in ascending order of ranks
-  std::map<std::string, double> beside;  ///< share of a GEMM's rate lost to other work, by work
+  std::map<std::string, double> beside;  ///< share of a GEMM's rate lost to other work, by its kind
 };
 
 /// Returns the number of SMs that a collective occupies on a GPU with `sms` SMs.

@@ -55,8 +55,8 @@ struct CompareKernel {
   }
 };
 
-/// A tally in device memory, freed with its scope. A memset on `stream` clears it, because a
-/// non-blocking stream would not wait for a copy from the host.
+/// A tally in device memory, freed by the destructor. The constructor clears it on `stream`: a
+/// non-blocking stream would not wait for a copy on the default stream.
 class DeviceTally {
  public:
   explicit DeviceTally(cudaStream_t stream) {

@@ -67,8 +67,8 @@ struct Normal {
 
   HG_HOST_DEVICE float operator()(int64_t i) const {
     const uint64_t h = splitmix64(key ^ static_cast<uint64_t>(i));
-    const float u = (static_cast<float>(h >> 40) + 1.0F) * 0x1p-24F;  // (0, 1]
-    const float turn = static_cast<float>(h & 0xFFFFFFU) * 0x1p-24F;  // [0, 1)
+    const float u = (static_cast<float>(h >> 40) + 1.0F) * 0x1p-24F;  // in (0, 1]
+    const float turn = static_cast<float>(h & 0xFFFFFFU) * 0x1p-24F;  // in [0, 1)
     const float x = deviation * sqrtf(-2.0F * logf(u)) * cosf(6.28318530717958648F * turn);
     if (fill == Fill::kMask) return static_cast<float>(h & 1U);
     return fill == Fill::kPositive ? fabsf(x) + 0.25F : x;

@@ -35,8 +35,8 @@ bool is_row_major(const StoredView& view) {
 
 bool is_split(const Axis& axis) { return axis.mesh_extent > 1; }
 
-// The order of the tensor's axes in a view. An axis that is split over ranks may be moved: it then
-// precedes the axis with which the view merges it.
+// The order of the tensor's axes in a view. In a view, an axis that is split over ranks may come
+// later than in the tensor: directly before the axis with which the view merges it.
 class Order {
  public:
   // `before` has, for each split axis, the axis that it precedes.

@@ -26,15 +26,16 @@ AlgorithmScope scope_of(const std::string& gpu, const GemmLibrary& library);
 /// The scopes of all libraries on the device with this ordinal, the preferred library's first.
 std::vector<AlgorithmScope> scopes_of(int device);
 
-/// "NVIDIA H200, cuBLASLt 130002". Several scopes share a GPU model: the text names the GPU once,
-/// then all libraries. "no GPU" without scopes.
+/// Scopes as text, for messages: "NVIDIA H200, cuBLASLt 130002". All scopes are of one GPU model,
+/// which the text names once, before all libraries. "no GPU" without scopes.
 std::string scope_text(const AlgorithmScope& scope);
 std::string scope_text(const std::vector<AlgorithmScope>& scopes);
 
 /// The attributes of an algorithm; none if this process lacks its library or the bytes are invalid.
 AlgorithmAttributes attributes_of(const GemmAlgorithm& algorithm);
 
-/// "id 66 tile 20 stages 35 split_k 1 ..."; attributes that are 0 are left out, except the first.
+/// Attributes as text: "id 66 tile 20 stages 35 split_k 1 ...". Leaves out attributes that are 0,
+/// except the first.
 std::string attributes_text(const AlgorithmAttributes& attributes);
 
 /// Adds an object "attributes" with a member for each attribute.

@@ -29,8 +29,9 @@ struct SearchResult {
 /// Searches among candidates 0 to count - 1. Candidate 0 is the default and is measured in every
 /// round. Candidates are compared by their times relative to the default's in the same round. Every
 /// second round goes backwards, so that a drifting clock affects all alike. The default wins unless
-/// the best other candidate is faster by least_gain in the median, and faster at all in more than
-/// three quarters of the final rounds. Ranks that measure equal times get equal results.
+/// the best other candidate is faster by at least least_gain in the median, and faster by any
+/// amount in more than three quarters of the final rounds. Ranks that measure equal times get equal
+/// results.
 SearchResult search_fastest(int count, const MeasureRound& measure,
                             const SearchLimits& limits = {});
 

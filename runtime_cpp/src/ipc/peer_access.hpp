@@ -20,7 +20,7 @@ struct Location {
 /// rank at `theirs`; empty if it can.
 std::string obstacle(const Location& mine, int device, const Location& theirs);
 
-/// 0, 1, ... world - 1.
+/// All ranks of the context: 0, 1, ... world - 1.
 std::vector<int> all_ranks(const Context& context);
 
 /// The locations of all ranks. Collective over all ranks.

@@ -63,7 +63,8 @@ void launch_sum(const ReductionList& list, cudaStream_t stream, const char* wher
   parallel_for(1, stream, where, ReductionTask<T, W>{list});
 }
 
-// No flags in the kernel: the scheduler of the CPU device then sees a wait, a sum and a write.
+// On the CPU device, the kernel handles no flags: wait, sum and write are separate operations,
+// whose order relative to other streams the scheduler can vary.
 constexpr size_t kFlagsInKernel = 0;
 
 #endif

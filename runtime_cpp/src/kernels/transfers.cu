@@ -1,5 +1,6 @@
 // Kernels on flags and buffers that ranks share. On the CPU device, a transfer is a wait, a copy
-// and a write on the stream, so that its scheduler sees all orders that a GPU's kernels allow.
+// and a flag write on the stream, so that the device's scheduler can try all orders that a GPU's
+// kernels allow.
 #include <algorithm>
 
 #include "hirgen/device_flags.hpp"

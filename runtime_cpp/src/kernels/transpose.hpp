@@ -34,9 +34,10 @@ struct TransposeKernel {
   }
 };
 
-/// The axis along which elements of the source are adjacent, or -1 if the copy cannot be split into
-/// squares. Along the last axis, elements of the result are adjacent. All squares are aligned to W
-/// elements, if the pointers are.
+/// Returns the axis along which elements of the source are adjacent; -1 if the copy cannot be split
+/// into squares of this axis and the last one. For that, elements of the result must be adjacent
+/// along the last axis, both extents must be multiples of W, and all squares must be aligned to W
+/// elements if the pointers are.
 template <int W>
 int transposed_axis(const Walk<2>& walk) {
   const int last = walk.axes - 1;
