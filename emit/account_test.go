@@ -38,7 +38,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestTeamSize checks that a collective along an axis of a grid has fewer ranks than the grid, and a divisor of their number.
+// TestTeamSize checks that a collective along one axis of a grid has fewer ranks than the grid, and that their number
+// divides the size of the grid.
 func TestTeamSize(t *testing.T) {
 	program := emitFile(t, "../testdata/grids/ag_matmul_grid.yaml", "", "eager")
 	if got, all := evaluated(t, program, "team_size"), evaluated(t, program, "mesh_size"); got >= all || all%got != 0 {

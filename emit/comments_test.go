@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCommentsNameWhatIsThere checks that the NAME, or NAME_, of a comment that says "buffer NAME" is in the
-// code of the program.
+// TestCommentsNameWhatIsThere checks that if a comment of a program says "buffer NAME", then the identifier NAME or
+// NAME_ is in the code of the program.
 func TestCommentsNameWhatIsThere(t *testing.T) {
 	buffers := regexp.MustCompile(`\bbuffer (\w+)`)
 	words := regexp.MustCompile(`\w+`)

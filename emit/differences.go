@@ -10,9 +10,9 @@ import (
 
 // A Record describes how a folder was made: the hirgen version, the program and the flags.
 type Record struct {
-	Hirgen  string   // version
-	Program string   // name
-	Spec    string   // base name
+	Hirgen  string   // version of hirgen
+	Program string   // name of the program
+	Spec    string   // base name of the spec's file
 	Ranks   int      // number of ranks of the program; 0 if the folder does not record it
 	Flags   []string // flags -p, --schedule and --machine of the emit command
 	Packages

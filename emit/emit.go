@@ -1,5 +1,5 @@
-// Package emit prints a lowered program as a folder that builds alone: the program, its C ABI, a copy of the runtime, a CMake
-// project, a README.
+// Package emit prints a lowered program as a self-contained folder: the program, its C ABI, a copy of the runtime, a
+// CMake project and a README.
 //
 // The work has three steps. Views (view*.go) collect what the files show of a program, for example
 // types, headers and tensors. Templates print the views and the calls. Write
@@ -33,7 +33,8 @@ type Options struct {
 	Flags []string
 	// Packages are printed in addition to the program.
 	Packages Packages
-	// Spec is the text of the spec. The folder then contains it, so that the folder can be proved alone. nil: it does not.
+	// Spec is the text of the spec, which Render copies into the folder, so that hirgen can verify the folder without
+	// other files. nil: the folder has no spec.
 	Spec []byte
 	// Backward is the program of the gradient, if Packages name its spec.
 	Backward *Backward

@@ -2,7 +2,8 @@ package emit
 
 import "github.com/hirgen/hirgen/calls/names"
 
-// IsReserved reports whether emit never uses a name for a part of a spec.
+// IsReserved reports whether a name is reserved, so that no tensor or other part of a spec gets it in an emitted
+// program.
 func IsReserved(name string) bool { return names.IsReserved(name) }
 
 // FirstComment returns the text of the first comment of a spec, and an empty line.

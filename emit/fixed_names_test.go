@@ -33,12 +33,12 @@ var handedOut = map[string]bool{
 	"rows": true, // its parameter: operands of kernels avoid the name
 }
 
-// ofLibraries are names that no spec can have.
+// ofLibraries matches names of libraries, which no part of a spec can have.
 var ofLibraries = regexp.MustCompile(`^(?:cuda|cublas|nccl|UCC_|hirgen|__)`)
 
-// TestFixedNamesAreReserved emits every golden case twice, with two sets of names. Unqualified names in both
-// texts come from templates, or are handedOut. An equal name of a spec would change the meaning of a name in a
-// template, so the allocator must not return it.
+// TestFixedNamesAreReserved emits every golden case twice, with different names for the parts of the spec. Unqualified
+// names that occur in both texts come from templates, or are in handedOut. If a part of a spec had a name of a
+// template, it would change the meaning of the template, so the allocator must not return such names.
 func TestFixedNamesAreReserved(t *testing.T) {
 	fixed := map[string]string{}
 	for _, name := range goldenCases(t) {

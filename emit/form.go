@@ -40,7 +40,8 @@ func (f *form) interfaceTensors() {
 	}
 }
 
-// inverseRoots maps one over the root of the terms in each GEMM's sums, a usual deviation of weights, to the printed expression.
+// inverseRoots maps 1 / sqrt(K), for the K of each GEMM, to the C++ expression that computes it. Weights often have
+// this standard deviation.
 func (f *form) inverseRoots() map[float64]string {
 	roots, values := map[float64]string{}, f.calls.Values()
 	for _, d := range slices.Backward(f.calls.Shapes) {

@@ -114,7 +114,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// compareGolden names the files that differ from want/, and the other files of want/.
+// compareGolden lists the files that want/ lacks or has with other text, and the files of want/ that are not in files.
 func compareGolden(t *testing.T, name string, files []emit.File) []string {
 	t.Helper()
 	want := filepath.Join(goldenDir, name, "want")

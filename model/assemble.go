@@ -11,9 +11,9 @@ import (
 // defaultDType is the element type of a spec that names none.
 const defaultDType = domain.BF16
 
-// assembler turns a source into a Pipeline. It continues after a mistake, and marks the name that has it as broken, so that
-// it does not report errors that follow from the mistake. Methods that read or check a part of the source return false if
-// the part has an error, which they or earlier methods have reported.
+// assembler turns a source into a Pipeline. It continues after a mistake in a parameter, a mesh or a tensor. It then
+// adds the name to broken, so that uses of the name report no further errors. Methods that read or check a part of the
+// source return false if the part has an error, which they or earlier methods have reported.
 type assembler struct {
 	src       *source
 	list      *diag.List
@@ -23,8 +23,8 @@ type assembler struct {
 	params    map[string]int64
 	broken    map[string]bool // names of parameters and tensors, and "mesh NAME", that have an error
 	tensors   map[string]*Tensor
-	defined   map[string]*sourceOp // by result: the operations seen so far
-	later     map[string]*sourceOp // by result: all operations
+	defined   map[string]*sourceOp // the operations seen so far, by the name of a result
+	later     map[string]*sourceOp // all operations, by the name of a result
 	claimed   map[string]bool      // names of all results
 	used      map[string]bool      // tensors that an operation reads
 	dtype     domain.DType
@@ -66,8 +66,8 @@ func (a *assembler) name() {
 	a.p.Name = a.src.name.value
 }
 
-// elementType returns the element type with the name t. It returns otherwise if t is missing, or after it has reported an
-// unknown name.
+// elementType returns the element type that t names. If t is missing, or names no element type, it returns the argument
+// otherwise. It reports an unknown name.
 func (a *assembler) elementType(t text, otherwise domain.DType) domain.DType {
 	if !t.given() {
 		return otherwise

@@ -34,8 +34,8 @@ func (a *assembler) declareTensors() {
 func (a *assembler) tensor(st *sourceTensor) (*Tensor, bool) {
 	mesh, ok := a.mesh(st.mesh)
 	if !ok {
-		// The axes are still read, so that their mistakes are reported too; Device
-		// axes have nothing to refer to.
+		// Read the axes in any case, to report their mistakes too. The mesh is nil, so deviceAxis checks only a written
+		// extent.
 		for _, t := range st.axes {
 			a.axis(t, nil)
 		}
@@ -113,7 +113,8 @@ func kindName(axis domain.Axis) string {
 	return "Stream"
 }
 
-// The spellings of axis kinds.
+// axisKinds has the kind of an axis for its spelling in a spec. kindNames and deviceName list the spellings of all
+// kinds and of split axes, in the order of messages.
 var (
 	axisKinds = map[string]domain.Kind{"DIDx": domain.Device, "DIDy": domain.Device, "DIDz": domain.Device, "Stream": domain.Stream,
 		"r": domain.Reduction, "b": domain.Broadcast}
@@ -187,8 +188,9 @@ func (a *assembler) axisExtent(t text) (domain.Extent, bool) {
 	return a.extent(t)
 }
 
-// deviceAxis reads an axis that is split over a mesh axis. Its extent is the extent of the mesh axis. An extent in the
-// spec, argument, must be equal. mesh is nil if its error has been reported.
+// deviceAxis reads an axis that is split over the mesh axis meshAxis, and returns it with the extent of the mesh axis.
+// argument is the extent in parentheses, as in DIDx(D), which must be equal, or empty. mesh is nil if an error about
+// the mesh has been reported.
 func (a *assembler) deviceAxis(t text, meshAxis string, argument text, mesh *domain.Mesh) (domain.Axis, bool) {
 	var written domain.Extent
 	if argument.given() {
@@ -219,8 +221,8 @@ func (a *assembler) deviceAxis(t text, meshAxis string, argument text, mesh *dom
 	return domain.Axis{Kind: domain.Device, Mesh: meshAxis, Extent: ma.Extent}, true
 }
 
-// noMesh reports an axis that is split in a spec without a mesh. It marks the world as broken, so that later tensors do not
-// report the same.
+// noMesh reports a split axis in a spec that declares no mesh. It marks the world as broken, so that later tensors do
+// not report the same.
 func (a *assembler) noMesh(t text, meshAxis string, argument text) {
 	a.broken["mesh "+worldName] = true
 	if a.src.incomplete {

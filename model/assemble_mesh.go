@@ -17,7 +17,7 @@ const (
 	worldName = "world"
 )
 
-// meshes builds the world mesh and the meshes of subsets of its ranks.
+// meshes builds the world mesh and the named meshes, whose ranks are ranks of the world.
 func (a *assembler) meshes() {
 	world := a.worldMesh()
 	a.p.Meshes = []*domain.Mesh{world}
@@ -105,7 +105,7 @@ func (a *assembler) meshAxes(sm *sourceMesh) (axes []domain.MeshAxis, size int, 
 			continue
 		}
 		axes = append(axes, domain.MeshAxis{Name: sa.name.value, Extent: e})
-		size = int(min(e.Size, maxWorld+1)) * size // at most 1025 cubed
+		size = int(min(e.Size, maxWorld+1)) * size // at most 1025 cubed, which an int holds
 	}
 	if ok && size > maxWorld {
 		a.list.Add(sm.pos, diag.WorldTooLarge, "the mesh has more than %d ranks", maxWorld)
@@ -176,8 +176,8 @@ func (a *assembler) ranks(list []text) (ranks []listedRank, ok bool) {
 	return ranks, ok
 }
 
-// coverWorld makes the world the union of the meshes, or reports the lowest rank that is in no mesh if a mesh has a higher
-// rank.
+// coverWorld makes the world the union of the named meshes. If their ranks have a gap, it reports the lowest rank that
+// is in no mesh, and leaves the world as it is.
 func (a *assembler) coverWorld(world *domain.Mesh) {
 	var ranks []int
 	for _, m := range a.p.Meshes[1:] {

@@ -9,7 +9,7 @@ import (
 )
 
 // inputsAndOutputs finds the tensors that the caller passes in and gets back. Outputs are the tensors that the spec
-// lists, or else all results that no operation reads.
+// lists or, without a list, all results that no operation reads. It also reports unused tensors and reads the fills.
 func (a *assembler) inputsAndOutputs() {
 	for _, t := range a.p.Tensors {
 		_, produced := a.defined[t.Name]
@@ -27,7 +27,7 @@ func (a *assembler) inputsAndOutputs() {
 	a.fills()
 }
 
-// fills sets the fills that the spec has for inputs.
+// fills stores in each input how the spec wants it filled in checks (Tensor.Fill).
 func (a *assembler) fills() {
 	for _, f := range a.src.fills {
 		t := a.tensors[f.name.value]

@@ -20,7 +20,7 @@ func (a *assembler) parameters() {
 			continue
 		}
 		value, overridden := a.overrides[name]
-		if !overridden && !sp.value.given() { // reported already
+		if !overridden && !sp.value.given() { // the missing value has been reported already
 			a.broken[name] = true
 			continue
 		}
@@ -75,13 +75,14 @@ func (a *assembler) unknownOverrides() {
 	}
 }
 
-// number is the value of an expression, and its text unless it is a plain number.
+// number is the value of an expression, and the text of the expression; text is empty for a plain number.
 type number struct {
 	value int64
 	text  string
 }
 
-// eval computes an expression over the parameters and reports its errors, except names that are marked as broken.
+// eval computes an expression over the parameters and reports its errors. For a name in broken it returns false without
+// another error.
 func (a *assembler) eval(t text) (number, bool) {
 	e, err := expr.Parse(t.value)
 	if err != nil {

@@ -67,7 +67,7 @@ func (b *Builder) pos() diag.Pos {
 // packagePath begins the name of every function of this package.
 const packagePath = "github.com/hirgen/hirgen/model."
 
-// text returns a value with the position of pos.
+// text returns value with the position that b.pos returns.
 func (b *Builder) text(value string) text { return text{value: value, pos: b.pos()} }
 
 func (b *Builder) texts(values []string) []text {

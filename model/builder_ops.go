@@ -65,7 +65,7 @@ func (b *Builder) Positions(out, in string, axis int) *Builder {
 
 // DropoutAt replaces a random share p of the elements of x by 0, and scales the others by 1 / (1 - p). Whether an
 // element is dropped depends on a seed, a salt and the element's index in the whole tensor, row * width + column. The
-// operands are x, the seed, columns and, if there are several rows, rows.
+// operands in are x, the seed, the column indices and, if there are several rows, the row indices.
 func (b *Builder) DropoutAt(out string, p float64, salt, width int, in ...string) *Builder {
 	b.op(out, "dropout_at", in...).attr("p", false, strconv.FormatFloat(p, 'g', -1, 32))
 	return b.attr("salt", false, strconv.Itoa(salt)).attr("width", false, strconv.Itoa(width))
@@ -104,7 +104,7 @@ func (b *Builder) op(out, fn string, args ...string) *Builder {
 	return b
 }
 
-// attr adds an attribute to the operation that was added last.
+// attr adds an attribute to the operation that was added last. If list is true, the value is a list, as in perm=[1, 0].
 func (b *Builder) attr(name string, list bool, values ...string) *Builder {
 	last := b.src.ops[len(b.src.ops)-1]
 	last.attrs = append(last.attrs, sourceAttr{name: b.text(name), values: b.texts(values), list: list})

@@ -25,7 +25,7 @@ func agMatmul() *Builder {
 	return b
 }
 
-// ignorePositions compares pipelines without their positions.
+// ignorePositions makes cmp.Diff ignore positions, and the unexported fields of Pipeline.
 var ignorePositions = cmp.Options{cmpopts.IgnoreTypes(diag.Pos{}), cmpopts.IgnoreUnexported(Pipeline{})}
 
 func TestBuilderMakesTheModelOfTheSpec(t *testing.T) {
@@ -72,7 +72,7 @@ func TestPipelineWithOtherParameters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Unary("gelu", "C", "B") // afterwards: no part of p
+	b.Unary("gelu", "C", "B") // after Build, so C is not part of p
 	other, err := p.With(map[string]int64{"M": 16})
 	if err != nil || other.Outputs[0].Name != "B" || domain.FormatAxes(other.Outputs[0].Axes) != "[M, K]" || other.Params[1].Value != 8 {
 		t.Errorf("%+v, %v", other, err)

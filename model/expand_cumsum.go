@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// cumsum(X) adds the elements up to each one along an axis, from the end with reverse, by a GEMM with a triangular matrix of ones.
-// A long axis is split into the blocks of blockOfSum, if there are any. Each result is then the cumsum in its block plus the sum of
-// the blocks added before, which is a cumsum over blocks.
+// cumsum(X) is the prefix sum along an axis, or the suffix sum with reverse, computed by a GEMM with a triangular
+// matrix of ones. blockOfSum may split a long axis into blocks. Each result is then the cumsum in its block plus the
+// sum of the earlier blocks, which is a cumsum of the sums of blocks.
 func cumsum(e *expansion) {
 	exclusive, known := e.truth("exclusive")
 	reverse, knownToo := e.truth("reverse")
@@ -53,7 +53,8 @@ func cumsum(e *expansion) {
 	}
 }
 
-// joined adds the reshape that computes the result. A result that is not declared gets the given axes, with their kinds.
+// joined adds the reshape of in that computes the result. A result that is not declared gets the given axes, with their
+// kinds.
 func (e *expansion) joined(in string, axes []domain.Axis) {
 	out := e.src.out.value
 	e.reshape(out, in, axes)
@@ -62,8 +63,8 @@ func (e *expansion) joined(in string, axes []domain.Axis) {
 	}
 }
 
-// blockOfSum returns the number of elements of a block in a cumsum over an axis: the largest number from 16 to 128 that divides the
-// axis. It returns 0 if the axis has at most 256 elements, or if there is no such number.
+// blockOfSum returns the number of elements of a block in a cumsum over an axis: the largest number from 16 to 128 that
+// divides the extent. It returns 0 if the axis has at most 256 elements, or if there is no such number.
 func blockOfSum(extent int64) int64 {
 	const longest, most, least = 256, 128, 16
 	for block := int64(most); block >= least && extent > longest; block-- {
@@ -88,7 +89,7 @@ func (e *expansion) triangle(x string, exclusive, above bool) string {
 	return e.step("ones", fn, sides)
 }
 
-// permute adds a permute.
+// permute adds a permute operation: axis i of out is axis perm[i] of in.
 func (e *expansion) permute(out, in string, perm []int) {
 	e.add(out, "permute", []string{in}, nil, e.listed("perm", lists.Map(perm, strconv.Itoa)))
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// dropout(X, seed, p=) is dropout_at with the index of each element in the whole tensor. positions computes its
-// column and, over all earlier axes, its row. So passes handle the position of elements on ranks and in slices, and
-// kernels do not.
+// dropout(X, seed, p=) is dropout_at with the index of each element in the whole tensor. The operation positions
+// computes the element's column and, over all earlier axes, its row. Passes split these tensors over ranks and slices
+// like any others, so kernels need not know which part of the tensor they have.
 func dropout(e *expansion) {
 	axes := e.axesOf(0)
 	if !e.seeded() || !e.rowsFit(axes) {

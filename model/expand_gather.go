@@ -9,9 +9,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// gather(Table, Ids) is gather_at. With split=rows the first axis of Table counts blocks of rows. positions computes the number of
-// the first row of each block, so that kernels do not depend on the rank. gather_at returns zeros for rows of other blocks, so the
-// sum over blocks has each row.
+// gather(Table, Ids) is gather_at. With split=rows the first axis of Table counts blocks of rows. The operation
+// positions computes the number of the first row of each block, so that kernels do not depend on the rank. gather_at
+// returns zeros for ids of rows in other blocks, so the sum over blocks has each row.
 func gather(e *expansion) {
 	attr, operands := e.src.attr("split"), lists.Map(e.src.args, func(t text) string { return t.value })
 	switch {
@@ -35,8 +35,9 @@ func gather(e *expansion) {
 	e.broken()
 }
 
-// inferGather replaces the axis of the rows by the axes of the second operand after its batches. The third operand, if there is one,
-// has the first axes of the table.
+// inferGather gives the result the axes of the table, with the axis of rows replaced by the axes of the ids after the
+// batch axes. The third operand, if there is one, has the number of the first row of each block, and the first axes of
+// the table.
 func inferGather(in *inference) bool {
 	table, ids, name := in.axesOf(0), in.axesOf(1), in.op.In[0].Name
 	at, batches, ok := in.rowsOf(table)
@@ -67,7 +68,7 @@ func inferGather(in *inference) bool {
 	return true
 }
 
-// rowsOf reads the attribute axis, whose default is the axis after the batches and blocks, and the attribute batches.
+// rowsOf reads the attributes batches and axis. The default of axis is the first axis after the batches and blocks.
 func (in *inference) rowsOf(table []domain.Axis) (at, batches int, ok bool) {
 	if batches, ok = in.batches(0, 1); !ok {
 		return 0, 0, false
@@ -86,7 +87,7 @@ func (in *inference) rowsOf(table []domain.Axis) (at, batches int, ok bool) {
 	return at, batches, ok
 }
 
-// batches reads the attribute batches, which is 0 by default: the number of axes with which two operands begin.
+// batches reads the attribute batches, which is 0 by default: how many leading axes operands a and b have in common.
 func (in *inference) batches(a, b int) (n int, ok bool) {
 	if in.src.attr("batches") == nil {
 		return 0, true
@@ -101,7 +102,7 @@ func (in *inference) batches(a, b int) (n int, ok bool) {
 	return int(v), ok
 }
 
-// numbersRows checks that an operand, which has the numbers of rows, has an integer type.
+// numbersRows checks that an operand with row numbers has an integer type.
 func (in *inference) numbersRows(operand int) bool {
 	t := in.op.In[operand]
 	if t.DType.IsInteger() {
@@ -116,9 +117,10 @@ func (in *inference) numbersRows(operand int) bool {
 	return false
 }
 
-// scatterAdd(Ids, X) adds up the rows of X that have the same id. It is a GEMM of X with a matrix that has a one where the number
-// of a result's row equals an id, and zeros elsewhere. So each rank multiplies its own rows of X, and ranks add the results. With
-// the attribute blocks, the first axis of the result counts blocks of rows. With batches, there is a GEMM for each batch.
+// scatterAdd(Ids, X) adds up the rows of X that have the same id. It is a GEMM of X with a matrix that has a one where
+// the number of a result's row equals an id, and zeros elsewhere. So each rank multiplies its own rows of X, and ranks
+// add the results. With the attribute blocks, the first axis of the result counts blocks of rows. With batches, there
+// is a GEMM for each batch.
 func scatterAdd(e *expansion) {
 	ids, x := e.axesOf(0), e.axesOf(1)
 	axes, fits := e.rowsOfResult()

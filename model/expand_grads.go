@@ -74,7 +74,8 @@ func (e *expansion) rows() bool {
 	return false
 }
 
-// gradient adds the operation that computes the first result, rounded to the type of the tensor whose gradient it is.
+// gradient adds the operation that computes the first result, and rounds it to the type of operand 1, the tensor whose
+// gradient it is.
 func (e *expansion) gradient(fn string, args ...string) {
 	out := e.src.out.value
 	if dtype := e.op.In[1].DType; dtype != domain.FP32 {

@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// computesIntegers returns the rule of an operation that takes integers: an elementwise function that maps whole numbers to whole
-// numbers, or a reduction. All operands have one integer type, except a mask. An operation of two operands also takes one of fp32.
-// ok is false for other operations.
+// computesIntegers returns the rule of an operation that takes integers: an elementwise function that maps whole
+// numbers to whole numbers, or a reduction. All operands except a mask have one integer type; an operation of two
+// operands also takes one integer and one fp32 operand. ok is false for other operations.
 func (a *assembler) computesIntegers(so *sourceOp) (rule operation, ok bool) {
 	rule, ok = lookup(so.fn.value, len(so.args))
 	elementwise := rule.kind == OpUnary || rule.kind == OpBinary
@@ -43,8 +43,8 @@ func (a *assembler) computesIntegers(so *sourceOp) (rule operation, ok bool) {
 // takesMask reports whether the second operand of a function is a mask, which may have any type.
 func takesMask(fn string) bool { return slices.Contains([]string{"keep", "drop", "masked"}, fn) }
 
-// integers adds an operation of integers. The result has the type of the integers, unless an operand of a function of two is fp32, or
-// the result of a reduction is declared so.
+// integers adds an operation of integers. The result has the type of the integers, unless one of two operands is fp32,
+// or the result of a reduction is declared as fp32.
 func integers(e *expansion) {
 	fn, result := e.src.fn.value, domain.FP32
 	if first := e.op.In[0].DType; first.IsInteger() && (len(e.op.In) == 1 || takesMask(fn) || e.op.In[1].DType == first) {

@@ -1,6 +1,6 @@
 // Package gopkg prints the Go package of an emitted folder, which calls the folder's library through its C ABI. It
-// prints the files that depend on the spec and copies the rest. The rest is _package, which compiles only with the
-// headers of an emitted folder, and from package element the types that the program uses.
+// prints the files that depend on the spec and copies the other files. Those come from _package, which compiles only
+// with the headers of an emitted folder, and from package element, for the element types that the program uses.
 package gopkg
 
 import (
@@ -25,7 +25,7 @@ const goVersion = "1.22"
 
 // A Program describes a program for its Go package.
 type Program struct {
-	Name    string   // of the program
+	Name    string   // name of the program
 	Module  string   // path of the module; see DefaultModule
 	Banner  []string // comment lines at the head of each Go file
 	Summary []string // the operations, one line each
@@ -35,8 +35,8 @@ type Program struct {
 
 // A Tensor is an input or an output of the program.
 type Tensor struct {
-	Name    string // in the spec
-	Axes    string // in the form of the spec
+	Name    string // name in the spec
+	Axes    string // as the spec writes them: "[M, K]"
 	Type    domain.DType
 	Local   []int64 // extents of one rank's shard; empty for a scalar
 	Output  bool

@@ -28,8 +28,8 @@ func PackageName(program string) string {
 // imports. localNames has the other imports.
 var notPackages = strings.Fields("internal vendor init example testdata unsafe reflect strconv time")
 
-// ownFiles are the names, without ".go", of the Go files that all packages or packages with some element type have next to
-// their main file.
+// ownFiles are the names, without ".go", of the Go files that a package may have next to its main file. Some are only
+// in packages with a certain element type.
 var ownFiles = strings.Fields("cgo program errors" + domain.Lacking)
 
 // taken are the exported names of a package with all element types, other than tensors, and the exported methods of
@@ -103,7 +103,8 @@ func variables(names []string, pkg string) []string {
 	return list
 }
 
-// localNames are the other names in the example, and predeclared and package names of Go that a variable must not hide.
+// localNames are the local names of the example other than tensors, and predeclared and package names of Go that a
+// variable must not hide.
 var localNames = strings.Fields(`p ctx err i element run main fill stop context errors fmt math os signal
 	any append bool byte cap clear close comparable complex complex64 complex128 copy delete error false float32 float64 imag int int8 int16
 	int32 int64 iota len make max min new nil panic print println real recover rune string true uint uint8 uint16 uint32 uint64 uintptr`)

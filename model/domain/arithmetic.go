@@ -1,12 +1,12 @@
 package domain
 
-// Arithmetic has the functions of operations. Unary and Binary find a function by its spelling, and return nil for an
-// unknown one. Programs compute in floating point. A proof computes with other numbers, such that equal formulas give
-// equal results whatever the order of their sums.
+// Arithmetic computes the functions of operations in one kind of numbers. Unary and Binary return the function with a
+// spelling, or nil for an unknown one. Programs use floating-point numbers. The prover uses numbers of a finite field,
+// in which equal formulas give equal results whatever the order of their sums.
 type Arithmetic struct {
-	Unary  func(spelling string) func(v float64) float64 // also of casts: CastFn
+	Unary  func(spelling string) func(v float64) float64 // the spelling may be that of a cast: see CastFn
 	Binary func(name string) func(a, b float64) float64
-	// Dropout returns a function of the operands of Dropout.Of.
+	// Dropout returns the function Of of a dropout, with the same operands.
 	Dropout func(d Dropout) func(operands []float64) float64
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Attention defines which keys a query sees, and the scale of the scores.
 type Attention struct {
-	Causal bool    // a query sees the keys up to its position
+	Causal bool    // a query sees only the keys up to its own position
 	Window int64   // only the last Window of these keys; 0: all
 	Scale  float64 // rounded to fp32
 	Split  string  // meaning of the additional first axis of queries: SplitHeads or SplitRows; empty: no such axis
@@ -130,7 +130,7 @@ func (a Attention) Shape(q, k []int64) AttentionShape {
 		s.Batch *= extent
 	}
 	s.QueryHeads, s.QueryRows = q[n-3], q[n-2]
-	heads, rows := s.QueryHeads, s.QueryRows // of all blocks
+	heads, rows := s.QueryHeads, s.QueryRows // totals over all blocks
 	switch a.Split {
 	case SplitHeads:
 		s.HeadsStep = s.QueryHeads
@@ -241,7 +241,7 @@ func (a Attention) SeenByAll(position, queries, keys int64) float64 {
 	if a.Window > 0 {
 		most = min(most, float64(a.Window))
 	}
-	before := func(position int64) float64 { // seen by all queries before it
+	before := func(position int64) float64 { // how many keys the queries below position see in total
 		short := min(float64(position), most)
 		return short*(short+1)/2 + (float64(position)-short)*most
 	}

@@ -1,5 +1,6 @@
 package domain
 
-// BlockRow is the number of elements of a block in a GEMM of fp8 operands with scales of blocks. A block is BlockRow elements of a row of
-// the first operand, and BlockRow rows of as many elements of the second operand, along the summed axis. cuBLASLt has no other blocks.
+// BlockRow is the length, in elements, of the blocks that share a scale in a GEMM of fp8 operands. A block of the first
+// operand is BlockRow elements of a row, along the summed axis. A block of the second operand is BlockRow rows of
+// BlockRow elements. cuBLASLt has no other blocks.
 const BlockRow = 128

@@ -16,7 +16,7 @@ import (
 //
 // The last step may also be the "concat" of several operands, or fold each column over all rows ("sum_rows", "max_rows").
 type Step struct {
-	Name string // of the value
+	Name string // of the step's value, which later steps and Text use
 	Fn   string // with its constant: "silu", "scale(0.125)", "mul"; see SplitFn
 	Args []int  // indices of the values it reads: first the operands of the kernel, then the earlier steps
 	Also bool   // a result of the kernel, in addition to the last step
@@ -33,7 +33,7 @@ func (s Step) FoldsColumns() (fn string, ok bool) {
 	return fn, ok && len(s.Args) == 1 && slices.Contains([]string{"sum", "max"}, fn)
 }
 
-// overRows ends the name of a fold over rows.
+// overRows is the suffix of a step that folds columns: "sum_rows".
 const overRows = "_rows"
 
 // OverRows spells the step that folds columns by a function.
@@ -77,8 +77,8 @@ const mostOfDropout = 4
 // values are fp32, whatever the types of the operands and the result.
 type Body []Step
 
-// Rows reports for each operand, and then for each step, whether its value has an element for each column, rather than one
-// element for the whole row. The argument has these properties of the operands.
+// Rows reports for each operand, and then for each step, whether its value is a row, with one element for each column.
+// Otherwise the value is one element for the whole row. operands says the same for the operands.
 func (b Body) Rows(operands []bool) []bool {
 	rows := slices.Clone(operands)
 	for _, s := range b {
@@ -90,7 +90,7 @@ func (b Body) Rows(operands []bool) []bool {
 	return rows
 }
 
-// Reads reports whether a step reads the value with an index: operands count first, then steps.
+// Reads reports whether any step reads value number at. Values are numbered from 0: the operands first, then the steps.
 func (b Body) Reads(at int) bool {
 	return slices.ContainsFunc(b, func(s Step) bool { return slices.Contains(s.Args, at) })
 }
@@ -128,9 +128,10 @@ func (b Body) FoldIn(n Arithmetic, folded, row []float64) []float64 {
 	return folded
 }
 
-// Row computes one row with a number of columns. It returns the values of the operands, and then the values of the steps.
-// An operand of one element applies to all columns. at(k) returns the index of the row along the axis k before the last
-// one, for steps positions(k) with k > 0. The value of a fold over rows is the contribution of this row.
+// Row computes one row with the given number of columns. It returns the values of the operands, and then the values of
+// the steps. An operand of one element applies to all columns. at(k) returns the index of the row along the axis k
+// before the last one, for steps positions(k) with k > 0. The value of a step that folds columns is this row's
+// contribution, which FoldIn adds to the others.
 func (b Body) Row(operands [][]float64, columns int64, at func(back int) int64) [][]float64 {
 	return b.RowIn(Singles, operands, columns, at)
 }

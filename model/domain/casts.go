@@ -1,7 +1,7 @@
 package domain
 
-// CastFn spells the step of a kernel that converts a value to an element type and back to fp32: "cast(bf16)". The step rounds, and
-// saturates for integers and fp8, as a cast whose result is stored and read again does.
+// CastFn spells the step of a kernel that converts a value to an element type and back to fp32: "cast(bf16)". The step
+// rounds, and saturates for integers and fp8, as a cast does whose result is stored and read again.
 func CastFn(t DType) string { return "cast(" + string(t) + ")" }
 
 // CastOf returns the element type of a function that CastFn spells. ok is false for other functions.
@@ -23,7 +23,8 @@ func (s Step) Light() bool {
 	return s.Fn == Copy || s.Casts() || FunctionOf(name).Is(Light)
 }
 
-// castIn returns the function of a cast in fp32; nil for other spellings. Integers beyond 2^24 are read as the nearest fp32 number.
+// castIn returns the function of a cast in fp32, or nil for other spellings. The result for an integer beyond 2^24 is
+// the nearest fp32 number.
 func castIn(fn string) func(v float64) float64 {
 	t, ok := CastOf(fn)
 	if !ok {

@@ -30,7 +30,7 @@ func DropoutOf(fn string) (d Dropout, ok bool) {
 	return d, n == 3 && err == nil && fn == d.Fn() && d.Possible() && d.Width > 0
 }
 
-// least is P in multiples of 2^-16. An element is dropped if its 16-bit random number is less.
+// least returns P in units of 2^-16, rounded. An element is dropped if its 16-bit random number is less.
 func (d Dropout) least() uint32 { return uint32(float32(d.P)*65536 + 0.5) }
 
 // Possible reports whether P is valid: at least 0, and so far below 1 that some elements stay.
@@ -40,7 +40,7 @@ func (d Dropout) Possible() bool { return d.P >= 0 && d.P < 1 && d.least() < 1<<
 func (d Dropout) Scale() float64 { return float64(1 / (1 - float32(d.least())*0x1p-16)) }
 
 // Apply returns the element x at a row and a column of the whole tensor, scaled, or 0 if it is dropped. The generator
-// makes four words for eight adjacent elements, and half a word is the random number of an element.
+// makes four 32-bit words for eight elements with adjacent indices. Each element has half a word as its random number.
 func (d Dropout) Apply(x float64, seed, row, column int64) float64 {
 	index := uint64(row)*uint64(d.Width) + uint64(column)
 	block, salt, key := index/8, uint64(d.Salt), uint64(seed)

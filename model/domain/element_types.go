@@ -8,8 +8,9 @@ import (
 // DType is an element type.
 type DType string
 
-// The element types. GEMMs of types of 8 and 16 bits accumulate in fp32. Integers are seeds, positions, indices of rows, counts and
-// masks. Operations compute with them in fp32. Elements of fp8 types are only moved, converted and multiplied in GEMMs.
+// The element types. GEMMs of 8-bit and 16-bit types accumulate in fp32. Integers are seeds, positions, indices of
+// rows, counts and masks; operations compute with them in fp32. Elements of fp8 types are only moved, converted and
+// multiplied in GEMMs.
 const (
 	FP32    DType = "fp32"
 	FP16    DType = "fp16"
@@ -20,25 +21,26 @@ const (
 	Int64   DType = "int64"
 )
 
-// An ElementType is an element type: its format, and its names in the languages and libraries that hirgen writes for. The
-// model and the emitter read these rows. The headers type_rows.hpp and type_headers.hpp of the runtime are written from them.
+// An ElementType is an element type: its format, and its names in the languages and libraries that hirgen writes for.
+// The model and the emitter read these rows. The headers type_rows.hpp and type_headers.hpp of the runtime are
+// generated from them.
 type ElementType struct {
 	Name   DType
 	Cpp    string
-	Header string   // of CUDA, which declares Cpp; empty for types that every language has
+	Header string   // the CUDA header that declares Cpp; empty for fp32 and integers, which need none
 	NCCL   string   // its NCCL type; for fp8, which NCCL only moves, a type of the same size
-	CUDA   string   // for cuBLASLt; empty for integers
-	CuDNN  string   // in cuDNN; empty if attention does not use it
-	PTX    string   // in tensor-core instructions; empty if kernels do not use it there
-	Stored string   // in safetensors files
-	Torch  string   // in PyTorch
+	CUDA   string   // its cudaDataType_t for cuBLASLt; empty for integers
+	CuDNN  string   // its name in cuDNN; empty if attention does not use it
+	PTX    string   // its name in tensor-core instructions; empty if kernels do not use it there
+	Stored string   // its name in safetensors files
+	Torch  string   // its name in PyTorch, and in Go for types without Header
 	Other  []string // names in other systems, for which hints suggest this type
 	ABI    int      // its number in the C ABI, which never changes
 	Bytes  int64
-	Digits int // bits of the fraction; integers have the value of fp32, which bounds the error of a check
+	Digits int // bits of the fraction; for integers those of fp32, in which operations compute with them
 
-	// Least is the exponent of the smallest normal number, and Largest the largest finite number. Only types of at most 16 bits
-	// have them, because numbers are rounded to fp32 first.
+	// Least is the exponent of the smallest normal number, and Largest is the largest finite number. Both are 0 for
+	// types of more than 16 bits: Round rounds to fp32 first, and then has nothing else to do for them.
 	Least   int
 	Largest float64
 }
@@ -64,8 +66,8 @@ var DTypes []DType
 // AllDTypes lists every element type.
 var AllDTypes []DType
 
-// Lacking has the names of the element types that C++ and Go lack, each after a space. Emitted programs declare these
-// names.
+// Lacking has the names in specs of the element types that C++ and Go lack, each after a space. Emitted programs
+// declare these names.
 var Lacking string
 
 func init() {
@@ -100,14 +102,15 @@ func (t DType) Row() *ElementType {
 // Size returns the size of one element in bytes.
 func (t DType) Size() int64 { return t.Row().Bytes }
 
-// Computes reports whether all operations compute in a type. They do not in integer and fp8 types, which are moved and cast. GEMMs
-// also multiply fp8 elements, and dropouts and gathers read integers. The model computes with other integers in fp32.
+// Computes reports whether all operations accept a type: fp32, fp16 and bf16. Integer and fp8 types are moved and cast.
+// GEMMs also multiply fp8 elements, and dropouts and gathers read integers. The model casts other integer operands to
+// fp32.
 func (t DType) Computes() bool { return !t.IsInteger() && !t.Saturates() }
 
 // IsInteger reports whether a type is an integer type.
 func (t DType) IsInteger() bool { return t.Row().CUDA == "" }
 
-// Saturates reports whether conversion to the type replaces a number beyond the largest one by the largest one, and not by an
+// Saturates reports whether a number beyond the range of the type is converted to the largest number, and not to an
 // infinity. It is true for fp8 types.
 func (t DType) Saturates() bool { return t.Row().Bytes == 1 }
 
@@ -122,8 +125,8 @@ func (t DType) Constant() string {
 	return strings.ToUpper(strings.ReplaceAll(string(t), "_", ""))
 }
 
-// The values of an input when a program checks itself: Fills lists them. An exact check uses small integers in place of
-// normal values, and is not possible if the spec asks for FillNormal or FillPositive.
+// The kinds of values with which a program fills an input when it checks itself. An exact check uses small integers in
+// place of normal values, and is not possible if the spec asks for FillNormal or FillPositive.
 const (
 	FillNormal   = "normal"   // normally distributed
 	FillPositive = "positive" // absolute values of normal ones, plus 1/4

@@ -34,7 +34,7 @@ type Traits int
 // The traits of functions.
 const (
 	Light    Traits = 1 << iota // takes few instructions
-	Integers                    // maps small integers to small integers, if its constant is one
+	Integers                    // maps small integers to small integers, if its constant, if any, is an integer
 	Chooses                     // each result is, up to its sign, an operand, a constant, 0, 1 or infinity
 
 	selects = Light | Integers | Chooses
@@ -189,7 +189,7 @@ type Fold struct {
 // OrderMatters reports whether the order in which the fold combines three or more floats may change the bits of the result.
 func (f Fold) OrderMatters() bool { return f.Fn == "add" || f.Fn == "mul" }
 
-// DropsNaN reports whether NCCL, when it folds contributions of ranks of which some are NaN, may return a number.
+// DropsNaN reports whether NCCL may return a number when some ranks contribute NaN to the reduction.
 func (f Fold) DropsNaN() bool { return f.Fn == "max" || f.Fn == "min" }
 
 // Folds lists the reductions, in the order of the documentation.

@@ -11,17 +11,17 @@ import (
 // Operation is one primitive operation of the model, with names in place of tensors.
 type Operation struct {
 	Kind    string // a model.OpKind: "matmul", "unary", ...
-	Fn      string // of a unary, binary or reduce operation, an attention or a dropout
+	Fn      string // the function of a unary, binary or reduce operation, an attention or a dropout
 	Out     string
 	More    []string // additional results
 	In      []string
 	Axis    int      // reduce, broadcast, slice, concat, gather: the logical axis
-	Batches int      // gather: the number of axes that the operands share
-	Perm    []int    // permute
-	Start   Extent   // slice
+	Batches int      // gather: the number of leading axes that both operands have in common
+	Perm    []int    // permute: axis i of Out is axis Perm[i] of In[0]
+	Start   Extent   // slice: the first index along Axis
 	Shape   []Extent // the logical shape of Out, without reduced axes
 	DType   DType    // of Out
-	Whole   string   // its operation in the spec, if a composite or with attributes: "Y = layer_norm(X, g, b)"; otherwise empty
+	Whole   string   // the operation in the spec, if a composite or with attributes: "Y = layer_norm(X, g, b)"; else empty
 	Part    string   // the composite within Whole that it is a part of: "quantize"; empty: none
 	Pos     diag.Pos
 }

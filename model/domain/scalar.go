@@ -7,8 +7,9 @@ import (
 )
 
 // Round rounds v to fp32 and then to the element type, to the nearest value, ties to even. Beyond the largest value it
-// returns an infinity, or for a type that saturates the largest value, with the sign of v. For integer types it drops the fraction of
-// v and limits it to the range of the type. It returns NaN, which marks memory that nothing has written; see Convert.
+// returns an infinity or, for a type that saturates, the largest value, with the sign of v. For integer types it drops
+// the fraction of v and limits it to the range of the type. NaN stays NaN, because it marks memory that nothing has
+// written; Convert differs.
 func (t DType) Round(v float64) float64 {
 	row, single := t.Row(), float64(float32(v))
 	switch {
@@ -22,7 +23,8 @@ func (t DType) Round(v float64) float64 {
 	return roundTo(single, row.Digits, row.Least, row.Largest)
 }
 
-// Convert returns a result of an operation that changes the type of elements: Round, but 0 in place of NaN for integer types.
+// Convert returns v as an operation that changes the element type stores it: Round(v), but 0 for NaN in an integer
+// type.
 func (t DType) Convert(v float64) float64 {
 	if t.IsInteger() && math.IsNaN(v) {
 		return 0
@@ -30,7 +32,7 @@ func (t DType) Convert(v float64) float64 {
 	return t.Round(v)
 }
 
-// Limit returns the number of integers of an integer type that are at least 0.
+// Limit returns the number of integers of an integer type that are at least 0: 2^31 or 2^63.
 func (t DType) Limit() float64 { return math.Ldexp(1, int(8*t.Size()-1)) }
 
 // Saturate limits a number to the range of a type that saturates. NaN stays NaN.

@@ -12,7 +12,7 @@ type Terms struct {
 	Factors []Extent
 }
 
-// one is the length of a sum of one term.
+// one is the length of a sum with a single term.
 var one = Terms{Size: 1}
 
 // times returns the product of a length and factors.
@@ -29,10 +29,10 @@ func (t Terms) times(factors ...Extent) Terms {
 	return t
 }
 
-// Contractions returns, for each tensor that GEMMs multiply, directly or after operations that only move elements, the largest
-// number of terms that a sum of such a GEMM has. It multiplies this number by the lengths of sums over the GEMM's results,
-// because partial sums of ranks are exact in 16 bits only while they are small. The operations are in program order.
-// shape returns the extents of a tensor's logical axes.
+// Contractions returns, for each tensor that GEMMs multiply, directly or after operations that only move elements, the
+// number of terms of the longest sum in such a GEMM. If later operations sum the GEMM's results, it multiplies this
+// number by the lengths of their sums, because partial sums of ranks are exact in 16 bits only while they are small.
+// ops are in program order. shape returns the extents of a tensor's logical axes.
 //
 // Contractions visits each operation once, from the last to the first.
 func Contractions(ops []Operation, shape func(tensor string) []Extent) map[string]Terms {

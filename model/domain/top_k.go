@@ -2,9 +2,10 @@ package domain
 
 import "slices"
 
-// TopK returns the k largest elements of a row in descending order, and their positions. The first of equal elements comes first. In a
-// row with NaN all values are NaN, and all positions infinite. It takes the steps of the model's top_k one by one. So it gives the same
-// numbers in any arithmetic, even in the prover's, where max means no order.
+// TopK returns the k largest elements of a row in descending order, and their positions. The first of equal elements
+// comes first. In a row with NaN all values are NaN, and all positions infinite. TopK computes the steps of the model's
+// composite top_k one by one. So both give the same numbers in any arithmetic, even in the prover's, where max does not
+// order numbers.
 func (a Arithmetic) TopK(row []float64, k int) (values, positions []float64) {
 	neg, equal, masked, drop := a.Unary("neg"), a.Binary("eq"), a.Binary("masked"), a.Binary("drop")
 	rest, before, hits := slices.Clone(row), make([]float64, len(row)), make([]float64, len(row))

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// blockLinear computes a linear of fp8 operands with scales of blocks. It sums the products of each block of the summed axis, multiplies
-// the sum by the product of both scales, and adds these numbers.
+// blockLinear computes a linear operation whose fp8 operands have one scale for each block. For each block of the
+// summed axis it sums the products and multiplies the sum by the scales of both operands. It then adds these sums.
 func (n Numbers) blockLinear(in []*Array, shape []int64) *Array {
 	const block = domain.BlockRow
 	x, w, s, t := in[0], in[1], in[2], in[3]
@@ -38,11 +38,11 @@ func (n Numbers) blockLinear(in []*Array, shape []int64) *Array {
 	return out
 }
 
-// blockLinear bounds a GEMM with scales of blocks as the GEMM of the operands times their scales.
+// blockLinear bounds a block-scaled GEMM like a plain linear operation on the operands times their scales.
 func (b *bounder) blockLinear(op *model.Op, values map[string]*Array) {
 	plain := &model.Op{Kind: model.OpLinear, Out: op.Out, Pos: op.Pos}
 	for i, t := range op.In[:2] {
-		wide := *t // an operand times its scales, of the type for which sums of products have wider bounds
+		wide := *t // has the fp8 type, for which added uses wider bounds, but the values times the scales
 		plain.In = append(plain.In, &wide)
 		b.known[&wide] = b.known[t].times(b.known[op.In[i+2]])
 	}
@@ -52,7 +52,7 @@ func (b *bounder) blockLinear(op *model.Op, values map[string]*Array) {
 	}
 }
 
-// times multiplies an operand by the scales of its blocks.
+// times returns the operand k, with its bounds, multiplied by the scales s of its blocks.
 func (k *bounded) times(s *bounded) *bounded {
 	x := &bounded{
 		value: unscaled(k.value, s.value), other: unscaled(k.other, s.other), bound: NewArray(k.value.Shape...),
@@ -67,7 +67,7 @@ func (k *bounded) times(s *bounded) *bounded {
 	return x
 }
 
-// unscaled multiplies the elements of an operand by the scales of their blocks.
+// unscaled multiplies each element of the operand q by the scale of its block in s.
 func unscaled(q, s *Array) *Array {
 	rows, columns, blocks := q.last(2), q.last(1), s.last(1)
 	across := rows / s.last(2) // rows of a block
@@ -80,7 +80,7 @@ func unscaled(q, s *Array) *Array {
 	return out
 }
 
-// turned returns the permutation that exchanges the last two of some axes.
+// turned returns the permutation of a number of axes that exchanges the last two.
 func turned(axes int) []int {
 	perm := make([]int, axes)
 	for i := range perm {

@@ -9,7 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// TestBlockLinear compares a GEMM with scales of blocks with the linear of the dequantized operands, on matrices and on batches.
+// TestBlockLinear compares a block-scaled GEMM with the linear operation on the dequantized operands, for matrices and
+// for batches.
 func TestBlockLinear(t *testing.T) {
 	for _, batch := range []string{"", "2, "} {
 		p := mustLoad(t, fmt.Sprintf(`hirgen: 1

@@ -56,9 +56,9 @@ func Bounds(p *model.Pipeline, inputs map[string]*Array) (values, bounds map[str
 type bounded struct {
 	value, bound *Array
 	other        *Array // of a second evaluation, with other rounding errors
-	rounds       bool   // some value up to this tensor is rounded to fewer bits than fp32 has
-	jumps        bool   // rounding may decide between branches up to this tensor; a second evaluation may not show its effect
-	samples      int    // how many elements have independent errors; the others repeat these
+	rounds       bool   // this tensor, or one that it depends on, is rounded to fewer bits than fp32 has
+	jumps        bool   // rounding may change a mask or index that it depends on, which a second evaluation may not show
+	samples      int    // how many elements have independent errors; the other elements repeat these errors
 }
 
 type bounder struct {
@@ -183,7 +183,7 @@ func keptBy(op *model.Op) kept {
 	return none
 }
 
-// rounded adds the rounding of the results raw to an element type to their bound, and returns the bound.
+// rounded adds to bound the error of rounding the results raw to an element type, and returns bound.
 func rounded(dtype domain.DType, raw, bound *Array, keeps kept) *Array {
 	least := 0x1p-126
 	if row := dtype.Row(); row.Least != 0 {
@@ -249,8 +249,8 @@ func choose(holds bool, a, b float64) float64 {
 	return b
 }
 
-// widest raises bounds to the largest distance from raw of the operation's results, when operands first to last vary
-// together in each of the given ways.
+// widest evaluates the operation once for each way, with operands first to last varied in this way at the same time. It
+// raises each bound to the largest distance of a result from raw.
 func widest(bound, raw *Array, op *model.Op, in, e []*Array, first, last int, ways ...func(v, e float64) float64) {
 	for _, way := range ways {
 		moved := slices.Clone(in)
@@ -263,7 +263,8 @@ func widest(bound, raw *Array, op *model.Op, in, e []*Array, first, last int, wa
 	}
 }
 
-// mostTurned is an error of an angle up to which the ends of its range bound the error of a sine.
+// mostTurned is the largest error of an angle, in radians, for which the ends of its range bound the error of its sine
+// or cosine.
 const mostTurned = 1.5
 
 // varied returns the results, in float64, of an operation that is neither a sum nor a GEMM nor an attention, and their
@@ -291,10 +292,10 @@ func varied(op *model.Op, in, e []*Array) (raw, bound *Array, jumps bool) {
 		widest(bound, at, op, in, e, 0, last, raised, lowered, zeroed)
 		widest(bound, at, op, in, e, 0, len(in)-1, finite)
 	}
-	if op.Out.DType.IsInteger() { // a cast, which makes an infinity the largest integer
+	if op.Out.DType.IsInteger() { // a cast, which makes an infinity a finite number
 		bound = combined(bound, e[0], func(b, e float64) float64 { return choose(b > 0 && math.IsInf(e, 1), e, b) })
 	}
-	if op.Fn == "sin" || op.Fn == "cos" { // between the ends of a wide range, any result
+	if op.Fn == "sin" || op.Fn == "cos" { // within a wide range of angles the result may be any number from -1 to 1
 		bound = combined(bound, e[0], func(b, e float64) float64 { return choose(e > mostTurned, max(b, 2), b) })
 	}
 	decides := other
@@ -394,7 +395,7 @@ func (b *bounder) shaken(op *model.Op, in, other, e []*Array) (results, others, 
 		return moved
 	}
 	none := lists.Map(in, func(a *Array) *Array { return NewArray(a.Shape...) })
-	results, others = attention(doubles, a, op, in), attention(doubles, a, op, move(other, none, 0.25)) // an attention also rounds inside
+	results, others = attention(doubles, a, op, in), attention(doubles, a, op, move(other, none, 0.25)) // an attention also rounds intermediate results
 	for _, r := range results {
 		bounds = append(bounds, NewArray(r.Shape...))
 	}

@@ -17,8 +17,8 @@ var smallSizes = map[string]int64{
 	"D": 4, "S": 4, "M": 64, "N": 48, "K": 32, "B": 2, "L": 8, "H": 16, "G": 8, "C": 4, "E": 64, "F": 32, "R": 2,
 }
 
-// TestBoundsRefuseWrongOutputs checks that the bounds reject wrong outputs of the examples, as a bug in a program makes
-// them.
+// TestBoundsRefuseWrongOutputs checks that the bounds reject wrong outputs of the examples, such as a bug in a program
+// may cause.
 func TestBoundsRefuseWrongOutputs(t *testing.T) {
 	files, _ := filepath.Glob("../../testdata/specs/*/spec.yaml")
 	made, found, all := map[string]int{}, map[string]int{}, 0
@@ -196,8 +196,9 @@ func TestBoundsOfDroppedNaN(t *testing.T) {
 	}
 }
 
-// TestBoundsOfIntegers checks that a cast to integers, which may drop a fraction just above 0 or just below 1, has a bound there, and
-// that a row that a gather reads by such a number may have any values. So may a cosine of seven turns more or less.
+// TestBoundsOfIntegers checks that a cast to integers has a bound where it may drop a fraction just above 0 or just
+// below 1, and that a row that a gather reads by such a number may have any values. A cosine may have any value if its
+// angle is uncertain by seven turns.
 func TestBoundsOfIntegers(t *testing.T) {
 	p := mustLoad(t, spec("A: [3], T: [4, 2]", "- E = exp(A)\n- I = cast(E, dtype=int32)\n- G = gather(T, I)\n"+
 		"- F = cast(I, dtype=fp32)\n- R = scale(F, by=44)\n- C = cos(R)"))

@@ -290,7 +290,8 @@ func TestIntegers(t *testing.T) {
 	}
 }
 
-// TestGatherAlongAxes compares gathers along each axis, with each number of batches, with loops, and scatter_add with their transpose.
+// TestGatherAlongAxes compares gather with loops, along each axis and with each number of batch axes, and scatter_add
+// with the transpose of gather.
 func TestGatherAlongAxes(t *testing.T) {
 	table := []int64{2, 3, 4, 2}
 	x := NewArray(table...)
@@ -302,7 +303,7 @@ func TestGatherAlongAxes(t *testing.T) {
 			shape := slices.Concat(table[:batches], []int64{5})
 			ids := NewArray(shape...)
 			for i := range ids.Data {
-				ids.Data[i] = float64(i*7%6 - 1) // some have no row
+				ids.Data[i] = float64(i*7%6 - 1) // some ids are out of range
 			}
 			list := func(shape []int64) string { return strings.ReplaceAll(fmt.Sprint(shape), " ", ",") }
 			attrs := fmt.Sprintf(", axis=%d", axis)

@@ -21,11 +21,11 @@ func roundsBetween(p *model.Pipeline) bool {
 		if !rowWise(op) {
 			isRounded := largest[op.Out] > 2/op.Out.DType.Epsilon()
 			products[op.Out] = isProduct(op) && isRounded
-			rounded[op.Out] = op.Kind == model.OpReduce && op.Fn == "sum" && isRounded // the next kernel may add up its parts
+			rounded[op.Out] = op.Kind == model.OpReduce && op.Fn == "sum" && isRounded // the next kernel may sum the parts itself, without rounding
 			continue
 		}
 		if op.Fn == "add" && slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return products[t] }) {
-			return true // the GEMM may add the other operand
+			return true // the GEMM may add the other operand before it rounds
 		}
 		if slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return rounded[t] }) {
 			return true

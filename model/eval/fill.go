@@ -97,8 +97,8 @@ func Contractions(p *model.Pipeline) map[*model.Tensor]int64 {
 	return widest
 }
 
-// density returns how many of 65536 elements are not zero: 65536 * 16 / ceil(sqrt(contraction)), at most all. If both
-// operands have this density, at most about 256 products of a sum are not zero, whatever its length.
+// density returns how many of 65536 elements are not zero: 65536 * 16 / ceil(sqrt(contraction)), but at most 65536. If
+// both operands have this density, at most about 256 products of a sum are not zero, whatever its length.
 func density(contraction int64) uint64 {
 	root := int64(1)
 	for root*root < contraction {

@@ -2,8 +2,9 @@ package eval
 
 import "github.com/hirgen/hirgen/model"
 
-// gatherShape has the extents of a gather. The table is [outer, count, inner], the numbers are [outer / shared, numbers], and the
-// result is [outer, numbers, inner]. The number of a block's first row, if there is one, applies to counted indices of outer.
+// gatherShape has the extents of a gather, with the axes merged: the table is [outer, count, inner], the ids are [outer
+// / shared, numbers], and the result is [outer, numbers, inner]. If the table has blocks of rows, counted consecutive
+// indices of outer are in one block.
 type gatherShape struct{ outer, shared, count, counted, numbers, inner int64 }
 
 func shapeOfGather(op *model.Op, in []*Array) gatherShape {
@@ -21,11 +22,11 @@ func shapeOfGather(op *model.Op, in []*Array) gatherShape {
 	return g
 }
 
-// number returns the index of the number that selects a row, given by its index in the result.
+// number returns the index of the id that selects the row of the result with index row.
 func (g gatherShape) number(row int64) int64 { return row/g.numbers/g.shared*g.numbers + row%g.numbers }
 
-// rows computes a gather: for each id the sum of all rows of a table, each times the factor Numbers.Picks of the id and the row's
-// number. If the table has blocks of rows, the third operand has the number of the first row of each block.
+// rows computes a gather: for each id, the sum of all rows of a table, where Numbers.Picks gives the factor of each
+// row. If the table has blocks of rows, the third operand has the number of the first row of each block.
 func (n Numbers) rows(op *model.Op, in []*Array, shape []int64) *Array {
 	table, ids, first := in[0], in[1].Data, []float64{0}
 	if len(in) > 2 {

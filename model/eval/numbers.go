@@ -9,15 +9,15 @@ type Numbers struct {
 	AddProducts func(sums []float64, v float64, row []float64)
 	// Attend computes an attention or its gradient as domain.Attention.Run does.
 	Attend func(a domain.Attention, s domain.AttentionShape, in [][]float64) [][]float64
-	// Picks returns the factor of the row with a number in the sum that a gather computes for an id. Programs use 1 if the number is
-	// the id, and otherwise 0. A proof uses other factors.
+	// Picks returns the factor with which the row numbered row contributes to the result of a gather for an id. In
+	// programs it is 1 if row equals id, and otherwise 0. The prover uses other factors.
 	Picks func(id, row float64) float64
 	// Round converts an input or a result to its element type.
 	Round func(*Array, domain.DType)
 }
 
-// singles accumulate in fp32, except in attentions, and round each result. doubles do neither, but limit fp8 results to the
-// range of their type, and convert results to integer types.
+// singles accumulate in fp32, except in attentions, and round each result. doubles compute in float64 without rounding,
+// but limit fp8 results to the range of their type, and convert results to integer types.
 var (
 	singles = Numbers{domain.Singles, addProducts[float32], domain.Attention.Run, picks, (*Array).Round}
 	doubles = Numbers{

@@ -33,7 +33,7 @@ func TestQuantize(t *testing.T) {
 	}
 }
 
-// TestQuantizeSquares checks the scales of blocks of two axes, and the dequantized elements.
+// TestQuantizeSquares checks the scales of blocks of two rows and two columns, and the dequantized elements.
 func TestQuantizeSquares(t *testing.T) {
 	x := []float64{1, -2, 3.5, 1792, 0, 0, 0, 0, 0.125, 0.25, -448, 0.3, 448, 1, 2, 3}
 	p := mustLoad(t, spec("X: [4, 4]", "- Q, scale = quantize(X, dtype=fp8_e4m3, block=2, block_rows=2)\n"+
@@ -52,7 +52,7 @@ func TestQuantizeSquares(t *testing.T) {
 	}
 }
 
-// TestDequantizeBF16 checks that scales of squares apply to operands of 16 bits, too.
+// TestDequantizeBF16 checks that dequantize also multiplies a 16-bit operand by the scales of square blocks.
 func TestDequantizeBF16(t *testing.T) {
 	p := mustLoad(t, spec("Q: {axes: [4, 4], dtype: bf16}, scale: {axes: [2, 2], dtype: fp32}", "- Y = dequantize(Q, scale)"))
 	ones := slices.Repeat([]float64{1}, 16)

@@ -7,10 +7,11 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// Saved returns operations that compute inputs of a backward pass: O and L of each attention_grad, from its Q, K and V, if
-// these do not depend on O and L. L is the log-sum-exp of each row of scores. If O and L were random, rows of probabilities
-// would not add up to 1 but to about the number of keys, and cancellation would dominate the gradients. A set writes each
-// such input. The other operations are operations of the pipeline, or write tensors with new names.
+// Saved returns operations that compute the inputs of a backward pass that a forward pass saves: O and L of each
+// attention_grad, from its Q, K and V, if these do not depend on O and L. L is the log-sum-exp of each row of scores.
+// If O and L were random, rows of probabilities would not add up to 1 but to about the number of keys, and cancellation
+// would dominate the gradients. A set operation writes each of these inputs. The other operations are operations of the
+// pipeline, or write tensors with new names.
 func Saved(p *model.Pipeline) []*model.Op {
 	s := &saver{pipeline: p, made: map[*model.Tensor]bool{}, names: map[string]bool{}}
 	var waiting []*model.Op
@@ -34,7 +35,7 @@ type saver struct {
 	pipeline *model.Pipeline
 	ops      []*model.Op
 	made     map[*model.Tensor]bool // inputs that an operation of ops writes
-	names    map[string]bool        // of all tensors, old and new
+	names    map[string]bool        // the names of the pipeline's tensors and of new ones
 }
 
 // attention adds the forward pass of an attention_grad, if its O or L is an input, and returns true. It returns false if
@@ -82,7 +83,8 @@ func origin(t *model.Tensor) (input *model.Tensor, views []*model.Op) {
 	return t, views
 }
 
-// back returns operations that invert views: they compute the input in from made, the result of the views.
+// back returns operations that invert views: they compute the input in from made, a tensor like the result of the
+// views.
 func (s *saver) back(made, in *model.Tensor, views []*model.Op, at *model.Op) []*model.Op {
 	var ops []*model.Op
 	for _, view := range views {

@@ -78,8 +78,8 @@ outputs: [dQ, dK, dV]
 	}
 }
 
-// TestSavedBehindSaved checks the order of the saved inputs if the queries of an attention_grad depend on saved tensors of
-// a later one in the spec.
+// TestSavedBehindSaved checks the order of the saved inputs if the queries of an attention_grad depend on tensors that
+// an attention_grad later in the spec saves.
 func TestSavedBehindSaved(t *testing.T) {
 	p := mustLoad(t, `
 hirgen: 1
