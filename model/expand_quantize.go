@@ -48,7 +48,7 @@ func quantize(e *expansion) {
 	if block.rows > 0 {
 		divisor = e.step("divisor_row", "broadcast", []string{divisor}, "axis", strconv.Itoa(columns-2))
 	}
-	if !whole && columns > 0 { // the only axis keeps one element
+	if !whole && columns > 0 { // if columns is 0, the scale has one element, which stretches
 		divisor = e.step("divisor", "broadcast", []string{divisor}, "axis", strconv.Itoa(columns))
 	}
 	e.outOfBlocks(block, "cast", []string{e.step("div", "div", []string{x, divisor})}, "dtype", string(dtype))
@@ -109,11 +109,12 @@ func (e *expansion) shortType() (dtype domain.DType, ok bool) {
 	return dtype, dtype.Saturates()
 }
 
-// blockSize is the size of a group of elements with one scale: columns elements along the last axis, in each of rows rows. rows is 0 for
-// one row. columns is 0 for a whole row.
+// blockSize is the size of a group of elements with one scale: columns elements along the last axis, in each of rows
+// rows. rows is 0 for a single row, and columns is 0 for a whole row.
 type blockSize struct{ rows, columns int64 }
 
-// blockOf reads the attributes block and block_rows: the numbers of elements of a group along the last axis, and along the axis before it.
+// blockOf reads the attributes block and block_rows: the numbers of elements of a group along the last axis, and along
+// the axis before it.
 func (e *expansion) blockOf() (block blockSize, ok bool) {
 	attr, rows := e.src.attr("block"), e.src.attr("block_rows")
 	last := len(e.axesOf(0)) - 1
@@ -154,7 +155,7 @@ func (e *expansion) blockAlong(value text, at int) (int64, bool) {
 	return size.Size, true
 }
 
-// wide returns the name of a tensor in fp32.
+// wide returns the name of a tensor in fp32. It adds a cast if the tensor has another type.
 func (e *expansion) wide(suffix, name string) string {
 	if t := e.a.tensors[name]; t == nil || t.DType == domain.FP32 {
 		return name
@@ -162,8 +163,9 @@ func (e *expansion) wide(suffix, name string) string {
 	return e.step(suffix, "cast", []string{name}, "dtype", string(domain.FP32))
 }
 
-// inBlocks returns the name of an operand in fp32. With blocks, each axis that they divide becomes two: blocks, and their elements. Blocks
-// of two axes are not converted to fp32 so far: several kernels read them, and would read the fp32 copy of one.
+// inBlocks returns the name of an operand in fp32. With blocks, each axis that they divide becomes two: blocks, and
+// their elements. A 16-bit operand with blocks along two axes is not converted: several kernels read it, and would
+// otherwise read an fp32 copy that one of them stores.
 func (e *expansion) inBlocks(operand int, block blockSize) string {
 	name, dtype := e.src.args[operand].value, e.op.In[operand].DType
 	if block.columns > 0 {
@@ -194,7 +196,7 @@ func (e *expansion) outOfBlocks(block blockSize, fn string, args []string, attrs
 	e.reshape(e.src.out.value, e.step("joined", fn, args, attrs...), e.axesOf(0))
 }
 
-// reshape adds a reshape to the extents of axes.
+// reshape adds a reshape of in to the extents of axes.
 func (e *expansion) reshape(out, in string, axes []domain.Axis) {
 	e.add(out, "reshape", []string{in}, nil, e.listed("shape", lists.Map(axes, func(a domain.Axis) string { return a.Extent.String() })))
 }

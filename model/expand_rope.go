@@ -92,8 +92,8 @@ func (e *expansion) halves(axes int, last int64) bool {
 	return len(e.op.In) > 1 || e.countsRows(e.axis, math.MaxInt64)
 }
 
-// given checks positions that are an operand. Their axes are the last of the extents along, the axes of X up to the axis of
-// positions. An axis of one element stretches.
+// given checks the operand with the positions. along has the extents of X up to the axis of positions. The shape of the
+// operand must be the end of along, where 1 may replace an extent.
 func (e *expansion) given(along []int64) bool {
 	have := domain.Shape(e.axesOf(1))
 	fits := len(have) <= len(along)

@@ -32,8 +32,8 @@ func meanOf(e *expansion) {
 	e.resultBy("scale", []string{sum}, "by", formatFloat(1/float64(e.axesOf(0)[e.axis].Size)))
 }
 
-// argmax(X) is the first index at which X has its maximum along an axis, which the result does not have, unless it is the only one. It
-// is the largest int32 if the maximum is NaN, which no element equals.
+// argmax(X) is the first index at which X has its maximum along an axis, which the result does not have, unless it is
+// the only one. If the maximum is NaN, which equals no element, the result is the largest int32.
 func argmax(e *expansion) {
 	x := e.arg(0)
 	hits := e.hits(x, e.fold("max", "max", x), e.before(x))
@@ -185,8 +185,8 @@ func clamp(e *expansion) {
 	}
 }
 
-// castsMask reports whether a keep, drop or masked has a mask of another element type than its first operand, which has a type
-// that operations compute in.
+// castsMask reports whether so is a keep, drop or masked whose mask has another element type than the first operand,
+// which has a type that operations compute in.
 func (a *assembler) castsMask(so *sourceOp) bool {
 	if !takesMask(so.fn.value) || len(so.args) != 2 {
 		return false
@@ -210,7 +210,8 @@ func (a *assembler) leavesOneElement(so *sourceOp) bool {
 	return of != nil && len(domain.Shape(of.Axes)) == 1
 }
 
-// toOneElement reduces a row to an axis of one element.
+// toOneElement expands a reduction of the only axis of a tensor. It adds an axis of one element first, which the result
+// keeps.
 func toOneElement(e *expansion) {
 	column := e.step("column", "broadcast", []string{e.src.args[0].value}, "axis", "1")
 	e.add(e.src.out.value, e.src.fn.value, []string{column}, []string{"axis", "0"})

@@ -9,10 +9,10 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// scaledLinear expands scaled_linear(Q, S, W, T, bias) = S (Q W^T) T + bias. S has a scale for each row of Q, and T for each row of W;
-// or one for all of them. The GEMM sums in fp32. Its result is rounded to bf16 if the scaled result is: a kernel that scales it then
-// reads half the bytes, and may go on in fp32.
-// With scales of blocks for both operands, block_linear scales the sums instead.
+// scaledLinear expands scaled_linear(Q, S, W, T, bias) = S (Q W^T) T + bias. S has a scale for each row of Q, and T for
+// each row of W, or either has one for all rows. The GEMM sums in fp32. If the result is bf16, the product is also
+// rounded to bf16, so that the kernel that scales it reads half the bytes. The kernel then computes in fp32.
+// If both operands have scales of blocks, block_linear applies the scales to the sums of blocks instead.
 func scaledLinear(e *expansion) {
 	blocks := e.hasBlocks(0) && e.hasBlocks(2) && (!isOne(e.op.In[1]) || !isOne(e.op.In[3]))
 	if !blocks && (!e.scaleFits(0) || !e.scaleFits(2)) {
@@ -32,15 +32,16 @@ func scaledLinear(e *expansion) {
 	e.scaled(operands, bias)
 }
 
-// hasBlocks reports whether the operand after operand at has as many axes as that operand, as scales of blocks have.
+// hasBlocks reports whether the next operand, the scales of operand at, has as many axes as operand at, and more than
+// one, as scales of blocks have.
 func (e *expansion) hasBlocks(at int) bool {
 	q, s := domain.Shape(e.op.In[at].Axes), domain.Shape(e.op.In[at+1].Axes)
 	return len(q) == len(s) && len(q) > 1
 }
 
-// quantizedProduct expands a GEMM with the attribute quantize: it quantizes the rows of both operands, the second in the layout of
-// linear, and expands the scaled GEMM of the quantized operands. With the attribute block, it quantizes blocks of the rows of the first
-// operand, and square blocks of the second.
+// quantizedProduct expands a GEMM with the attribute quantize. It quantizes the rows of both operands, the second in
+// the layout of linear, and expands the scaled GEMM of the quantized operands. With the attribute block, it quantizes
+// blocks of the rows of the first operand, and square blocks of the second.
 func quantizedProduct(e *expansion) {
 	attr, w, axes := e.src.attr("quantize"), e.src.args[1].value, len(e.axesOf(1))
 	if axes < 2 || !e.op.In[0].DType.Computes() || !e.op.In[1].DType.Computes() {
@@ -80,8 +81,8 @@ func quantizedProduct(e *expansion) {
 	e.scaled([]string{x, w, s, t}, bias)
 }
 
-// scaled adds the GEMM of two fp8 tensors, the multiplications by their scales, the addition of the bias, if there is one, and the
-// rounding. The operands are as for block_linear: both tensors, and then the scales of each.
+// scaled adds the GEMM of two fp8 tensors, the multiplications by their scales, the addition of the bias, if there is
+// one, and the rounding. The operands are those of block_linear: both tensors, and then the scales of each.
 func (e *expansion) scaled(operands []string, bias string) {
 	q, w, s, t := operands[0], operands[1], operands[2], operands[3]
 	rows := e.a.tensors[s]
@@ -105,7 +106,8 @@ func (e *expansion) scaled(operands []string, bias string) {
 	e.rounded(dtype, "add", e.step("scaled", "mul", []string{last, e.ofBatches(t)}), e.ofBatches(bias))
 }
 
-// ofBatches adds an axis of rows to scales of columns or to a bias, if they have batches.
+// ofBatches inserts an axis of one row into scales of columns or a bias that have batches, so that they stretch over
+// the rows.
 func (e *expansion) ofBatches(name string) string {
 	if n := len(domain.Shape(e.a.tensors[name].Axes)); n > 1 {
 		return e.step("column", "broadcast", []string{name}, "axis", strconv.Itoa(n-1))
@@ -122,7 +124,8 @@ func (e *expansion) rounded(dtype domain.DType, fn, a, b string) {
 	e.add(e.src.out.value, "cast", []string{e.step("wide", fn, []string{a, b})}, []string{"dtype", string(dtype)})
 }
 
-// scaledBlocks adds the GEMM of fp8 tensors with scales of blocks, the addition of the bias, if there is one, and the rounding.
+// scaledBlocks adds the GEMM of fp8 tensors with scales of blocks, the addition of the bias, if there is one, and the
+// rounding.
 func (e *expansion) scaledBlocks(operands []string, bias string) {
 	if slices.ContainsFunc(operands, func(name string) bool { return e.a.broken[name] || e.a.tensors[name] == nil }) {
 		e.broken()
@@ -146,8 +149,8 @@ func (e *expansion) scaledBlocks(operands []string, bias string) {
 	e.add(e.src.out.value, "cast", []string{last}, []string{"dtype", string(dtype)})
 }
 
-// squareBlocks reads the attribute block of a GEMM. It returns a function that lists the attributes of quantize for blocks along some
-// axes; none without the attribute.
+// squareBlocks reads the attribute block of a GEMM. It returns a function that lists the attributes of quantize for
+// blocks along the last one or two axes. Without the attribute, the function returns nil.
 func (e *expansion) squareBlocks() (attrs func(axes int) []sourceAttr, ok bool) {
 	attr := e.src.attr("block")
 	if attr == nil {
@@ -167,8 +170,8 @@ func (e *expansion) squareBlocks() (attrs func(axes int) []sourceAttr, ok bool) 
 	}, true
 }
 
-// productType returns the type of the GEMM's result before it is scaled: the type of the result, or fp32 for fp16, whose range is too
-// small.
+// productType returns the type of the GEMM's result before it is scaled: the type of the result, but fp32 for fp16,
+// whose range is too small.
 func productType(result domain.DType) domain.DType {
 	if result == domain.FP16 {
 		return domain.FP32

@@ -45,7 +45,7 @@ func topK(e *expansion) {
 	e.add(e.src.more[0].value, "cast", []string{index}, []string{"dtype", string(domain.Int32)})
 }
 
-// grouped concatenates groups of a list that is longer than the operands of a concat.
+// grouped concatenates groups of maxConcat tensors if the list has more, so that one concat can join the results.
 func (e *expansion) grouped(suffix string, list []string, axis string) []string {
 	if len(list) <= maxConcat {
 		return list

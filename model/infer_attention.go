@@ -171,8 +171,8 @@ func plain(axes []domain.Axis) {
 	}
 }
 
-// isLike checks that operand i has the shape of operand q except the last axes, whose number is without. If without is 0,
-// operand i must have the element type of operand q. Otherwise operand i is L, and must be fp32.
+// isLike checks that operand i has the shape of operand q without its last axes; the argument without is their number.
+// If it is 0, operand i must have the element type of operand q. Otherwise operand i is L, and must be fp32.
 func (in *inference) isLike(i, q, without int) bool {
 	t, like := in.op.In[i], in.op.In[q]
 	want, dtype := domain.Shape(like.Axes), like.DType

@@ -7,9 +7,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// inferBlockLinear derives the result of block_linear(X, W, S, T), a linear of fp8 operands. S has a scale for each domain.BlockRow
-// elements of a row of X, and T a scale for each square block of W. The result is bf16 or fp32: cuBLASLt scales the sums of blocks in
-// fp32, and rounds once.
+// inferBlockLinear derives the result of block_linear(X, W, S, T), a linear operation on fp8 operands. S has a scale
+// for each domain.BlockRow elements of a row of X, and T has a scale for each square block of W. The result is bf16 or
+// fp32: cuBLASLt scales the sums of blocks in fp32, and rounds once.
 func inferBlockLinear(in *inference) bool {
 	for i, t := range in.op.In {
 		if i < 2 && !t.DType.Saturates() || i >= 2 && t.DType != domain.FP32 {
@@ -33,7 +33,8 @@ func inferBlockLinear(in *inference) bool {
 	return true
 }
 
-// blocksFit checks that the operand has whole blocks along its last axes, and that the operand two later has one scale for each.
+// blocksFit checks that operand at has whole blocks along its last axes, whose number is axes, and that operand at+2
+// has one scale for each block.
 func (in *inference) blocksFit(at, axes int) bool {
 	q, s := in.op.In[at], in.op.In[at+2]
 	shape := domain.Shape(q.Axes)

@@ -67,8 +67,8 @@ func (in *inference) multiplies() bool {
 	return multiplies(in.src.fn.value) || in.rule.kind == OpBlockLinear
 }
 
-// computesInFloats reports an operand in which the operation cannot compute. Moves, casts, positions and gathers take all types, as does
-// the seed of a dropout, and GEMMs take fp8 types. Other operands must not be integers or fp8.
+// computesInFloats reports an operand in whose type the operation cannot compute. Moves, casts, positions and gathers
+// take all types, as does the seed of a dropout, and GEMMs take fp8 types. Other operands must not be integers or fp8.
 func (in *inference) computesInFloats() bool {
 	integers := slices.ContainsFunc(in.op.In, func(t *Tensor) bool { return t.DType.IsInteger() })
 	if integers && in.rule.kind == OpBinary && domain.FunctionOf(in.rule.fn).Is(domain.Integers) && !in.sameDTypes() {

@@ -108,8 +108,9 @@ func (b *backward) finish(t *model.Tensor) {
 	}
 }
 
-// scattered handles the gradient v of a tensor t that is a gathered copy, if ranks add v. It declares v like the tensor
-// before the gather, because each rank needs only the sum of its shard. It reports whether it declared v.
+// scattered handles the gradient v of a tensor t that is a copy of another tensor, such as a gather. If ranks add up v,
+// it declares v with the distribution of the other tensor, because each rank needs only the sum of its shard. It
+// reports whether it declared v.
 func (b *backward) scattered(v value, t *model.Tensor) bool {
 	p := t.Producer
 	if p == nil || p.Kind != model.OpSet || !p.In[0].Mesh.Same(t.Mesh) {

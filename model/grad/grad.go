@@ -21,9 +21,9 @@ type Options struct {
 	// Axes gives the distribution of tensors of the forward pass over the ranks, by name. Other tensors have the
 	// distribution of the model.
 	Axes map[string][]domain.Axis
-	// Plain writes Stream axes as plain axes, so that the backward pass has no pipelines that the schedule does not choose.
+	// Plain writes Stream axes as plain axes, so that only the schedule decides about pipelines of the backward pass.
 	Plain bool
-	// Declared declares the results of the backward pass that are not recomputed.
+	// Declared makes the spec declare the axes of all results of the backward pass that are not recomputed.
 	Declared bool
 }
 
@@ -95,13 +95,13 @@ type backward struct {
 	names    *names
 
 	targets []*model.Tensor        // inputs whose gradients to compute
-	active  map[*model.Tensor]bool // depends on a target, and an output depends on it
-	uses    map[*model.Tensor]int  // number of uses as an active operand that are not visited yet
+	active  map[*model.Tensor]bool // tensors that depend on a target, and on which an output depends
+	uses    map[*model.Tensor]int  // number of uses as an active operand that through has not visited yet
 	parts   map[*model.Tensor][]part
 	grads   map[*model.Tensor]value
 	given   []Gradient // gradients of the outputs, which are inputs of the backward pass
 
-	origin *model.WrittenOp // the operation that is visited
+	origin *model.WrittenOp // the operation that through visits now
 	ops    []*statement
 	known  map[string]value      // results of statements, by the statement's text
 	values map[string]value      // by name

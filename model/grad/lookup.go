@@ -8,8 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// gather adds up the rows of the gradient that come from one row of the table. A scatter_add has the rows next to the batches, so
-// permutes exchange the rows and the axes before them.
+// gather gives each row of the table the sum of the gradients of the rows that were read from it, by a scatter_add.
+// That has its axis of rows right after the batches, so permutes move the axis if the table has other axes before its
+// rows.
 func gather(u use) {
 	table, ids, g := u.in(0), u.in(1), u.typed(u.whole(), u.In[0].DType)
 	if u.Attr("split") != nil {
@@ -40,7 +41,7 @@ func swapped(v value, first, middle, end int) result {
 	return permuted(v, slices.Concat(n[:first], n[middle:end], n[first:middle], n[end:]))
 }
 
-// scatterAdd reads the rows of the gradient to which rows were added.
+// scatterAdd gives each row of X the row of the gradient to which it was added, by a gather.
 func scatterAdd(u use) {
 	r := like("gather", u.whole()).reading(u.backward, u.In[0]).along(u.axes(u.In[1])).with(attrs(u.WrittenOp, "rows", "blocks")...)
 	if u.Attr("blocks") != nil {
@@ -49,7 +50,7 @@ func scatterAdd(u use) {
 	u.give(1, r, nil)
 }
 
-// topK gives the gradients of the largest elements to these elements.
+// topK gives each element that top_k has chosen the gradient of its value, and the other elements 0.
 func topK(u use) {
 	x, g, index := u.in(0), u.whole(), u.forward(u.Out[1])
 	last := len(x.axes) - 1

@@ -34,8 +34,9 @@ func linear(u use) {
 	}
 }
 
-// like returns a GEMM of first and another operand with the attributes quantize and block of the forward operation, if it has them. It
-// reports an error if blocks do not divide the extents of the GEMM, which is the gradient with respect to an operand.
+// like returns the GEMM r of first and another operand, with the attributes quantize and block of the forward
+// operation, if it has them. It reports an error if blocks do not divide the extents of the GEMM, which is the gradient
+// with respect to operand.
 func (u use) like(r result, operand int, first value) result {
 	attr, block := u.Attr("quantize"), u.Attr("block")
 	if attr == nil {
@@ -130,7 +131,8 @@ func (u use) bias(g value) {
 }
 
 // weights adds the gradient with respect to the second operand: A^T dC, or dY^T X if that is transposed. It is a sum
-// over all rows, and over the batches for which summed is true. These batches become rows of one GEMM if possible.
+// over all rows, and over the batches that contraction.summed selects. These batches become rows of one GEMM if
+// possible.
 func (u use) weights(g, x value, transposed bool) {
 	out, w := u.along(), u.axes(u.In[1])
 	c := &contraction{b: u.backward, out: out, batches: len(out) - 2, w: len(w) - 2, weight: w}

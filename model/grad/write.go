@@ -13,7 +13,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// width is the longest line of a comment, and column the least text before a comment after an operation, in characters.
+// width is the longest line of a comment, and column the smallest column of a comment after an operation, in
+// characters.
 const (
 	width  = 120
 	column = 52
