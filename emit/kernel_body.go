@@ -39,12 +39,12 @@ type bodyPrinter struct {
 	k         kernelView
 	steps     domain.Body
 	readers   []int    // how often steps read each value
-	readInRow []bool   // read by a step that differs from row to row
-	alike     []bool   // the same for all rows of a run
-	wide      []bool   // has a value for each column
-	long      []bool   // expensive to compute each time that a step reads it
+	readInRow []bool   // whether a step whose value differs from row to row reads the value
+	alike     []bool   // whether all rows of a run have the same value
+	wide      []bool   // whether the value has an element for each column
+	long      []bool   // whether it is expensive to compute the value each time that a step reads it
 	values    []string // each value as an expression of C++
-	once, row []string // lines: for a run, and for each row
+	once, row []string // lines of code: once for a run, and for each row
 }
 
 func newBodyPrinter(k kernelView) *bodyPrinter {

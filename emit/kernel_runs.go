@@ -13,13 +13,13 @@ import (
 type kernelView struct {
 	*calls.Kernel
 	Run  *runOfRows // nil: it processes rows one by one
-	Wide bool       // some launch has more rows, or blocks, than int32 counts
+	Wide bool       // some launch has more rows than int32 counts: see isWide
 }
 
-// isWide reports whether a launch of a kernel has more rows than int32 counts. Without rows it counts tiles of
-// elements, of which each block has at least one.
+// isWide reports whether a launch of a kernel has more rows than int32 counts. For a kernel without rows, it counts the
+// tiles into which the launch divides the elements.
 func isWide(k *calls.Kernel, l *calls.Launch, values calls.Values) bool {
-	const tile = 256 // elements, at least
+	const tile = 256 // the smallest number of elements of a tile
 	rows := 1.0
 	for _, extent := range append(slices.Clone(l.Out.Extents), l.Elements) {
 		if extent != nil {
@@ -71,10 +71,10 @@ func (k kernelView) Given() string {
 	return "Row"
 }
 
-// runOf finds the axis of rows along which the largest number of expensive steps keep their values in all launches of a kernel.
-// Of equal axes it takes the innermost one. It returns nil if no expensive step keeps its value, if the kernel has no launches or
-// takes no views, or if a result has one element for each row. It also returns nil if the kernel reduces rows or columns. A
-// reduction needs all threads of a row, so such a kernel processes its rows one by one. Nor do parts of rows form runs.
+// runOf finds the axis of rows along which the largest number of expensive steps keep their values in all launches of a
+// kernel. Of equal axes it takes the innermost one. It returns nil if no expensive step keeps its value, if the kernel
+// has no launches or takes no views, or if a result has one element for each row. It also returns nil if the kernel
+// reduces rows or columns, because a reduction needs all threads of a row, and if its launches divide rows into parts.
 func runOf(k *calls.Kernel, launches []*calls.Launch) *runOfRows {
 	steps := k.Steps()
 	if _, columns := steps.FoldsColumns(); columns || k.InParts() {

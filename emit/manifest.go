@@ -17,11 +17,11 @@ const ManifestName = "hirgen.manifest.json"
 
 // A manifest is the content of the file ManifestName.
 type manifest struct {
-	Hirgen  string         `json:"hirgen"` // version
+	Hirgen  string         `json:"hirgen"` // version of hirgen
 	Program string         `json:"program"`
 	Spec    string         `json:"spec"`
 	Ranks   int            `json:"ranks"`           // number of ranks of the program
-	Flags   []string       `json:"flags,omitempty"` // given with the spec
+	Flags   []string       `json:"flags,omitempty"` // flags of hirgen emit, without -o
 	Files   []manifestFile `json:"files"`           // sorted by path; without the manifest itself
 }
 

@@ -27,7 +27,7 @@ func (p *plan) changed() []string {
 }
 
 // compare plans the changes that bring a folder up to date with files. The plan lists edited and foreign files as
-// reasons to refuse. A damaged manifest is an error, or counts as none with force.
+// reasons to refuse. A damaged manifest is an error or, with force, is treated as missing.
 func compare(root *os.Root, files []File, force bool) (*plan, error) {
 	recorded, err := readManifest(root)
 	if err != nil && !force {

@@ -12,7 +12,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// summary describes the program in lines: the first comment of its spec, its operations, tensors, communications and schedule.
+// summary describes the program in lines: the first comment of its spec, its operations, tensors, communications and
+// schedule.
 func (f *form) summary() []string {
 	lines := slices.Concat(firstComment(f.spec), indented(f.view.Operations), []string{""})
 	for _, t := range f.view.Tensors {
@@ -83,7 +84,8 @@ var notations = map[domain.Kind]string{
 	domain.Reduction: "%s: reduced from %s to one.", domain.Broadcast: "%s: %s for any number.",
 }
 
-// legend explains the notations of axes that occur in the shapes of tensors, and loops over ranks, which have the extent of an axis.
+// legend explains the notations of axes that occur in the shapes of tensors. It also explains loops over ranks, whose
+// number of iterations is the extent of a mesh axis.
 func (f *form) legend() string {
 	var list []string
 	for _, t := range f.view.Tensors {
@@ -104,7 +106,7 @@ func (f *form) legend() string {
 	return strings.Join(list, " ")
 }
 
-// loopsOver reports whether the iterations of a loop to an extent, or with one more, are ranks: the loop names the ranks that it is about.
+// loopsOver reports whether a loop with extent or extent + 1 iterations computes a rank from its loop variable.
 func (f *form) loopsOver(extent string) bool {
 	for loop := range calls.Each[*calls.For](f.calls.Body) {
 		count, _, _ := strings.Cut(loop.Count.String(), " + ")
@@ -123,14 +125,14 @@ func (f *form) description() string {
 	return commentWord(strings.Join(f.operations(3), "; "))
 }
 
-// operations returns the first operations of the program as the spec writes them, and counts the rest.
-// most limits the number.
+// operations returns the first operations of the program as the spec writes them, at most most of them, and then a line
+// with the number of the others.
 func (f *form) operations(most int) []string {
 	ops := lists.Map(f.calls.Operations, func(op domain.Operation) string { return cmp.Or(op.Whole, op.String()) })
 	return capped(slices.Compact(ops), most)
 }
 
-// capped keeps the first lines and counts the rest.
+// capped keeps the first most lines, and adds a line with the number of the others.
 func capped(lines []string, most int) []string {
 	if len(lines) <= most {
 		return lines

@@ -84,7 +84,8 @@ func headOf(t *testing.T, p *hostir.Program) string {
 	return ""
 }
 
-// TestFirstComment checks which text of a spec the description of its program begins with, and that a string of Python can contain it.
+// TestFirstComment checks with which text of a spec the description of its program begins, and that a Python string can
+// contain this text.
 func TestFirstComment(t *testing.T) {
 	for _, c := range []struct{ spec, want string }{
 		{"hirgen: 1\n# later\n", ""},

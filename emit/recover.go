@@ -9,12 +9,12 @@ import (
 	"path"
 )
 
-// journalName is the name of the journal in the staging folder, which lists the files to be replaced, added or
-// removed. The journal exists from before the first of these changes until after the last.
+// journalName is the name of the journal in the staging folder. It lists the files that a Write replaces, adds or
+// removes. It exists from before the first of these changes until after the last one.
 const journalName = "journal.json"
 
-// A journalEntry is a file that is replaced or removed, whose old content is at Old in the meantime, or a file that
-// is added, whose content is at New before.
+// A journalEntry is one change to a file. If Write replaces or removes the file, it moves the old content to Old in the
+// staging folder. If Write adds the file, the content is at New in the staging folder before that.
 type journalEntry struct {
 	Path string `json:"path"`
 	New  string `json:"new,omitempty"`

@@ -165,8 +165,9 @@ func flagForm(verb, batch string, on calls.Stream, kernel bool) string {
 	}
 }
 
-// apart reports whether a blank line precedes the text of a statement. There is one before a comment, after a block,
-// and after a declaration of several lines, or one with a blank line before it, unless another declaration follows.
+// apart reports whether a blank line separates statement last, printed as before, from s, printed as text. It does if
+// text begins with a comment, or if before ends with a block. It also does between a declaration and a statement of
+// another kind, if the declaration takes several lines or has a blank line before it.
 func apart(last, s calls.Stmt, before, text string) bool {
 	return strings.HasPrefix(text, "//") || strings.HasSuffix(before, "}") || isDeclaration(last) && !isDeclaration(s) &&
 		strings.Contains(before, "\n")

@@ -14,8 +14,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// peersAcross maps specs whose ranks exchange data, some along axes of grids and of meshes of some ranks, to the
-// orders of steps that the test tries.
+// peersAcross maps specs whose ranks exchange data to the orders of steps that the test tries. Some specs exchange
+// along an axis of a grid, or on a mesh that has only some of the ranks.
 var peersAcross = map[string][]string{
 	"../testdata/specs/ag_matmul_p2p/spec.yaml":                {"rotation", "reverse", "pairwise"},
 	"../testdata/specs/matmul_ar_p2p/spec.yaml":                {"rotation", "reverse", "pairwise"},

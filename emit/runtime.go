@@ -20,8 +20,8 @@ var runtimeSuffixes = []string{".hpp", ".h", ".cpp", ".cu", ".cuh", ".cmake", ".
 // uccFolder holds the code that calls UCC.
 const uccFolder = "ucc"
 
-// runtimeFiles returns copies of the runtime's files, of the headers for attention if the program attends, and of the code for UCC if
-// it calls UCC.
+// runtimeFiles returns copies of the runtime's files, of the headers for attention if the program computes attention,
+// and of the code for UCC if the program calls UCC.
 func runtimeFiles(view *programView) ([]File, error) {
 	folders := slices.Clone(runtimeFolders)
 	if view.Attends() {

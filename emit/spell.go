@@ -51,7 +51,7 @@ type speller struct {
 	kernels    map[string]*calls.Kernel
 	buffers    map[string]*calls.Buffer
 	behind     map[string]*calls.Buffer // for a buffer in another buffer's memory: an earlier buffer there that ends where it begins
-	ends       map[end][]*calls.Buffer  // buffers by their place and their last use
+	ends       map[end][]*calls.Buffer  // buffers by the place of their memory and their last use
 	places     map[string]int           // index of each argument among the caller's tensors, from 0
 	graph      bool
 	values     calls.Values

@@ -94,7 +94,8 @@ func (s *speller) attentionOf(d *calls.Attention) string {
 	return braces(fields...)
 }
 
-// layoutOf prints the strides of the operands and the result of an attention, and gradientsOf the strides of their gradients.
+// layoutOf prints the strides of the operands and the result of an attention, and gradientsOf the strides of their
+// gradients.
 func layoutOf(d *calls.Attention) string {
 	fields := []string{stride("q", d.Q, d.AlignQ), stride("k", d.K, d.AlignK), stride("v", d.V, d.AlignV), stride("o", d.O, d.AlignO)}
 	if d.AlignLogs > 0 {
@@ -208,7 +209,7 @@ func (s *speller) holds(g *calls.Guard) string {
 	return strings.Join(parts, " || ")
 }
 
-// paramsOf prints parameters as constants, by their expressions if these have their values.
+// paramsOf declares parameters as constants: by their expressions, or by their values if an override has changed these.
 func (s *speller) paramsOf(params []*calls.Param) string {
 	return fiveOnALine(lists.Map(params, func(p *calls.Param) string {
 		value := cmp.Or[expr.Expr](p.From, expr.Int(p.Value))

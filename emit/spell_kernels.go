@@ -69,7 +69,7 @@ func kernelLaunch(k kernelView) string {
 	fold, folds := k.Steps().FoldsColumns()
 	class := names.ClassName(k.Name)
 	body, columns := class+braces(k.Operands[k.given():]...), class+"::kColumns"
-	var long []string // operands in memory with an element for each column, without a result that the body returns
+	var long []string // operands in memory with an element for each column, except a result that the body returns
 	for i, use := range k.Uses {
 		if (i > 0 || !folds) && use != calls.ForRow && use != calls.ForSeed && k.Types[i] != calls.InPositions {
 			long = append(long, k.Operands[i])
@@ -77,7 +77,7 @@ func kernelLaunch(k kernelView) string {
 	}
 	accesses := "hirgen::accesses(" + strings.Join(long, ", ") + ")"
 	if slices.Contains(k.Uses, calls.ForSeed) {
-		accesses += ".few()" // random numbers take registers
+		accesses += ".few()" // random numbers take registers, so issue fewer reads at once
 	}
 	if k.Wide {
 		accesses += ".wide()"
@@ -173,7 +173,8 @@ func ofColumns(constant string, columns int64) string {
 	return floatLiteral(constant)
 }
 
-// scattered prints the operands of a kernel over views. One without memory has its name.
+// scattered prints the operands of a kernel over views: address and strides. An operand without memory has its name, in
+// a comment, and strides.
 func (s *speller) scattered(l *calls.Launch) string {
 	var list []string
 	for i, o := range append([]calls.Operand{l.Out}, l.In...) {

@@ -9,9 +9,8 @@ import (
 
 // This file spells where the memory of buffers is, and how long they live.
 
-// neighbours maps a buffer in the memory of another buffer to an earlier buffer there that ends where it begins, to one that the same
-// statement uses last if there is one.
-// Scratch memory of attentions is left out.
+// neighbours maps a buffer in the memory of another buffer to an earlier buffer there that ends where it begins. Of
+// several, it prefers one whose last use is in the same statement. It leaves out scratch memory of attentions.
 func neighbours(p *calls.Program) map[string]*calls.Buffer {
 	type place struct {
 		in string
@@ -35,18 +34,19 @@ func neighbours(p *calls.Program) map[string]*calls.Buffer {
 	return behind
 }
 
-// end is the place of a buffer in separate memory, and the label of the last statement that uses it.
+// end is the key of a buffer: its separate memory, its byte offset there, and the label of the last statement that uses
+// it.
 type end struct {
 	in, last string
 	offset   int64
 }
 
-// endOf returns the end of a buffer.
+// endOf returns the key of a buffer.
 func endOf(b *calls.Buffer) end {
 	return end{cmp.Or(b.In, b.Name), b.Last, b.Offset}
 }
 
-// ends returns the buffers with each end, in their order. Buffers that no statement uses have none.
+// ends groups buffers by their keys, in their order. It leaves out buffers that no statement uses.
 func ends(list []*calls.Buffer) map[end][]*calls.Buffer {
 	found := map[end][]*calls.Buffer{}
 	for _, b := range list {

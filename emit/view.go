@@ -24,8 +24,8 @@ type programView struct {
 	Description string   // the first operations and the number of the others, in one line
 	Go          *goView  // view of the Go package; nil: there is none
 	Calls       string   // the text of the calls, of both variants
-	Digest      string   // of that text
-	File        string   // the file of the program
+	Digest      string   // SHA-256 of Calls, in hexadecimal
+	File        string   // name of the C++ file of this variant
 	Where       string   // spec and name of the program, for run-time errors
 
 	TypeHeaders []string // headers of CUDA that define element types
@@ -104,7 +104,7 @@ type coordinateView struct {
 // A tensorView is one tensor of the interface.
 type tensorView struct {
 	*calls.Tensor
-	Var         string // C++
+	Var         string // name of the argument in C++
 	Local       string // shape of one rank's buffer
 	Type        domain.ElementType
 	Axes        []string // initialisers of hirgen::Axis
@@ -173,7 +173,7 @@ func (v *programView) SharesMemory() bool {
 // Polled reports whether the watchdog polls the events, which it cannot do within a graph.
 func (v *programView) Polled() bool { return len(v.Events) > 0 && !v.Graph }
 
-// SetsOfEvents reports whether some statement of transfers has several events.
+// SetsOfEvents reports whether ranks share memory, and some set of events has several events.
 func (v *programView) SetsOfEvents() bool {
 	return len(v.Shares) > 0 && slices.ContainsFunc(v.Events, func(e *calls.Events) bool { return e.Count.String() != "1" })
 }

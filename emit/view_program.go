@@ -85,8 +85,8 @@ func (f *form) describe(suffix string, opt Options) {
 	v.CMakeBanner = "# " + strings.Join(banner, "\n# ")
 }
 
-// command returns the shell command that regenerates the folder, for use inside it. If a comment would change the command, for
-// example because of a newline, it pipes the words from printf to xargs.
+// command returns the shell command that regenerates the folder, for use inside it. If a comment would change the
+// command, for example because of a newline, it pipes the words from printf to xargs.
 func command(spec string, flags []string) string {
 	words := slices.Concat([]string{"emit", spec}, flags, []string{"-o", "."})
 	if line := "hirgen " + strings.Join(lists.Map(words, shellWord), " "); line == commentWord(line) {

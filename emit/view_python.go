@@ -14,7 +14,7 @@ import (
 
 // A pythonView is the data of the files of the PyTorch package, in addition to the program.
 type pythonView struct {
-	Version    string // of the package
+	Version    string // version of the package
 	Programs   []pythonProgram
 	Constants  []string // names of Python constants, one for each program
 	Targets    []string // names of CMake targets, quoted
@@ -40,7 +40,7 @@ type pythonTensor struct {
 	dtype  string
 	shape  []int64
 	splits []pythonSplit
-	ranks  []int // that have the tensor; empty: all
+	ranks  []int // ranks that have the tensor; empty: all ranks
 	weight bool
 	shared bool
 	output bool
@@ -196,7 +196,7 @@ func (t *pythonTensor) describe(tensor *calls.Tensor, world *domain.Mesh) {
 			switch {
 			case axis >= len(kept):
 			case stride == 0:
-				t.weight = false // a Layer could not find its parts
+				t.weight = false // the class Layer could not tell which part a rank has
 			default:
 				t.splits = append(t.splits, pythonSplit{axis, a.Size, int64(stride)})
 			}
@@ -228,8 +228,9 @@ func strideOf(m *domain.Mesh, axis string) int {
 	return 0
 }
 
-// layerForm matches operations of a layer that stand for several others. Its groups are the parameters. The operand
-// before them is one tensor, or one with its scales.
+// layerForm matches rms_norm, layer_norm, linear and scaled_linear, which stand for several primitive operations. Its
+// groups are the operands that are parameters: those after the first operand, and for scaled_linear those after the
+// first operand and its scales.
 var layerForm = regexp.MustCompile(` = (?:rms_norm|layer_norm|linear)\([^,]*, ([^)]*)\)$| = scaled_linear\([^,]*, [^,]*, ([^)]*)\)$`)
 
 // isWeight reports whether an input is a parameter of a linear layer or of a norm.

@@ -9,8 +9,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// explainMoved replaces an error about different extents if the operation fits after moving one split axis of a declared
-// tensor. The place of that axis is then the cause of the error. rule is the rule of the operation before it was applied.
+// explainMoved replaces the error d about different extents if the operation fits after one split axis of a declared
+// tensor is moved to another index. Then the index of this axis is the cause of the error. rule is the rule of the
+// operation before it was applied.
 func (in *inference) explainMoved(d *diag.Diagnostic, rule operation) {
 	if d.Code != diag.ShapeMismatch && d.Code != diag.ResultMismatch {
 		return
@@ -26,8 +27,8 @@ func (in *inference) explainMoved(d *diag.Diagnostic, rule operation) {
 	}
 }
 
-// explainBy tries to move a split axis of one tensor, toward the first or toward the last axis. It replaces d and
-// returns true if the operation then fits.
+// explainBy tries to move a split axis of tensor t: to an earlier index if forward is true, and otherwise to a later
+// one. It replaces d and returns true if the operation then fits.
 func (in *inference) explainBy(d *diag.Diagnostic, t *Tensor, forward bool, rule operation) bool {
 	for from, axis := range t.Axes {
 		for to := range t.Axes {
@@ -40,7 +41,7 @@ func (in *inference) explainBy(d *diag.Diagnostic, t *Tensor, forward bool, rule
 	return false
 }
 
-// fits reports whether an operation accepts its tensors after the axes of one tensor are changed.
+// fits reports whether the operation accepts its tensors if tensor t has the given axes. It reports no errors.
 func (in *inference) fits(t *Tensor, axes []domain.Axis, rule operation) bool {
 	other := *t
 	other.Axes = axes
@@ -59,7 +60,7 @@ func (in *inference) fits(t *Tensor, axes []domain.Axis, rule operation) bool {
 	return rule.infer(again) && (again.out == nil || again.finish())
 }
 
-// sayMoved reports the axis that is in the wrong place, and how to declare its tensor.
+// sayMoved replaces d by an error at the axis with the wrong index, with a hint how to declare its tensor.
 func (in *inference) sayMoved(d *diag.Diagnostic, t *Tensor, from, to int) {
 	i := slices.IndexFunc(in.a.src.tensors, func(st *sourceTensor) bool { return st.name.value == t.Name })
 	texts, part := in.a.src.tensors[i].axes, []string{}
@@ -83,7 +84,7 @@ func (in *inference) sayMoved(d *diag.Diagnostic, t *Tensor, from, to int) {
 		AddNote(before.Pos, "%s", before.Message)
 }
 
-// moved returns a list with one element moved to another place.
+// moved returns a copy of a list in which one element has moved from index from to index to.
 func moved[T any](list []T, from, to int) []T {
 	rest := slices.Delete(slices.Clone(list), from, from+1)
 	return slices.Insert(rest, to, list[from])

@@ -48,7 +48,7 @@ func inferSlice(in *inference) bool {
 	return in.wholeResult(axis)
 }
 
-// bound reads an attribute that is one expression. It returns otherwise if the attribute is missing.
+// bound reads an attribute that is one expression. If the attribute is missing, its value is otherwise.
 func (in *inference) bound(name string, otherwise number) (number, bool) {
 	attr := in.src.attr(name)
 	if attr == nil {
@@ -155,7 +155,7 @@ func inferConcat(in *inference) bool {
 	in.op.Axis = axis
 	axes[axis] = domain.Axis{Extent: domain.Extent{Size: total}}
 	if e, err := expr.Parse(strings.Join(texts, "+")); err == nil {
-		axes[axis].Text = expr.Compact(expr.Cancel(e)) // two halves become one whole
+		axes[axis].Text = expr.Compact(expr.Cancel(e)) // such as K/2+K/2 to K
 	}
 	in.axes = axes
 	return in.wholeResult(axis)
@@ -193,7 +193,7 @@ func plus(x, y number) number {
 	return sum
 }
 
-// sizes returns the sizes of the results of a split.
+// sizes returns the sizes of the results of a split: those of the attribute sizes, or else equal parts of the axis.
 func (e *expansion) sizes() ([]number, bool) {
 	results, extent := len(e.src.results()), e.axesOf(0)[e.axis].Extent
 	attr := e.src.attr("sizes")

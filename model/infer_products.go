@@ -69,8 +69,8 @@ func (in *inference) product(a, b []domain.Axis) bool {
 	return true
 }
 
-// productDTypes checks the types of the operands of a GEMM, and sets the type of the result: the operands' type or fp32. For fp8
-// operands it is any type in which operations compute.
+// productDTypes checks the types of the operands of a GEMM, and sets the type of the result. It is the operands' type
+// or fp32, and for fp8 operands any type in which operations compute.
 func (in *inference) productDTypes() bool {
 	if attr := in.src.attr("block"); attr != nil {
 		in.a.list.Add(attr.name.pos, diag.BadAttribute, "blocks have scales, and %s without quantize has none", in.src.fn.value).

@@ -36,7 +36,7 @@ func (a *assembler) decimal(t text) (float64, bool) {
 	return v, err == nil
 }
 
-// numberReader evaluates the expression of a number. Its syntax is a part of Go's.
+// numberReader evaluates the expression of a number. The syntax is a subset of Go's, so Go's parser reads it.
 type numberReader struct {
 	*assembler
 	t      text

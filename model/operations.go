@@ -210,7 +210,8 @@ func (a *assembler) unknownOperation(fn text) {
 	}
 }
 
-// operands appends the tensors that an operation reads to op.In. It returns false if one of them is broken, unknown or not yet defined.
+// operands appends the tensors that an operation reads to op.In. It returns false if one of them is broken, unknown or
+// not yet defined.
 func (a *assembler) operands(so *sourceOp, op *Op) bool {
 	ok := true
 	for _, arg := range so.args {

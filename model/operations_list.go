@@ -43,7 +43,7 @@ type OpInfo struct {
 	Composite bool `json:"composite"`
 }
 
-// attrForms has the forms of attributes other than expressions.
+// attrForms has the forms of attributes. Attributes that it lacks have FormExtent.
 var attrForms = map[string]AttrForm{
 	"perm": FormList, "shape": FormList, "sizes": FormList, "dtype": FormDType, "quantize": FormDType, "causal": FormFlag, "split": FormSplit,
 	"whole": FormFlag, "powers_of_two": FormFlag, "exclusive": FormFlag, "reverse": FormFlag,

@@ -69,8 +69,8 @@ const (
 	OpSet    OpKind = "set"    // copy, or reshard
 	OpMatmul OpKind = "matmul" // C[..., m, n] = A[..., m, k] B[k, n], or batched when B has batch axes
 	OpLinear OpKind = "linear" // Y[..., n] = X[..., k] W[n, k]^T (+ bias[n])
-	// Y[..., n] = X[..., k] W[n, k]^T of fp8 operands with a scale in fp32 for each domain.BlockRow elements of a row of X, S, and for
-	// each square block of W, T. Operands are X, W, S, T.
+	// OpBlockLinear is Y[..., n] = X[..., k] W[n, k]^T for fp8 operands X and W with scales S and T in fp32. S has a
+	// scale for each domain.BlockRow elements of a row of X, and T for each square block of W. In is X, W, S, T.
 	OpBlockLinear OpKind = "block_linear"
 	OpBroadcast   OpKind = "broadcast" // adds an axis of one element
 	OpPermute     OpKind = "permute"
@@ -82,17 +82,17 @@ const (
 	OpUnary       OpKind = "unary"     // Fn: relu, gelu, silu, neg, exp, ...
 	OpBinary      OpKind = "binary"    // Fn: add, sub, mul, div, max, min, ge, keep, ...
 	OpReduce      OpKind = "reduce"    // Fn: sum, max, min, prod; over Axis
-	// The rows of the first operand, a table, whose numbers are in the second operand, and zeros for a number without a row. The
-	// rows are the elements along Axis, which the axes of the numbers replace in the result. The first Batches axes of the numbers
-	// are the first axes of the table. If the table has blocks of rows, the third operand has the number of the first row of each
-	// block. Its axes are the first axes of the table, too.
+	// OpGather reads rows of a table, the first operand, whose numbers (ids) are in the second operand. A number
+	// without a row gives zeros. Axis is the table's axis of rows, and the axes of the ids replace it in the result.
+	// The first Batches axes of the ids are also the first axes of the table. If the table has blocks of rows, the
+	// third operand has the number of the first row of each block. Its axes are also the first axes of the table.
 	OpGather OpKind = "gather"
-	// softmax(scale Q K^T) V, and L, the log-sum-exp of each row of scores; Fn is domain.Attention's.
+	// OpAttention is softmax(scale Q K^T) V, and L, the log-sum-exp of each row of scores; Fn is domain.Attention's.
 	OpAttention OpKind = "attention"
-	// The gradients of Q, K and V from dO, Q, K, V, O and L; Fn as for OpAttention.
+	// OpAttentionGrad is the gradients of Q, K and V from dO, Q, K, V, O and L; Fn is as for OpAttention.
 	OpAttentionGrad OpKind = "attention_grad"
-	// X / (1 - p) where a random number is large enough, else 0. The number depends on the seed, the salt, and the column and
-	// row of an element. Fn is domain.Dropout's.
+	// OpDropout is X / (1 - p) where a random number is large enough, else 0. The number depends on the seed, the salt,
+	// and the column and row of an element. Fn is domain.Dropout's.
 	OpDropout OpKind = "dropout"
 )
 
@@ -180,7 +180,8 @@ func (a Attr) String() string {
 // Results lists the results of an operation.
 func (o *Op) Results() []*Tensor { return append([]*Tensor{o.Out}, o.More...) }
 
-// UsualDType returns the most common type of the declared tensors, among the types in which operations compute. The default is bf16.
+// UsualDType returns the most common type of the declared tensors, among the types in which operations compute. The
+// default is bf16.
 func (p *Pipeline) UsualDType() domain.DType {
 	usual, counts := defaultDType, map[domain.DType]int{}
 	for _, t := range p.Tensors {

@@ -18,8 +18,8 @@ import (
 // and several blank lines become one. Values of several lines keep their form. Lines keep their order, and comments their
 // text. Lines end in "\n", and a byte order mark is removed.
 //
-// A text that decode refuses is a *diag.Errors. Format does not look for other errors in the spec. It also returns an error if the
-// result would not mean the same.
+// If decode refuses the text, the error is a *diag.Errors. Format does not look for other errors in the spec. It also
+// returns an error if the result would not mean the same.
 func Format(filename string, src []byte) ([]byte, error) {
 	src = bytes.ReplaceAll(bytes.TrimPrefix(src, byteOrderMark), []byte("\r\n"), []byte("\n"))
 	base := filepath.Base(filename)
@@ -117,7 +117,7 @@ func (f *formatter) block(parent *entry, n *yaml.Node, key string, step int) {
 	}
 }
 
-// dash finds the line and column of the dash of an item.
+// dash finds the dash of an item: its line, from 1, and its column, from 0, in bytes.
 func (f *formatter) dash(item *yaml.Node) (line, column int) {
 	at := f.lines.offset(item.Line, item.Column)
 	for at--; at >= 0; at-- {

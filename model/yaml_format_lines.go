@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// print formats all lines.
+// print returns the text with all lines in the standard form.
 func (f *formatter) print() []byte {
 	for _, e := range f.entries {
 		f.align(e.section)
@@ -37,7 +37,7 @@ func (f *formatter) print() []byte {
 
 func (f *formatter) indent(columns int) string { return strings.Repeat(" ", columns) }
 
-// text returns the line of an entry that has only one line.
+// text returns the formatted line of an entry that is not verbatim, with its comment.
 func (e *entry) text() string {
 	code := e.code()
 	if e.comment == "" {
@@ -75,7 +75,7 @@ func (s *section) comments() int {
 	return max(column, longest)
 }
 
-// align aligns the values of tensors in one column.
+// align pads the leads of a section of tensors, so that the values start in one column. It ignores other sections.
 func (f *formatter) align(s *section) {
 	if s.key != "tensors" || s.aligned {
 		return

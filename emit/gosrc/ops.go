@@ -69,7 +69,8 @@ func (e *exporter) call(op *model.Op) (method string, args []jen.Code) {
 	}
 }
 
-// unary returns the method and the arguments for a function of one operand: Scale, Shift, or for a function without a constant Unary.
+// unary returns the method and the arguments for a function of one operand: Scale, Shift or, for a function without a
+// constant, Unary. The name is empty for other functions with a constant.
 func unary(op *model.Op, operands, withFn []jen.Code) (method string, args []jen.Code) {
 	name, constant := domain.SplitFn(op.Fn)
 	by, err := strconv.ParseFloat(constant, 64)

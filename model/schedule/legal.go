@@ -12,11 +12,11 @@ import (
 type Facts struct {
 	Name     string   // the tensor of the spec that moves: the gathered tensor, or the result of a sum
 	Kind     string   // "allgather", "reducescatter", ..., as reports call it
-	Pos      diag.Pos // of the operation
+	Pos      diag.Pos // position of the operation in the spec
 	Sum      bool     // the communication itself combines partial results of ranks, with Function
 	Parts    bool     // every rank gets the partial sums of all ranks, and adds them afterwards; Sum is false
 	Function string   // of Sum: "sum", "max", ...; empty if Sum is false
-	InLoop   bool     // it transfers slice by slice
+	InLoop   bool     // it is in a loop, which transfers slice by slice
 	P2P      bool     // shards go from rank to rank
 	Summed   bool     // it is a sum that goes from rank to rank, or gathers such a sum
 	Axis     string   // the mesh axis of the ranks that take part; empty: no such axis

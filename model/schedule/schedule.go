@@ -19,7 +19,7 @@ type Choice struct {
 	Of    string // a communication, or All; empty for a field of the whole program
 	Field string
 	Value string   // a number is in decimal
-	Pos   diag.Pos // of the value; only the file for a Setting; zero for a choice of hirgen
+	Pos   diag.Pos // of the value; only the file if a Setting made the choice; zero if hirgen made it
 }
 
 // Path names the field of a choice, as in messages and on the command line: "streams", "all.via".

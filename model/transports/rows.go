@@ -1,5 +1,5 @@
-// Package transports defines the transports, which carry communications, in one row each. The schedule, the host IR, the passes and
-// the emitter read the rows. CONTRIBUTING.md lists the other files that a transport needs.
+// Package transports defines the transports, which carry communications, in one row each. The schedule, the host IR,
+// the passes and the emitter read the rows. CONTRIBUTING.md lists the other files that a transport needs.
 package transports
 
 // Row defines a transport.
