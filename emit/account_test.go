@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// TestBytes checks the size of the largest communication: the bytes that one rank receives, or the whole tensor of a
-// collective. These schedules do not change the size.
+// TestBytes checks the size of the largest communication: the bytes that one rank receives or, for a collective, the
+// bytes of the whole tensor. These schedules do not change the size.
 func TestBytes(t *testing.T) {
 	const slice = 8192 / 4 * 8192 * 2
 	arrangements := [][]string{

@@ -67,7 +67,7 @@ func apply(root *os.Root, p *plan) (err error) {
 // A transaction remembers how to undo the steps so far.
 type transaction struct {
 	root    *os.Root
-	folders map[string]bool // known to exist
+	folders map[string]bool // paths of folders that are known to exist
 	undo    []func() error
 }
 
@@ -81,7 +81,8 @@ func (t *transaction) stage(i int, f File) error {
 func stagedName(i int) string { return path.Join(stagingFolder, "new"+strconv.Itoa(i)) }
 func keptName(i int) string   { return path.Join(stagingFolder, "old"+strconv.Itoa(i)) }
 
-// replace moves staged file i to its path. The path is free if the file was missing.
+// replace moves staged file i to its path. Unless missing is true, it first moves the old file from there to the
+// staging folder.
 func (t *transaction) replace(i int, name string, missing bool) error {
 	if err := t.makeFolders(path.Dir(name)); err != nil {
 		return err
@@ -142,7 +143,7 @@ func isFolder(root *os.Root, name string) error {
 	return &FolderError{root.Name(), name + " is a folder, and a file of the program has that name", "remove it, or use another folder"}
 }
 
-// rollBack undoes everything, last step first.
+// rollBack undoes all steps of the transaction, last step first.
 func (t *transaction) rollBack() error {
 	var failures []error
 	for i := len(t.undo) - 1; i >= 0; i-- {

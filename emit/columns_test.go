@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestColumns checks kernels that reduce over rows: the body returns the contribution of a row, and the launch
-// has the result and the reduction. Operands that are parts of rows have a stride from row to row.
+// TestColumns checks kernels that reduce over rows: the body returns the contribution of a row, and the launch is given
+// the result and the reduction. Operands that are parts of rows have a stride from row to row.
 func TestColumns(t *testing.T) {
 	const layer = `hirgen: 1
 name: layer

@@ -2,7 +2,7 @@ package emit
 
 import "testing"
 
-// TestFloatLiterals compares the spelling of constants of a spec as fp32 constants of C++.
+// TestFloatLiterals checks how constants of a spec are spelled as fp32 constants of C++.
 func TestFloatLiterals(t *testing.T) {
 	for number, want := range map[string]string{
 		"8": "8.0F", "-3": "-3.0F", "0.125": "0.125F", "1e-05": "1e-05F", "0": "0.0F", "1.1754944e-38": "1.1754944e-38F",

@@ -98,7 +98,7 @@ func Differences(dir string, files []File) (list []Difference, err error) {
 // hirgen wrote it.
 func difference(f File, data []byte, asWritten bool) Difference {
 	has, want := strings.Split(string(data), "\n"), strings.Split(string(f.Data), "\n")
-	first, behind := 0, 0 // equal lines at both ends
+	first, behind := 0, 0 // number of equal lines at the start, and at the end
 	for first < min(len(has), len(want)) && has[first] == want[first] {
 		first++
 	}

@@ -36,7 +36,7 @@ type Options struct {
 	// Spec is the text of the spec, which Render copies into the folder, so that hirgen can verify the folder without
 	// other files. nil: the folder has no spec.
 	Spec []byte
-	// Backward is the program of the gradient, if Packages name its spec.
+	// Backward is the program of the gradient, if Packages.Backward names its spec.
 	Backward *Backward
 }
 
@@ -46,7 +46,7 @@ type output struct {
 	path     func(name string) string
 }
 
-// programTemplate prints the program, and its fallback variant.
+// programTemplate is the template of the program, and of its fallback variant.
 const programTemplate = "program.cpp"
 
 // outputs lists the other files that templates print for every program.
@@ -83,7 +83,7 @@ func fixed(name string) func(string) string {
 // gitAttributes keeps git from changing line ends: the manifest has digests of the bytes.
 const gitAttributes = "# hirgen compares these files byte by byte.\n* -text\n"
 
-// Render prints p. If it fails, it returns no files. Errors with a position in the spec are *diag.Errors.
+// Render prints the folder of p. If it fails, it returns no files. Errors with a position in the spec are *diag.Errors.
 func Render(p *calls.Described, opt Options) ([]File, error) {
 	if name := path.Base(p.File); opt.Spec != nil && (!isLocal(name) || !utf8.ValidString(name)) {
 		return nil, errorAt(diag.Pos{File: p.File}, "a file of the folder cannot be called %q, as the spec is: rename the spec", name)

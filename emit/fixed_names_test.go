@@ -29,8 +29,8 @@ var handedOut = map[string]bool{
 	"i": true, "i2": true, "s": true, "x": true, "x2": true, "x_": true, "x_ucc_": true, "started_": true, "joined_": true,
 	"kStarted": true, "kJoined": true, "kDelay": true,
 	"model": true, "a": true, "b": true, "c": true, "workspace": true, // parameters of functions that use no names of a spec
-	"add":  true, // the function that launches a kernel: gets another name
-	"rows": true, // its parameter: operands of kernels avoid the name
+	"add":  true, // a function that launches a kernel: it gets another name if a spec uses this one
+	"rows": true, // a parameter of such a function: operands of kernels get other names
 }
 
 // ofLibraries matches names of libraries, which no part of a spec can have.

@@ -23,7 +23,7 @@ func (e *FolderError) Error() string { return fmt.Sprintf("%s: %s; %s", e.Dir, e
 var systemFolders = strings.Fields(`/ /bin /boot /dev /etc /home /lib /lib64 /proc /root /run /sbin /sys /tmp /usr /var
 	/usr/bin /usr/lib /usr/local /usr/local/bin /usr/share /var/lib /var/tmp`)
 
-// checkFolder refuses the root, system folders, the user's home folder and its parents. Force does not change that.
+// checkFolder refuses the root, system folders, the user's home folder and its parents, even with WriteOptions.Force.
 func checkFolder(dir string) error {
 	place, err := filepath.Abs(dir)
 	if err != nil {
@@ -44,8 +44,9 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// unbuildable are the characters with which a path cannot be built. CMake expands $, and ; and brackets have a meaning in
-// its lists. The linker separates options by commas. The build files that CMake writes do not quote the others.
+// unbuildable are the characters with which a path cannot be built. CMake expands $, and ; and brackets have a meaning
+// in its lists. The linker separates options by commas. The build files that CMake writes do not quote the other
+// characters.
 const unbuildable = "$;,[]\"\\|<>\n\r"
 
 // CheckPath refuses a folder if CMake or the linker cannot build there because of its path.

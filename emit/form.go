@@ -78,7 +78,7 @@ func (f *form) local(t *calls.Tensor) string {
 	return brackets(shape)
 }
 
-// coordinate declares this rank's coordinate along the mesh axis that splits an axis, once.
+// coordinate adds this rank's coordinate along the mesh axis that splits axis a to the view, unless the view has it.
 func (f *form) coordinate(a calls.LiveAxis) {
 	f.view.UsesRank = true
 	if want := (coordinateView{a.Coordinate, a.Of, a.Number}); !slices.Contains(f.view.Coordinates, want) {

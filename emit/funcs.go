@@ -34,8 +34,8 @@ func cstr(text string) string {
 	return b.String()
 }
 
-// commentWord makes text safe in a comment of C++ or CMake and in Markdown. The result is one line without control
-// characters and characters that change the direction of text. It cannot end the comment, continue it on the next
+// commentWord makes text safe in a comment of C++ or CMake and in Markdown. The result is one line. It has no control
+// characters, and no characters that change the direction of text. It cannot end the comment, continue it on the next
 // line or contain a trigraph.
 func commentWord(text string) string {
 	var b strings.Builder

@@ -22,8 +22,8 @@ const wholeExample = "ag_matmul"
 // written are the hand-written files in generated/.
 var written = []string{"README.md", ".clang-format"}
 
-// once lists the emitted files that generated/ keeps for wholeExample only. For other examples they would repeat
-// their program.
+// once lists the emitted files that generated/ keeps for wholeExample only. For other examples they would only repeat
+// what the .cpp file shows.
 var once = []string{"CMakeLists.txt", "README.md", "calls.txt"}
 
 // TestGeneratedIsFresh compares generated/ with freshly emitted files. With -update it writes those files and removes
@@ -135,7 +135,7 @@ func loadExample(t *testing.T, name string) *hostir.Program {
 	return lowerSpec(t, filepath.Join(specsDir, name, "spec.yaml"))
 }
 
-// TestConstantsAreUsed checks that a file uses each label of a statement that it declares.
+// TestConstantsAreUsed checks that an emitted file uses each statement label, a constant kNAME, that it declares.
 func TestConstantsAreUsed(t *testing.T) {
 	var cases []*hostir.Program
 	for _, name := range folders(t, specsDir) {

@@ -71,8 +71,8 @@ func checkKernelNames(t *testing.T, files []emit.File) {
 	}
 }
 
-// TestNamesOfKernelValues checks that no two values of a kernel have the same name. A result that is also
-// read has a value.
+// TestNamesOfKernelValues checks that no two values of a kernel have the same name. A result that steps read is a
+// value, too.
 func TestNamesOfKernelValues(t *testing.T) {
 	pipeline, err := model.Load("spec.yaml", []byte(`hirgen: 1
 name: named

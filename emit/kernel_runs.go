@@ -48,7 +48,7 @@ func (k kernelView) given() int {
 	return 0
 }
 
-// Result returns the return type of the body of a kernel.
+// Result returns the return type of the body of a kernel: "auto" or "void".
 func (k kernelView) Result() string {
 	if k.FoldsColumns() {
 		return "auto"
@@ -63,7 +63,7 @@ type runOfRows struct {
 	Alike []bool // for each operand that is read: whether it is the same for all rows along the axis
 }
 
-// Given returns the parameter type of the body of a kernel.
+// Given returns the parameter type of the body of a kernel: "Run" or "Row".
 func (k kernelView) Given() string {
 	if k.Run != nil {
 		return "Run"

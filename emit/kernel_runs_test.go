@@ -72,8 +72,8 @@ ops:
 	}
 }
 
-// TestLongRowsAreLaunchedInParts checks that a kernel without reductions whose rows are long, with an operand of one
-// element, is computed by several blocks a row, and one with a reduction by one.
+// TestLongRowsAreLaunchedInParts checks that several blocks compute each long row of a kernel without a reduction, even
+// if an operand has one element, and that one block computes each row of a kernel with a reduction.
 func TestLongRowsAreLaunchedInParts(t *testing.T) {
 	const head = "hirgen: 1\nname: across\nparams: {N: 40000}\nmesh: {x: 1}\ntensors: {X: [2, N], f: []}\nops:\n"
 	for ops, launch := range map[string]string{

@@ -164,8 +164,8 @@ func trailing(line string) bool {
 	return strings.TrimSpace(code) != "" && comment != ""
 }
 
-// alignGroup aligns one run of comments. If a comment does not fit, another run begins with it, or after it if it is the
-// first one.
+// alignGroup aligns the comments of consecutive lines. If a comment does not fit at the common column, a new group
+// begins at its line, or at the next line if it is the first.
 func alignGroup(group []string) []string {
 	column := 0
 	for _, line := range group {

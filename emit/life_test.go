@@ -78,8 +78,8 @@ func inOrder(t *testing.T, p *calls.Program, source string) map[string]int {
 	return made
 }
 
-// TestOtherLivesAreNotPrinted checks that Render refuses calls whose steps before or after the calls are not those of
-// the emitted class.
+// TestOtherLivesAreNotPrinted checks that Render refuses calls whose steps to create or destroy the program differ from
+// those of the emitted class.
 func TestOtherLivesAreNotPrinted(t *testing.T) {
 	var printed string
 	program := loadExample(t, "matmul_ar_p2p")

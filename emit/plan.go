@@ -12,7 +12,7 @@ import (
 // A plan is the list of changes to a folder.
 type plan struct {
 	write   []File           // in order; the manifest comes last
-	found   map[string]state // by path: how each of these files is on disk
+	found   map[string]state // states on disk of the files in write, by path
 	remove  []string         // files of the manifest that are no longer part of the program
 	refused []string         // reasons to refuse the plan, in words; Write ignores them with Force
 }

@@ -4,8 +4,9 @@ import (
 	"path"
 )
 
-// The files from which hirgen verifies a folder alone: its calls, as hirgen lower --calls prints them, and the
-// spec. The spec is in a separate folder, so that it does not collide with the sources.
+// CallsName and SpecFolder name what hirgen needs to verify a folder without other files: its calls, as hirgen lower
+// --calls prints them, and the folder of the spec. The spec has a separate folder, so that its name does not collide
+// with the sources.
 const (
 	CallsName  = "calls.txt"
 	SpecFolder = "spec"

@@ -59,7 +59,7 @@ func firstComment(spec []byte) []string {
 	return []string{text, ""}
 }
 
-// sizes lists the parameters and the axes of the meshes, or returns nothing.
+// sizes returns a line with the parameters and the axes of the meshes, or nil if there are none.
 func (f *form) sizes() []string {
 	var parts []string
 	for _, p := range f.calls.Params {

@@ -54,7 +54,7 @@ func emitFile(t *testing.T, path string, fields ...string) string {
 	return string(files[indexOf(t, files, name+".cpp")].Data)
 }
 
-// emitSpec emits a spec file with replaced fields of its schedule.
+// emitSpec emits a spec file with replaced fields of its schedule. fields lists the path and the value of each.
 func emitSpec(t *testing.T, path string, fields ...string) (name string, files []emit.File) {
 	t.Helper()
 	text, err := os.ReadFile(path)

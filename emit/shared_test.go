@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestSharedOutputsAreToldApart checks that a graph maps the memory of each of the caller's tensors before
-// capture, by its index.
+// TestSharedOutputsAreToldApart checks that a program with a CUDA graph maps the memory of each shared output, by its
+// index among the caller's tensors, before capture.
 func TestSharedOutputsAreToldApart(t *testing.T) {
 	b := model.New("p").Param("D", 2).Schedule("pipeline", "p2p").Schedule("all.via", "ipc-put").Schedule("graph", "true")
 	b.World().Axis("x", "D")

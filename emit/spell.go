@@ -90,7 +90,7 @@ func (s *speller) funcs() template.FuncMap {
 	}
 }
 
-// pointer prints an address in memory.
+// pointer prints an address: a base, which may be the memory of a peer, plus an offset in elements.
 func (s *speller) pointer(p calls.Pointer) string {
 	text := p.Base
 	if p.Peer != nil {
@@ -173,7 +173,7 @@ func (s *speller) plan(shape string) string { return s.shapes[shape].Plan }
 // attentionNamed returns an attention by name.
 func (s *speller) attentionNamed(name string) *calls.Attention { return s.attentions[name] }
 
-// fnOf prints the function of a kernel.
+// fnOf prints the function of a unary, binary or reduce kernel as an enumerator of the runtime.
 func fnOf(l *calls.Launch) (string, error) {
 	switch l.Kernel {
 	case "binary":
@@ -250,7 +250,7 @@ func peerOffset(count expr.Expr) string {
 // braces prints an initialiser list.
 func braces(items ...string) string { return "{" + strings.Join(items, ", ") + "}" }
 
-// bytesOf prints the size of a number of elements.
+// bytesOf prints the size of a number of elements, in bytes.
 func bytesOf(elements expr.Expr, t domain.DType) string {
 	return operandOf(elements) + " * sizeof(" + alias(t) + ")"
 }
@@ -296,7 +296,7 @@ func (s *speller) receive(c *calls.NcclCall) string {
 	return "const_cast<" + alias(c.Type) + "*>(" + s.pointer(c.In) + ")"
 }
 
-// brackets prints a shape.
+// brackets prints a shape: "[M, K]".
 func brackets(shape []expr.Expr) string {
 	return "[" + lists.Join(shape, spell) + "]"
 }

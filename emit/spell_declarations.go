@@ -179,7 +179,7 @@ func (s *speller) sharedShape(d *calls.Share) string {
 	return braces(fields...)
 }
 
-// teamOf prints the ranks of a team.
+// teamOf prints the expression for the ranks of a team.
 func teamOf(d *calls.Team) string {
 	if d.Whole {
 		return d.Mesh + ".team(context_.rank())"
@@ -195,7 +195,7 @@ func (s *speller) tensor(d *calls.Share) string {
 	return fmt.Sprintf("tensors[%d]", s.places[d.Memory])
 }
 
-// below prints the comparison of a loop variable with the number after its last value.
+// below prints the comparison of a loop variable with the number after its last value, "< n", or with its last value.
 func below(count expr.Expr) string {
 	if sum, ok := count.(*expr.Binary); ok && sum.Op == "+" && sum.Y.String() == "1" {
 		return "<= " + spell(sum.X)
@@ -203,7 +203,7 @@ func below(count expr.Expr) string {
 	return "< " + spell(count)
 }
 
-// holds prints whether this rank is in one of the meshes of a guard.
+// holds prints the condition that this rank is in one of the meshes of a guard.
 func (s *speller) holds(g *calls.Guard) string {
 	parts := lists.Map(g.Meshes, func(mesh string) string { return mesh + ".holds(context_.rank())" })
 	return strings.Join(parts, " || ")

@@ -47,8 +47,8 @@ type programView struct {
 	Coordinates    []coordinateView
 	Tensors        []tensorView // inputs, then outputs
 	WorldSize      string
-	GemmSizes      []string // initialisers
-	Parameters     []string // initialisers
+	GemmSizes      []string // C++ initialisers: m, n, k and batch of each GEMM
+	Parameters     []string // C++ initialisers: name and value of each parameter
 	Communications []string // literals: kind, mesh axis and, apart from the world, mesh of each communication
 	Bytes          string   // bytes of the largest communication; "0" without communications
 	Largest        string   // kind of the largest communication; empty without communications
@@ -91,7 +91,7 @@ func (v *programView) CallsUcc() bool {
 // A workspaceView is the memory that the GEMMs and attentions of a stream use.
 type workspaceView struct {
 	Plans, Where string // the plans that use it, as C++ arguments, and its name in errors
-	Who          string // work of the compute streams in it: "GEMMs", "attentions" or "GEMMs and attentions"
+	Who          string // what the compute streams run in it: "GEMMs", "attentions" or "GEMMs and attentions"
 	Caller       bool   // the caller's stream uses it, too
 }
 
@@ -146,7 +146,7 @@ func (v *programView) Exchanges() bool {
 	return slices.ContainsFunc(v.Kernels(), func(k kernelView) bool { return k.Arrives != nil })
 }
 
-// Scatters reports whether some kernels take views.
+// Scatters reports whether some kernels take views: operands with strides.
 func (v *programView) Scatters() bool {
 	return slices.ContainsFunc(v.Kernels(), func(k kernelView) bool { return k.Views })
 }
@@ -232,7 +232,8 @@ func (v *programView) sharesOf(callers bool) []*calls.Share {
 // Constructs reports whether the program's constructor has statements.
 func (v *programView) Constructs() bool { return v.Streams > 0 || len(v.OwnShares()) > 0 }
 
-// SharedByTeams returns the constants of all shares if only a part of the ranks shares some memory, and nil otherwise.
+// SharedByTeams returns the names of the shape constants of all shares if only a part of the ranks shares some memory,
+// and nil otherwise.
 func (v *programView) SharedByTeams() []string {
 	var constants []string
 	for _, s := range v.Shares {

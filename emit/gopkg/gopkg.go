@@ -87,7 +87,7 @@ type printer struct {
 	variables []string
 }
 
-// file starts a file of the package or of the example.
+// file returns a new file, which has only the banner, of the package or of the example (pkg is "main").
 func (p *printer) file(pkg string) *jen.File {
 	f := jen.NewFilePathName(p.Module+"/"+pkg, pkg)
 	for _, line := range p.Banner {

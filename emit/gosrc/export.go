@@ -82,11 +82,11 @@ func pipelineFunc(p *model.Pipeline) jen.Code {
 // An exporter collects the statements of the function pipeline.
 type exporter struct {
 	pipeline *model.Pipeline
-	dtype    domain.DType // of tensors without an explicit type
+	dtype    domain.DType // element type of tensors without an explicit one
 	lines    []jen.Code
 }
 
-// b starts a statement with the builder.
+// b returns the identifier of the builder, with which a statement starts.
 func b() *jen.Statement { return jen.Id("b") }
 
 func (e *exporter) add(code jen.Code) { e.lines = append(e.lines, code) }

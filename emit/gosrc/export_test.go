@@ -120,7 +120,7 @@ func runExported(t *testing.T, p *model.Pipeline, out string) string {
 	return string(printed)
 }
 
-// TestExportIsShort checks that the exported program relies on defaults like the spec.
+// TestExportIsShort checks that the exported program leaves out what the spec leaves to defaults.
 func TestExportIsShort(t *testing.T) {
 	p, err := model.Load("spec.yaml", []byte("{hirgen: 1, name: brief, params: {K: 8}, tensors: {A: [K, K]}, ops: [\"B = relu(A)\"]}"), nil)
 	if err != nil {

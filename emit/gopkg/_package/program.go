@@ -152,7 +152,7 @@ type Tensor[T any] struct {
 	present bool
 }
 
-// bind finds a tensor in the library, and checks that its size is that of its type.
+// bind finds a tensor in the library, and checks that this rank's shard has the size of T in bytes.
 func bind[T any](t *Tensor[T], l *library, index int) error {
 	found := l.part.tensors[index]
 	*t = Tensor[T]{l, C.size_t(index), found.local_bytes != 0}

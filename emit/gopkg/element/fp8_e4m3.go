@@ -15,7 +15,7 @@ func ToFP8E4M3(f float32) FP8E4M3 {
 	switch {
 	case f != f:
 		return 0x7f
-	case magnitude >= 0x43e00000: // 448
+	case magnitude >= 0x43e00000: // 448, the largest number of the type
 		return sign | 0x7e
 	case magnitude < 0x3c800000: // subnormal numbers are multiples of 2^-9
 		return sign | FP8E4M3(math.RoundToEven(math.Abs(float64(f))*(1<<9)))

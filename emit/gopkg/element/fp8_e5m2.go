@@ -15,7 +15,7 @@ func ToFP8E5M2(f float32) FP8E5M2 {
 	switch {
 	case f != f:
 		return 0x7f
-	case magnitude >= 0x47600000: // 57344
+	case magnitude >= 0x47600000: // 57344, the largest finite number of the type
 		return sign | 0x7b
 	case magnitude < 0x38800000: // subnormal numbers are multiples of 2^-16
 		return sign | FP8E5M2(math.RoundToEven(math.Abs(float64(f))*(1<<16)))
