@@ -12,14 +12,14 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A pythonView is the data of the files of the PyTorch package, in addition to the program.
+// A pythonView has the data of the files of the PyTorch package that a programView lacks.
 type pythonView struct {
 	Version    string // version of the package
 	Programs   []pythonProgram
 	Constants  []string // names of Python constants, one for each program
-	Targets    []string // names of CMake targets, quoted
+	Targets    []string // names of CMake targets, in double quotes
 	Parameters []string // parameters of the package's function
-	Arguments  []string // arguments that the function passes on
+	Arguments  []string // arguments that the function passes on to the operator
 	Lines      []string // lines of the function's documentation, one for each tensor
 	Layer      string   // text that names the weights; empty if there is no class Layer
 	Backward   bool
@@ -31,7 +31,7 @@ type pythonView struct {
 type pythonProgram struct {
 	Constant, Name, Digest string
 	Ranks                  int
-	Inputs, Outputs        []string // constructor calls
+	Inputs, Outputs        []string // constructor calls of Tensor
 }
 
 // A pythonTensor is a tensor of the interface as PyTorch has it on one rank.
@@ -46,7 +46,7 @@ type pythonTensor struct {
 	output bool
 }
 
-// A pythonSplit is a split axis, from 0: a rank has shard number rank / stride % parts.
+// A pythonSplit says that an axis, counted from 0, is split over ranks: a rank has shard number rank / stride % parts.
 type pythonSplit struct {
 	axis          int
 	parts, stride int64
@@ -180,7 +180,7 @@ func (t *pythonTensor) describe(tensor *calls.Tensor, world *domain.Mesh) {
 		mesh = world
 	}
 	var kept []domain.Axis
-	at := map[int]int{} // the position of a device axis among the kept axes
+	at := map[int]int{} // number of kept axes before a device axis, by its index in Live
 	for i, a := range tensor.Live {
 		switch {
 		case a.Kind == domain.Device:
@@ -205,7 +205,7 @@ func (t *pythonTensor) describe(tensor *calls.Tensor, world *domain.Mesh) {
 }
 
 // splitAxis returns the index of the axis that a device axis splits. It is the axis whose extent is written as a
-// quotient by the device axis's extent ("K, N/D"), or else the axis after the device axis.
+// quotient with the device axis's extent as divisor ("N/D"), or else the axis after the device axis.
 func splitAxis(kept []domain.Axis, after int, device domain.Axis) int {
 	divides := regexp.MustCompile(`/.*\b` + regexp.QuoteMeta(device.Extent.String()) + `\b`)
 	for i, a := range kept {
@@ -243,7 +243,7 @@ func isWeight(operations []domain.Operation, input string) bool {
 	})
 }
 
-// argument returns the name of a tensor as a parameter.
+// argument returns the name of a tensor as a Python parameter, with an underscore after a name of pythonWords.
 func (t pythonTensor) argument() string {
 	if slices.Contains(pythonWords, t.name) {
 		return t.name + "_"

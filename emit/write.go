@@ -133,9 +133,9 @@ func readManifest(root *os.Root) (*manifest, error) {
 	return m, nil
 }
 
-// Check compares a folder with files and writes nothing. The lists are sorted. Stale files are missing or older than
-// the program. Orphaned files are no longer part of the program. Edits are files that were edited, or that hirgen did
-// not write. Without the folder all files are stale, in the order of files.
+// Check compares a folder with files and writes nothing. Stale files are missing or older than the program. Orphaned
+// files are no longer part of the program. Edits are files that were edited, or that hirgen did not write. The lists
+// are sorted, except if there is no folder: then all files are stale, in the order of files.
 func Check(dir string, files []File) (stale, orphaned, edits []string, err error) {
 	if err := checkPaths(files); err != nil {
 		return nil, nil, nil, err

@@ -152,7 +152,7 @@ func (a *assembler) evalFailed(t text, err error) {
 			code = diag.InexactDivision
 		case expr.ZeroDivisor:
 			code = diag.ZeroDivisor
-		default: // names are known by now
+		default: // unknown names have been reported already
 		}
 	}
 	a.noteOverrides(a.list.Add(t.pos, code, "%s", err), t.value)

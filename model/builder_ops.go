@@ -20,7 +20,7 @@ func (b *Builder) Op(operation string) *Builder {
 // Set copies in to out. If their axes or meshes differ, the copy may reshard the tensor.
 func (b *Builder) Set(out, in string) *Builder { return b.op(out, "set", in) }
 
-// Matmul multiplies matrices.
+// Matmul multiplies x by y. Leading axes of y before its last two are batches.
 func (b *Builder) Matmul(out, x, y string) *Builder { return b.op(out, "matmul", x, y) }
 
 // Linear multiplies x with the transposed weight and adds a bias if there is one.
@@ -28,7 +28,7 @@ func (b *Builder) Linear(out, x, weight string, bias ...string) *Builder {
 	return b.op(out, "linear", append([]string{x, weight}, bias...)...)
 }
 
-// Broadcast adds an axis of one element.
+// Broadcast inserts an axis of one element at index axis of out.
 func (b *Builder) Broadcast(out, in string, axis int) *Builder {
 	return b.op(out, "broadcast", in).attr("axis", false, strconv.Itoa(axis))
 }

@@ -66,8 +66,9 @@ func TestBadSchedules(t *testing.T) {
 	})
 }
 
-// TestEveryRuleHasABadSchedule checks that in some file each field of communications, and each field that needs preset:
-// reference or a kind of pipeline, is refused, and that some file has each value that needs preset: reference.
+// TestEveryRuleHasABadSchedule checks that the bad schedules cover the table. Some file must have an error for each
+// field of communications, and for each field that needs preset: reference or a kind of pipeline. Some file must also
+// have each value that needs preset: reference.
 func TestEveryRuleHasABadSchedule(t *testing.T) {
 	files, err := filepath.Glob("../testdata/bad-schedules/*.yaml")
 	if err != nil {
@@ -147,7 +148,7 @@ func reportAsExpected(t *testing.T, files []string, diagnose func(*testing.T, st
 	}
 }
 
-// expected returns the errors in the comments of a bad spec, in the form of reported.
+// expected returns the errors in the comments of a bad spec, in the form that reported returns.
 func expected(src string) []string {
 	var want []string
 	above := 0 // number of the last line that is not such a comment
@@ -212,7 +213,7 @@ func annotate(t *testing.T, file, src string, diagnose func(*testing.T, string) 
 	t.Helper()
 	for range 2 {
 		var bare []string
-		place := map[int]int{0: 0} // line with comments -> line without
+		place := map[int]int{0: 0} // line number with these comments -> line number without them
 		for i, line := range strings.Split(src, "\n") {
 			if expectation.MatchString(line) || detail.MatchString(line) {
 				continue

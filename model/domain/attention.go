@@ -12,7 +12,7 @@ import (
 type Attention struct {
 	Causal bool    // a query sees only the keys up to its own position
 	Window int64   // only the last Window of these keys; 0: all
-	Scale  float64 // rounded to fp32
+	Scale  float64 // factor of the scores Q K^T; an fp32 number
 	Split  string  // meaning of the additional first axis of queries: SplitHeads or SplitRows; empty: no such axis
 }
 
@@ -96,7 +96,7 @@ type AttentionShape struct {
 	Blocks, Batch, QueryHeads, KeyHeads, QueryRows, KeyRows, Size int64
 
 	Start, First, Share int64
-	RowsStep, HeadsStep int64 // from block to block
+	RowsStep, HeadsStep int64 // what each later block adds to Start and to First
 
 	Deterministic bool // the gradient must have the same bits on every run
 }

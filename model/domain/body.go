@@ -36,7 +36,7 @@ func (s Step) FoldsColumns() (fn string, ok bool) {
 // overRows is the suffix of a step that folds columns: "sum_rows".
 const overRows = "_rows"
 
-// OverRows spells the step that folds columns by a function.
+// OverRows spells the step that folds columns by a function: "sum_rows" for "sum".
 func OverRows(fn string) string { return fn + overRows }
 
 // Positions returns k of a step positions(k), which counts along the axis k before the last one. ok is false for other

@@ -112,7 +112,7 @@ type MeshAxis struct {
 type Mesh struct {
 	Name  string
 	Axes  []MeshAxis
-	Ranks []int // len = product of the axes; world ranks
+	Ranks []int // world ranks, row-major over the axes; their number is the product of the extents
 }
 
 // Size returns the number of ranks.

@@ -20,7 +20,7 @@ type Operation struct {
 	Perm    []int    // permute: axis i of Out is axis Perm[i] of In[0]
 	Start   Extent   // slice: the first index along Axis
 	Shape   []Extent // the logical shape of Out, without reduced axes
-	DType   DType    // of Out
+	DType   DType    // element type of Out
 	Whole   string   // the operation in the spec, if a composite or with attributes: "Y = layer_norm(X, g, b)"; else empty
 	Part    string   // the composite within Whole that it is a part of: "quantize"; empty: none
 	Pos     diag.Pos

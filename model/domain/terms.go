@@ -15,7 +15,7 @@ type Terms struct {
 // one is the length of a sum with a single term.
 var one = Terms{Size: 1}
 
-// times returns the product of a length and factors.
+// times returns the product of a length and factors. If it exceeds MaxInt64, it returns MaxInt64: see Terms.
 func (t Terms) times(factors ...Extent) Terms {
 	for _, f := range factors {
 		switch {

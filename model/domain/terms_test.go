@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestContractions checks the lengths of sums for GEMMs after moves and before other sums.
+// TestContractions checks the lengths of the sums of GEMMs whose operands were moved before, or whose results are
+// summed later.
 func TestContractions(t *testing.T) {
 	m, k, n, d := Extent{"M", 6}, Extent{"K", 10}, Extent{Size: 4}, Extent{"D", 2}
 	shapes := map[string][]Extent{

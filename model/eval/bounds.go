@@ -55,7 +55,7 @@ func Bounds(p *model.Pipeline, inputs map[string]*Array) (values, bounds map[str
 // bounded is a tensor with bounds.
 type bounded struct {
 	value, bound *Array
-	other        *Array // of a second evaluation, with other rounding errors
+	other        *Array // value of a second evaluation, with other rounding errors
 	rounds       bool   // this tensor, or one that it depends on, is rounded to fewer bits than fp32 has
 	jumps        bool   // rounding may change a mask or index that it depends on, which a second evaluation may not show
 	samples      int    // how many elements have independent errors; the other elements repeat these errors
@@ -97,7 +97,7 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 		value, bound, jumped := varied(op, in, e)
 		raw, others, made = []*Array{value}, []*Array{doubles.evaluate(op, other)}, []*Array{bound}
 		jumps = jumps || jumped
-		if op.Kind == model.OpReduce && b.ranks > 1 && domain.FoldOf(op.Fn).DropsNaN() { // passes may distribute any fold over ranks
+		if op.Kind == model.OpReduce && b.ranks > 1 && domain.FoldOf(op.Fn).DropsNaN() { // passes may distribute any fold over ranks, and NCCL may drop NaN
 			made[0] = combined(value, bound, func(v, e float64) float64 { return choose(v != v, math.Inf(1), e) })
 		}
 	}
@@ -168,7 +168,7 @@ type kept int
 
 const (
 	none  kept = iota
-	exact      // results without an error before rounding: of a cast to fewer bits than fp32 has
+	exact      // results that have no error before rounding: of a cast to fewer bits than fp32 has
 	all        // all results: elements of operands, or small integers
 )
 
@@ -235,7 +235,7 @@ var (
 	raised  = func(v, e float64) float64 { return middle(v, e) + e }
 	lowered = func(v, e float64) float64 { return middle(v, e) - e }
 	zeroed  = func(v, e float64) float64 { return choose(math.Abs(middle(v, e)) <= e, 0, v) }
-	// finite varies an infinite or NaN element with an infinite bound, which may also be a finite number.
+	// finite replaces an infinite or NaN element with an infinite bound by 1, because it may also be a finite number.
 	finite = func(v, e float64) float64 { return choose(math.IsInf(e, 1) && v-v != 0, 1, v) }
 )
 

@@ -19,8 +19,8 @@ func Run(p *model.Pipeline, inputs map[string]*Array) (map[string]*Array, error)
 	return RunIn(p, inputs, singles)
 }
 
-// RunFloat64 is Run in float64, without rounding. Only fp8 values are limited to the range of their type. A comparison
-// with these values distinguishes errors from rounding.
+// RunFloat64 is Run in float64, without rounding. Only fp8 values are limited to the range of their type, and results
+// of integer types are converted to integers. A comparison with these values distinguishes errors from rounding.
 func RunFloat64(p *model.Pipeline, inputs map[string]*Array) (map[string]*Array, error) {
 	return RunIn(p, inputs, doubles)
 }

@@ -21,7 +21,7 @@ func Exact(p *model.Pipeline) bool {
 	if slices.ContainsFunc(p.Inputs, asks) || roundsBetween(p) {
 		return false
 	}
-	products := make(map[*model.Tensor]int, len(p.Tensors)) // number of GEMMs on the longest path; mul adds the numbers of its operands
+	products := make(map[*model.Tensor]int, len(p.Tensors)) // number of GEMMs on the longest path to a tensor; mul adds those of its operands
 	moved := map[*model.Tensor]*model.Tensor{}              // maps a moved tensor to the tensor that its elements come from
 	for _, op := range p.Ops {
 		n := 0

@@ -143,7 +143,7 @@ func isRow(t *model.Tensor, deviations map[*model.Tensor]float64) bool {
 // row turns a random word into the number of one of the rows, from 0.
 func row(h uint64, rows float64) float64 { return float64((h >> 32) % uint64(rows)) }
 
-// normal turns the two halves of a random word into a normal value with the Box-Muller transform.
+// normal turns the upper and the lower 24 bits of a random word into a normal value with the Box-Muller transform.
 func normal(h uint64) float64 {
 	u := (float64(h>>40) + 1) * 0x1p-24   // (0, 1]
 	turn := float64(h&0xFFFFFF) * 0x1p-24 // [0, 1)
