@@ -125,7 +125,7 @@ func (in *inference) chance() (float64, bool) {
 	return p, ok
 }
 
-// wholeNumber reads a required attribute, an expression over parameters with a value of at least least.
+// wholeNumber reads a required attribute: an expression over parameters whose value must be at least least.
 func (in *inference) wholeNumber(name string, least int64) (int64, bool) {
 	attr := in.src.attr(name)
 	if attr == nil || attr.list {

@@ -46,7 +46,7 @@ var attentionAttrs = []string{"causal", "scale", "window", "split"}
 // The names of the elementwise and reduction operations, in the order of the documentation.
 var (
 	UnaryFns    = domain.FunctionNames(func(f domain.Function) bool { return f.Unary != nil })
-	ConstantFns = domain.FunctionNames(func(f domain.Function) bool { return f.Constant }) // of an operand and a constant, the attribute by
+	ConstantFns = domain.FunctionNames(func(f domain.Function) bool { return f.Constant }) // functions of an operand and a constant, the attribute by
 	BinaryFns   = domain.FunctionNames(func(f domain.Function) bool { return f.Binary != nil && !f.Constant })
 	ReduceFns   = []string{"sum", "max", "min", "prod"}
 )
@@ -81,7 +81,7 @@ func operationNames() []string {
 	return slices.Compact(names)
 }
 
-// operations checks the operations in order and derives their results.
+// operations checks the operations in order, derives their results, and records them as written.
 func (a *assembler) operations() {
 	if len(a.src.ops) == 0 && !a.src.incomplete {
 		a.list.Add(a.src.pos, diag.MissingField, "the pipeline has no operations").

@@ -11,10 +11,10 @@ import (
 // true. A batch is an axis before the rows and columns; batches count from 0 in the result of the forward GEMM.
 type contraction struct {
 	b       *backward
-	out     []domain.Axis // of the result of the forward GEMM
+	out     []domain.Axis // axes of the result of the forward GEMM
 	batches int           // number of batch axes of out
 	w       int           // number of batch axes of the second operand
-	weight  []domain.Axis // of the second operand
+	weight  []domain.Axis // axes of the second operand
 }
 
 // summed reports whether the second operand lacks batch i or has one element along it, so that its gradient is a sum over

@@ -104,7 +104,7 @@ func (b *backward) dropConstants(to map[*model.Tensor]bool) {
 	}
 }
 
-// use is an operation of the forward pass whose backward operations are added.
+// use is an operation of the forward pass for which a rule adds operations to the backward pass.
 type use struct {
 	*backward
 	*model.WrittenOp
@@ -114,7 +114,7 @@ type use struct {
 // along returns the axes of the first result.
 func (u use) along() []domain.Axis { return u.axes(u.Out[0]) }
 
-// axis returns the index of the axis to which the operation applies.
+// axis returns the index of the axis along which the operation works.
 func (u use) axis() int {
 	for _, op := range u.Ops { // a reduction may begin with a cast, or add an axis
 		if op.Kind == model.OpReduce {

@@ -104,8 +104,8 @@ type backward struct {
 	origin *model.WrittenOp // the operation that through visits now
 	ops    []*statement
 	known  map[string]value      // results of statements, by the statement's text
-	values map[string]value      // by name
-	makers map[string]*statement // by the names of their results
+	values map[string]value      // all values by name
+	makers map[string]*statement // statements by the names of their results
 	// declared maps gradients to tensors that the spec declares: the gradient has the same distribution as the tensor.
 	declared map[string]*model.Tensor
 	parted   map[*model.Tensor][]int            // see partedAxes

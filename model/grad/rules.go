@@ -12,9 +12,9 @@ import (
 // rule computes the gradients with respect to the operands of an operation from the gradients of its results.
 type rule struct {
 	apply func(use)
-	// kinds returns whether there is a gradient with respect to an operand; nil: there is for all.
+	// kinds returns for an operand whether there is a gradient with respect to it. nil: there is one for all operands.
 	kinds func(operand int) operandKind
-	// results is the number of results, from the first, with gradients; 0: all.
+	// results is how many of the results, counted from the first, have gradients; 0: all.
 	results int
 }
 

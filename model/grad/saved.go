@@ -74,7 +74,7 @@ type keeper struct {
 	b         *backward
 	mode      string                      // None, Cheap or All
 	named     map[string]bool             // tensors that the user chose to recompute
-	producer  map[string]*model.WrittenOp // by the name of a result
+	producer  map[string]*model.WrittenOp // operations by the name of a result
 	available map[string]bool             // inputs of the forward pass, and saved tensors
 	reads     map[string]bool             // tensors that the gradients read
 }

@@ -106,7 +106,7 @@ func broadcast(u use) {
 		u.flow(0, v, nil)
 		return
 	}
-	if s := u.makers[v.name]; s != nil && s.fn == "broadcast" && s.attrs[0] == axisAttr(i) { // the backward pass added it
+	if s := u.makers[v.name]; s != nil && s.fn == "broadcast" && s.attrs[0] == axisAttr(i) { // undo a broadcast of the backward pass
 		u.flow(0, u.values[s.args[0]], nil)
 		return
 	}

@@ -83,7 +83,7 @@ var reservations = []reservation{
 		list_install_components preinstall depend ALL_BUILD RUN_TESTS INSTALL PACKAGE ZERO_CHECK
 		Experimental Nightly Continuous NightlyMemoryCheck default_target codegen`)},
 	{what: "a file of the generated folder", programOnly: true, names: words(`
-		main abi reference runtime build include src lib bin cmake README CMakeLists Makefile host_ir cpu`)}, // cpu: libhirgen_cpu
+		main abi reference runtime build include src lib bin cmake README CMakeLists Makefile host_ir cpu`)}, // cpu, because of libhirgen_cpu
 	{what: "a reserved file name of Windows", programOnly: true, names: words(`
 		con prn aux nul com1 com2 com3 com4 lpt1 lpt2 lpt3 CON PRN AUX NUL COM1 COM2 COM3 COM4 LPT1 LPT2 LPT3`)},
 }
