@@ -39,7 +39,7 @@ type OpInfo struct {
 	// Results is the largest number of results; 0 for any number.
 	Results    int        `json:"most_results"`
 	Attributes []AttrInfo `json:"attributes"`
-	// Composite operations consist of other operations.
+	// Composite is true if the operation is expanded into other operations.
 	Composite bool `json:"composite"`
 }
 

@@ -117,7 +117,7 @@ type Op struct {
 	// Axis is an axis of the first operand (reduce, slice, gather, and positions, where -1 stands for none) or of the result
 	// (broadcast, concat).
 	Axis    int
-	Batches int           // gather: how many axes of the numbers are axes of the table
+	Batches int           // gather: the number of leading axes that ids and table have in common
 	Perm    []int         // permute: axis i of the result is axis Perm[i] of the operand
 	Start   domain.Extent // slice: the index of the first element along the axis, 0 or more
 	Pos     diag.Pos

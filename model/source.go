@@ -21,7 +21,7 @@ type source struct {
 	outputs  []text
 	fills    []sourceParam // values of inputs in checks
 	schedule []sourceField
-	// scheduled: the source has a schedule, which may be empty.
+	// scheduled is true if the source has a schedule, even an empty one.
 	scheduled bool
 	// incomplete marks a spec with parts that could not be read. Missing or unused names may be in those parts, so
 	// they are not reported.
@@ -88,7 +88,7 @@ type sourceOp struct {
 	args  []text
 	attrs []sourceAttr
 	pos   diag.Pos
-	whole string // as Op.Whole
+	whole string // the composite that it is a part of, as in Op.Whole
 }
 
 // sourceAttr is an attribute of an operation: one value, or a list in brackets.

@@ -47,18 +47,18 @@ func Format(filename string, src []byte) ([]byte, error) {
 type formatter struct {
 	lines   *lineTable
 	text    []string       // the lines of the source
-	entries map[int]*entry // by the line that they begin on, counted from 1
+	entries map[int]*entry // entries by the line that they begin on, from 1
 }
 
 // An entry is a line of a block collection: a key with its value, or an item, with all nested entries that begin on
 // its line.
 type entry struct {
 	first, last int    // lines, from 1
-	column      int    // in the source, from 0
+	column      int    // column of the lead in the source, from 0
 	depth       int    // level of nesting, from 0
 	lead        string // the key or dash, such as "- out:"
-	value       string // after the lead, in the standard form; empty for a block below
-	comment     string // after the value
+	value       string // text after the lead, in the standard form; empty for a block below
+	comment     string // comment after the value
 	commentAt   int    // column of the comment in the source, from 0, in characters
 	verbatim    bool   // the value spans lines, or its end is unknown: only the indentation of its lines changes
 	section     *section

@@ -119,7 +119,7 @@ func alignScalar(n *yaml.Node, src []byte, begin int) []int {
 	default: // a plain scalar begins with its value
 	}
 	for i := 0; i < len(n.Value); {
-		skip, taken, size := 0, 1, 1 // bytes of the source before, of the source, of the value
+		skip, taken, size := 0, 1, 1 // bytes to skip in the source, and bytes of this step in the source and in the value
 		if n.Style == yaml.DoubleQuotedStyle && at < len(src) && src[at] == '\\' {
 			_, size = utf8.DecodeRuneInString(n.Value[i:])
 			taken = escapeLength(src[at:])

@@ -33,7 +33,7 @@ type Field struct {
 	Reference string
 	// Pipelines are the kinds of pipeline to which the field applies; nil for all.
 	Pipelines []string
-	// Structural fields shape a loop: all communications of a loop have the same value.
+	// Structural is true for fields that shape a loop: all communications of a loop have the same value.
 	Structural bool
 	Doc        string
 	// legal returns the reason why a communication cannot have the field, or nil. A nil legal accepts all.
@@ -54,7 +54,7 @@ type Value struct {
 // A Problem is the reason why a schedule or a communication cannot have a choice, and a hint.
 type Problem struct {
 	Why, Hint string
-	// Inapplicable: the choice does not apply to this communication, but may apply to others.
+	// Inapplicable is true if the choice does not apply to this communication, but may apply to others.
 	Inapplicable bool
 }
 

@@ -15,7 +15,7 @@ type Facts struct {
 	Pos      diag.Pos // position of the operation in the spec
 	Sum      bool     // the communication itself combines partial results of ranks, with Function
 	Parts    bool     // every rank gets the partial sums of all ranks, and adds them afterwards; Sum is false
-	Function string   // of Sum: "sum", "max", ...; empty if Sum is false
+	Function string   // the function of Sum: "sum", "max", ...; empty if Sum is false
 	InLoop   bool     // it is in a loop, which transfers slice by slice
 	P2P      bool     // shards go from rank to rank
 	Summed   bool     // it is a sum that goes from rank to rank, or gathers such a sum

@@ -142,7 +142,7 @@ func (s *Schedule) Set(of, field, value string) {
 
 // Put makes a choice. It replaces an earlier choice for the same field.
 func (s *Schedule) Put(c Choice) {
-	s.Choices = slices.Clone(s.Choices) // schedules are copied as values
+	s.Choices = slices.Clone(s.Choices) // schedules are copied as values, so another one may share the list
 	if at := slices.IndexFunc(s.Choices, func(o Choice) bool { return o.Of == c.Of && o.Field == c.Field }); at >= 0 {
 		s.Choices[at] = c
 		return

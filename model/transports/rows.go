@@ -4,9 +4,9 @@ package transports
 
 // Row defines a transport.
 type Row struct {
-	Name        string // in specs and reports
-	Title       string // in the host IR and in messages
-	Doc         string // for docs/spec.md
+	Name        string // name in specs and reports
+	Title       string // name in the host IR and in messages
+	Doc         string // description for docs/spec.md
 	Collectives bool   // it carries calls of a whole team of ranks
 	Pairs       bool   // it carries sends and receives between two ranks
 	Shares      bool   // ranks use each other's memory, and are on one node
