@@ -32,7 +32,7 @@ type Difference struct {
 // A DifferenceState is the reason why a file differs.
 type DifferenceState string
 
-// The states.
+// The values of DifferenceState.
 const (
 	Missing DifferenceState = "missing" // the manifest lists it, and it was removed
 	Edited  DifferenceState = "edited"  // changed since hirgen wrote it, or not written by hirgen

@@ -40,7 +40,7 @@ type Options struct {
 	Backward *Backward
 }
 
-// An output is one file that a template prints.
+// An output is one file that a template prints. path returns its path for the name of the program.
 type output struct {
 	template string
 	path     func(name string) string
@@ -80,7 +80,8 @@ func fixed(name string) func(string) string {
 	return func(string) string { return name }
 }
 
-// gitAttributes keeps git from changing line ends: the manifest has digests of the bytes.
+// gitAttributes is the file .gitattributes. It keeps git from changing line ends, because the manifest has digests of
+// the bytes.
 const gitAttributes = "# hirgen compares these files byte by byte.\n* -text\n"
 
 // Render prints the folder of p. If it fails, it returns no files. Errors with a position in the spec are *diag.Errors.

@@ -32,7 +32,7 @@ func goldenCases(t *testing.T) []string {
 	return folders(t, goldenDir)
 }
 
-// loadCase reads the host program of a case.
+// loadCase returns the host program of a case: it parses program.hir, or else lowers spec.yaml.
 func loadCase(t *testing.T, name string) *hostir.Program {
 	t.Helper()
 	dir := filepath.Join(goldenDir, name)

@@ -140,9 +140,10 @@ func firstDifference(a, b []string) string {
 	return "the end"
 }
 
-// codeTokens returns what a compiler or CMake sees in a file. In C++ and Go, comments are removed, all strings are
-// equal, and all names are equal. Markdown gives the number of its lines. The runtime, the host program, the calls and
-// the manifest give nothing. Other files give their lines without comment lines and bracket arguments.
+// codeTokens returns what a compiler or CMake sees in a file. For C++ and Go, it leaves out comments, and makes all
+// strings equal and all names equal. For Markdown, it returns only the number of lines, and for the runtime, the host
+// program, the calls and the manifest nil. For other files, it returns the lines without comment lines and bracket
+// arguments.
 func codeTokens(f emit.File) []string {
 	switch {
 	case strings.HasPrefix(f.Path, "runtime/"), f.Path == "host_ir.txt", f.Path == emit.CallsName, f.Path == emit.ManifestName:

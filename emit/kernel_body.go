@@ -81,7 +81,8 @@ func (b *bodyPrinter) read(i int, name string) {
 // shared reports whether all rows of a run share a value, and steps that differ from row to row read it.
 func (b *bodyPrinter) shared(at int) bool { return b.alike[at] && b.readInRow[at] }
 
-// given returns the object that reads and keeps a value: the run or the row.
+// given returns the name of the object that reads and keeps value at: "run" if all rows of a run share the value, else
+// "row".
 func (b *bodyPrinter) given(at int) string {
 	if b.alike[at] {
 		return "run"

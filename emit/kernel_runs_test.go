@@ -33,8 +33,8 @@ func kernelsOf(t *testing.T, spec string) []string {
 	return nil
 }
 
-// TestRunsOfRows checks that the angles that the heads of a token share are computed before the rows of a run,
-// wherever the axis of the heads is. A softmax sums each row in the kernel.
+// TestRunsOfRows checks that the angles that the heads of a token share are computed before the rows of a run, wherever
+// the axis of the heads is. A kernel with a softmax has no runs, because it sums each row.
 func TestRunsOfRows(t *testing.T) {
 	const layer = `hirgen: 1
 name: layer

@@ -102,7 +102,7 @@ func (s *speller) pointer(p calls.Pointer) string {
 	return text
 }
 
-// stream prints a stream.
+// stream prints a stream: a compute stream by its index, the stream of a team, or a variable.
 func stream(s calls.Stream) string {
 	switch {
 	case s.Index != nil:
@@ -124,7 +124,7 @@ func workspace(index expr.Expr) string {
 
 func event(e calls.Event) string { return e.Set + "[" + spell(e.Index) + "]" }
 
-// flag prints a flag in this rank's memory.
+// flag prints the ready or the done flag of a transfer, in this rank's memory.
 func flag(f calls.Flag) string {
 	member := "ready"
 	if f.Done {
@@ -133,7 +133,7 @@ func flag(f calls.Flag) string {
 	return fmt.Sprintf("%s.%s(%s)", f.Share, member, spell(f.Transfer))
 }
 
-// peerFlag prints the flag of a peer that a statement writes.
+// peerFlag prints the ready or the done flag of a transfer that a statement writes, in the memory of a peer.
 func peerFlag(w *calls.FlagWrite) string {
 	member := "ready_at"
 	if w.Flag.Done {
@@ -195,7 +195,7 @@ func view(o calls.Operand) string {
 
 func extents(expressions []expr.Expr) string { return braces(lists.Map(expressions, spell)...) }
 
-// condition prints the condition of an If.
+// condition prints the condition of an If. Its parts are a guard, whether a rank is an IPC peer, and an expression.
 func (s *speller) condition(i *calls.If) string {
 	var parts []string
 	if i.Guard != "" {
@@ -301,7 +301,7 @@ func brackets(shape []expr.Expr) string {
 	return "[" + lists.Join(shape, spell) + "]"
 }
 
-// sourceOf prints the stream that a stream variable refers to.
+// sourceOf prints the stream that a stream variable refers to: the copy stream or a compute stream.
 func sourceOf(d *calls.DeclareStream) string {
 	if d.Index == nil {
 		return "peers_.copies()"

@@ -139,7 +139,7 @@ func (s *speller) scratch(b *calls.Buffer) string {
 		spell(expr.Op("*", b.Elements, expr.Int(b.Type.Size()))), cstr(b.Where))
 }
 
-// attend prints the operands of an attention.
+// attend prints the pointers of an attention or of its gradient as an initialiser.
 func (s *speller) attend(c *calls.Attend) string {
 	var fields []string
 	add := func(name string, p calls.Pointer) {

@@ -101,7 +101,7 @@ type coordinateView struct {
 	Axis       int
 }
 
-// A tensorView is one tensor of the interface.
+// A tensorView is an input or an output of the program.
 type tensorView struct {
 	*calls.Tensor
 	Var         string // name of the argument in C++
@@ -117,7 +117,7 @@ type tensorView struct {
 	Saved       bool   // an input that a forward pass saves
 }
 
-// A refView is one call of hirgen::Reference.
+// A refView is one call of hirgen::Reference, in reference.cpp.
 type refView struct {
 	Method string
 	Args   []string

@@ -114,7 +114,7 @@ func (a *assembler) meshAxes(sm *sourceMesh) (axes []domain.MeshAxis, size int, 
 	return axes, size, ok
 }
 
-// subMesh builds a named mesh.
+// subMesh builds a named mesh from its axes and its list of ranks, which by default are 0, 1, 2, ...
 func (a *assembler) subMesh(sm *sourceMesh) (*domain.Mesh, bool) {
 	if !checkName(a.list, sm.name, "a mesh", false) || !a.scope.declare(a.list, sm.name, "a mesh") {
 		return nil, false

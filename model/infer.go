@@ -70,7 +70,7 @@ func (in *inference) axesOf(i int) []domain.Axis {
 
 func serial(axis domain.Axis) domain.Axis { return domain.Axis{Extent: axis.Extent} }
 
-// fail reports a mistake at the operation.
+// fail reports a mistake at the operation, and returns the diagnostic.
 func (in *inference) fail(code diag.Code, format string, args ...any) *diag.Diagnostic {
 	return in.a.list.Add(in.src.pos, code, format, args...)
 }

@@ -100,7 +100,7 @@ func (f *formatter) shift(out *strings.Builder, e *entry) {
 	for line := e.first; line <= e.last; line++ {
 		text := strings.TrimRight(f.text[line-1], " \t")
 		if line > e.first {
-			text = f.text[line-1] // spaces may count in a scalar
+			text = f.text[line-1] // spaces at the end may be part of a scalar
 		}
 		switch {
 		case by > 0 && text != "":

@@ -65,7 +65,7 @@ func TestBodyOfPositions(t *testing.T) {
 	}
 }
 
-// TestBodyOfColumns folds the contributions of two rows.
+// TestBodyOfColumns checks a body whose last step folds columns, by max, with two rows.
 func TestBodyOfColumns(t *testing.T) {
 	b := parsed(t, "y = mul(X, r), m = max_rows(y)", "X", "r")
 	if fn, folds := b.FoldsColumns(); fn != "max" || !folds {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// DType is an element type.
+// DType is an element type, by its name in specs.
 type DType string
 
 // The element types. GEMMs of 8-bit and 16-bit types accumulate in fp32. Integers are seeds, positions, indices of

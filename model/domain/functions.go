@@ -28,7 +28,7 @@ type Function struct {
 	Traits Traits
 }
 
-// Traits are properties of a function.
+// Traits is a set of properties of a function, one bit for each.
 type Traits int
 
 // The traits of functions.

@@ -41,8 +41,8 @@ func (t DType) Saturate(v float64) float64 {
 	return max(-largest, min(v, largest))
 }
 
-// roundTo rounds to a binary format with the given bits of the fraction, least
-// exponent of a normal number and largest finite value.
+// roundTo rounds v to a binary format with the given bits of the fraction, least exponent of a normal number and
+// largest finite value. Beyond that value the result is infinite.
 func roundTo(v float64, bits, least int, largest float64) float64 {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return v

@@ -52,7 +52,7 @@ func Bounds(p *model.Pipeline, inputs map[string]*Array) (values, bounds map[str
 	return values, bounds, nil
 }
 
-// bounded is a tensor with bounds.
+// bounded has the values of a tensor, and bounds of their errors.
 type bounded struct {
 	value, bound *Array
 	other        *Array // value of a second evaluation, with other rounding errors

@@ -14,8 +14,8 @@ import (
 
 // small has a small value for each parameter of the examples. Most values differ, so that a test notices swapped axes.
 var small = map[string]int64{
-	"D": 4, "S": 2, "M": 16, "N": 12, "K": 8, // products
-	"B": 2, "L": 3, "H": 4, "C": 2, // attention
+	"D": 4, "S": 2, "M": 16, "N": 12, "K": 8, // for specs of GEMMs
+	"B": 2, "L": 3, "H": 4, "C": 2, // for attentions
 }
 
 // loadSmall loads an example spec in fp32, at a size for tests.
