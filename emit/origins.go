@@ -47,7 +47,7 @@ func Sources(p *calls.Described, opt Options) ([]Source, error) {
 
 // Marks around the text of a statement during printing: characters that do not occur in a program.
 const (
-	markBegin = "\x01" // then the number of the statement, then markOpen
+	markBegin = "\x01" // the number of the statement and markOpen follow
 	markOpen  = "\x02"
 	markEnd   = "\x03"
 )

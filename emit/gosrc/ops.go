@@ -10,7 +10,8 @@ import (
 )
 
 // op adds a call of the builder's method for an operation, or else of Op with the text of the operation. No method
-// expresses a composite, several results, a constant that is an expression, or the result type of other operations than cast.
+// expresses a composite, several results, a constant that is an expression, or the result type of other operations than
+// cast.
 func (e *exporter) op(w *model.WrittenOp) {
 	by, typed := w.Attr("by"), w.Fn != "cast" && w.Attr("dtype") != nil
 	if len(w.Ops) == 1 && !typed && (by == nil || domain.IsDecimal(by.Values[0])) && len(w.Out) == 1 && w.Ops[0].Whole == "" {

@@ -43,7 +43,7 @@ func RunIn(p *model.Pipeline, inputs map[string]*Array, n Numbers) (map[string]*
 	return values, nil
 }
 
-// evaluateAll adds the results of operations to values.
+// evaluateAll evaluates operations in order and adds their results to values, which has arrays by the names of tensors.
 func (n Numbers) evaluateAll(ops []*model.Op, values map[string]*Array) {
 	for _, op := range ops {
 		in := lists.Map(op.In, func(t *model.Tensor) *Array { return values[t.Name] })

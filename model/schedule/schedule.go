@@ -36,8 +36,8 @@ func Path(of, field string) string {
 // String prints the choice as errors quote it: "all.via: ipc-get".
 func (c Choice) String() string { return c.Path() + ": " + c.Value }
 
-// Flow prints choices as the flow map of a spec, without its braces: "pipeline: p2p, all: {via: ipc-get}". Each communication has
-// its own map.
+// Flow prints choices as the flow map of a spec, without its braces: "pipeline: p2p, all: {via: ipc-get}". Each
+// communication has its own map.
 func Flow(choices []Choice) string {
 	var fields, of []string
 	own := map[string][]string{}
