@@ -64,8 +64,8 @@ func integers(e *expansion) {
 	e.inFP32(result, args...)
 }
 
-// inFP32 adds the operation on args, which are fp32: fp32 represents whole numbers up to 2^24 exactly. It casts the result
-// to the given type.
+// inFP32 adds the operation on args, which are fp32: fp32 represents whole numbers up to 2^24 exactly. It casts the
+// result to the given type.
 func (e *expansion) inFP32(result domain.DType, args ...string) {
 	out, fn := e.src.out.value, e.src.fn.value
 	if result == domain.FP32 {

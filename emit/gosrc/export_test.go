@@ -99,7 +99,7 @@ func placeless(t *testing.T, dir, name string) []string {
 	return strings.Fields(regexp.MustCompile(`(spec\.yaml|main\.go)(:\d+)*|"[0-9a-f]{64}"`).ReplaceAllString(string(text), "@"))
 }
 
-// runExported runs the exported program with the packages of this module, and returns its standard output.
+// runExported exports a pipeline, runs this program with the packages of this module, and returns its standard output.
 func runExported(t *testing.T, p *model.Pipeline, out string) string {
 	t.Helper()
 	source, err := gosrc.Export(p)

@@ -2,7 +2,7 @@ package domain
 
 import "github.com/hirgen/hirgen/internal/base/expr"
 
-// Merge returns the extent of several axes as one axis: D and M/D give M.
+// Merge returns the extent of several axes as one axis, the product of their extents: D and M/D give M.
 func Merge(axes []Axis) Extent {
 	size := int64(1)
 	var product expr.Expr = expr.Int(1)

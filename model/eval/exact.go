@@ -59,8 +59,8 @@ func squares(op *model.Op, moved map[*model.Tensor]*model.Tensor) bool {
 	return op.Out.DType.Epsilon() != domain.FP32.Epsilon() && cmp.Or(moved[op.In[0]], op.In[0]) == cmp.Or(moved[op.In[1]], op.In[1])
 }
 
-// sumsOverRanks reports whether ranks add up 16-bit numbers. A ring of ranks or NCCL rounds the partial sums to that type,
-// and after two GEMMs they need more digits.
+// sumsOverRanks reports whether ranks add up 16-bit numbers. A ring of ranks or NCCL rounds the partial sums to that
+// type. After two GEMMs, the sums need more digits than the type has.
 func sumsOverRanks(op *model.Op) bool {
 	if op.Kind != model.OpReduce || op.Fn != "sum" || op.In[0].DType.Epsilon() == domain.FP32.Epsilon() {
 		return false
