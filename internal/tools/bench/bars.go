@@ -5,15 +5,17 @@ import (
 	"strconv"
 )
 
-// full is the part of the space for bars that a scale takes, in percent. The rest is for marks at its ends.
+// full is the width that the scale of the bars spans, in percent of the bar column. The rest leaves space for marks at
+// both ends.
 const full = 97
 
-// bars places the marks of a problem's rows, in percent of the space for bars.
+// bars converts the times of a problem's rows to positions in the bar column. longest is the largest time, in
+// microseconds.
 type bars struct {
 	longest float64
 }
 
-// barsOf scales the space for bars to the times of some rows.
+// barsOf returns a scale on which the longest time of the rows takes full percent of the bar column.
 func barsOf(rows []Row) bars {
 	var b bars
 	for _, row := range rows {

@@ -190,7 +190,7 @@ func TestProductsAlone(t *testing.T) {
 func TestProductsOfOtherRanks(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &run{Options: &Options{Device: launch.CPU, Work: t.TempDir()}, ctx: ctx, alone: map[string]*program{}}
-	cancel() // nothing is built
+	cancel() // the build fails at once: the test needs only the program's description
 	seen := map[*program]bool{}
 	for _, ranks := range []int{2, 4, 2} {
 		alone, _ := r.productsOf([]*program{{
@@ -206,8 +206,8 @@ func TestProductsOfOtherRanks(t *testing.T) {
 	}
 }
 
-// TestLines checks that lines are found wherever writes split the output, and the last line becomes
-// the error.
+// TestLines checks that wait finds a line even if several writes deliver it, and that the last line that does not begin
+// with # becomes the error.
 func TestLines(t *testing.T) {
 	l := newLines()
 	for _, part := range []string{"# rea", "dy: a line\n# round, us: 1 ", "2\nit broke\n", "# more\n"} {
@@ -227,7 +227,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestWaived checks that a case that hirgen refuses is a row with the reason and has no program.
+// TestWaived checks that a case that hirgen refuses becomes a waived row with a reason and without a program, and that
+// accepted cases are not waived.
 func TestWaived(t *testing.T) {
 	o := Options{Device: "cpu", Ranks: 3}
 	spec := "../../../testdata/specs/ag_matmul/spec.yaml"

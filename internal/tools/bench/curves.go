@@ -14,8 +14,9 @@ import (
 // fewestPoints is the least number of points of a curve.
 const fewestPoints = 3
 
-// curves returns the charts of a result: one for each program and each numeric field of its labels. A curve has the
-// measured rows, without the baseline, whose labels agree in all else. Curves of fewer than fewestPoints points are left out.
+// curves returns the charts of a result: one for each program and each numeric field of its labels. A curve connects
+// measured rows whose labels differ only in that field. Baselines are left out, and so are curves of fewer than
+// fewestPoints points.
 func curves(rows []Row) []chart.Chart {
 	type key struct{ program, field string }
 	found := map[key]map[string][]chart.Sample{}

@@ -18,14 +18,14 @@ import (
 // Options configure a measurement.
 type Options struct {
 	Ranks     int           // size of the meshes; 0: as in the specs
-	Device    launch.Device // not Auto
+	Device    launch.Device // CPU or CUDA, never Auto
 	Machine   *cost.Machine // machine for predictions and for schedule: auto; nil: predictions for h200, and auto by measurements
 	Version   string        // version of hirgen
 	Work      string        // folder for programs; they are not deleted
-	CMake     []string      // additional cache entries
+	CMake     []string      // additional entries of the CMake cache
 	Rounds    int           // number of rounds; a round times each ready program once, unless Near skips it
 	Repeats   int           // repeats of a program in a round
-	Iters     int           // calls of a repeat; 0: 5 to 200, about 20 ms by the prediction; 5 without one
+	Iters     int           // calls in a repeat; 0: 5 to 200, predicted to take 20 ms; 5 without a prediction
 	Together  int           // most programs that are ready at the same time; 0: all of a problem
 	Starting  int           // most programs that start and check themselves at the same time; 0: all
 	Jobs      int           // programs to lower or build at the same time; 0: one
@@ -90,7 +90,7 @@ func (o *Options) groups(cases []Case) [][]*program {
 	return groups
 }
 
-// run is a run of all cases.
+// run is the state of one call of Run or Tune.
 type run struct {
 	*Options
 	ctx       context.Context
@@ -141,8 +141,9 @@ func (r *run) group(g []*program) error {
 	return nil
 }
 
-// keep takes rows of an earlier run and returns the rows of their peers. Programs are only compared with peers of the
-// same run: with peers, all rows are kept or none.
+// keep replaces the rows of programs that an earlier run measured by the rows of that run, and returns the rows of that
+// run's peers. With Peers set it keeps every row or none, because programs are compared only with peers of the same
+// run.
 func (r *run) keep(g []*program) []Row {
 	if r.Kept == nil {
 		return nil

@@ -34,7 +34,7 @@ type paced struct {
 	stdin *os.File
 	stop  context.CancelFunc
 	out   *lines
-	ended chan error // gets one value
+	ended chan error // receives one value when all ranks have ended: nil or the error
 }
 
 // startPaced starts the ranks of a built program.
@@ -188,7 +188,8 @@ const saidNothing = "the program ended without a word"
 // mostSaid is the most lines of output in an error.
 const mostSaid = 6
 
-// said returns the last lines of the output without blank lines and lines that begin with #, or saidNothing.
+// said returns the last mostSaid lines of the output, without blank lines and lines that begin with #. It returns
+// saidNothing if no line remains.
 func (l *lines) said() string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

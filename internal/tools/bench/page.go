@@ -41,7 +41,7 @@ type problemView struct {
 // rowView is a row of the table with its bar. Tag describes a row that is not a correct program of hirgen.
 type rowView struct {
 	Case, Tag, Class, Reason string
-	IsBest                   bool // the fastest correct row of its side, if a peer was measured
+	IsBest                   bool // whether it is the fastest correct row of its side; false if no peer is correct
 	barView
 	Cells []string
 }
@@ -63,7 +63,7 @@ func (r *Result) Page(w io.Writer) error {
 	return page.Execute(w, v)
 }
 
-// problemOf places the rows of a problem.
+// problemOf returns the view of a problem: its rows with their bars, tags and cells.
 func problemOf(number int, rows []Row, columns []column) problemView {
 	b, own, peer := barsOf(rows), fastest(rows, false), fastest(rows, true)
 	p := problemView{Number: number, Head: rows[0].Problem()}
@@ -101,7 +101,7 @@ func (r *Row) kind() (tag, class string) {
 	return tag, class
 }
 
-// add records the marks of a row.
+// add records the kinds of bars and marks that a row shows. A row without times shows none.
 func (m *marks) add(row *Row) {
 	if row.Median == 0 {
 		return

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// buildAll builds programs. It builds the first one alone, because the others share its runtime.
+// buildAll builds programs. It builds the first one alone, because that build also compiles the runtime, which the
+// others reuse.
 func (r *run) buildAll(g []*program) error {
 	errs := make([]error, len(g))
 	build := func(i int) {

@@ -31,7 +31,7 @@ type peers struct {
 	errors *lines
 	ended  chan struct{} // closed when the command has ended
 	open   int           // peers that were neither ended nor killed
-	broken error         // why there are no more answers
+	broken error         // error after which the command gives no more answers; nil: it still answers
 }
 
 // peer is one of the peers of the command, timed as a process.
@@ -125,7 +125,8 @@ func (p *peers) answer(into any, limit time.Duration) error {
 	return err
 }
 
-// end closes the command's input, and kills the command if it does not end.
+// end closes the command's input, and kills the command if it does not end within the limit. It returns when the
+// command has ended.
 func (p *peers) end(limit time.Duration) {
 	_ = p.stdin.Close()
 	select {

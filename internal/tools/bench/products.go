@@ -31,7 +31,7 @@ func productsAlone(products []cost.Product, ranks int) (*model.Pipeline, error) 
 	return b.Outputs(outputs...).Build()
 }
 
-// declare adds a tensor that is whole on every rank.
+// declare adds a tensor that is whole on every rank. It omits the first extent if that is 1.
 func declare(b *model.Builder, name string, dtype domain.DType, extents ...int64) {
 	var axes []string
 	for i, extent := range extents {

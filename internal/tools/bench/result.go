@@ -18,7 +18,7 @@ import (
 
 // A Result is all rows of a run.
 type Result struct {
-	About string `json:"about,omitempty"` // introduction of its page, in sentences
+	About string `json:"about,omitempty"` // introduction of the HTML page, in sentences
 	Rows  []Row  `json:"rows"`
 }
 
@@ -91,7 +91,7 @@ func (r *Result) KeptPeers(row Row) []Row {
 	return list
 }
 
-// A column is a column of the table and of the CSV file.
+// A column is one figure of the table and of the CSV file: its heading, its explanation, and its text for a row.
 type column struct {
 	name, about string
 	value       func(*Row) string

@@ -43,7 +43,7 @@ func sizeParam(p *model.Pipeline) string {
 			}
 		}
 		if best != "" {
-			break // rows come first
+			break // the first axis with such a parameter counts, usually the rows
 		}
 	}
 	return best
@@ -65,8 +65,8 @@ func Sizes(p *model.Pipeline) Sweep {
 	return Sweep{}
 }
 
-// Load reads a spec and sets the extent of its mesh to ranks, unless ranks is 0. It returns every parameter that is not
-// computed from others.
+// Load reads a spec and sets the extent of its mesh to ranks, unless ranks is 0. It returns the pipeline and every
+// parameter that is not computed from others.
 func Load(spec string, params map[string]int64, ranks int) (*model.Pipeline, map[string]int64, error) {
 	p, _, err := load(Case{Spec: spec, Params: params}, ranks)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// turn is a program that runs and waits for its rounds.
+// turn is a program or a peer that is timed in rounds.
 type turn struct {
 	*program
 	running process // nil: never started, failed or ended
@@ -19,8 +19,8 @@ type turn struct {
 	isAside bool // not a candidate: a peer, or the GEMMs alone
 }
 
-// time starts built programs and times them in alternating rounds. Each round begins with the next program. The GEMMs
-// alone are timed in the same rounds.
+// time starts built programs, the GEMMs alone and the peers, and times all of them in the same alternating rounds. Each
+// round begins one program later than the round before. It returns the rows of the peers.
 func (r *run) time(g []*program, alone *program) (peers []Row, err error) {
 	turns, err := r.startAll(g)
 	defer func() { killAll(turns) }()
@@ -79,7 +79,8 @@ func (r *run) settle(turns []*turn) {
 	}
 }
 
-// rounds times ready programs in alternating rounds, then ends them.
+// rounds times ready programs in alternating rounds, then ends them. It reports programs finished steps after it has
+// settled the GPUs, and again after each round.
 func (r *run) rounds(turns []*turn, programs int) {
 	r.settle(turns)
 	r.step(programs, "")

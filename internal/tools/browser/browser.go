@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// limit is how long a test may take: other work can slow the machine.
+// limit is the time limit of a test. It is long, because other work can slow the machine.
 const limit = 5 * time.Minute
 
 // A Browser has one page open. Console messages and uncaught exceptions fail the test.
@@ -115,13 +115,13 @@ func (b *Browser) Press(keys string) {
 	b.do(chromedp.KeyEvent(keys))
 }
 
-// Point moves the pointer.
+// Point moves the pointer to a position in the window, in CSS pixels.
 func (b *Browser) Point(x, y float64) {
 	b.t.Helper()
 	b.do(chromedp.MouseEvent("mouseMoved", x, y))
 }
 
-// Click clicks at a place.
+// Click clicks at a position in the window, in CSS pixels.
 func (b *Browser) Click(x, y float64) {
 	b.t.Helper()
 	b.do(chromedp.MouseClickXY(x, y))

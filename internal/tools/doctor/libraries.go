@@ -15,7 +15,8 @@ type python struct {
 	Torch    string `json:"torch"`    // the version of PyTorch, if it is there
 }
 
-// askPython prints a python as JSON. It does not import PyTorch, which takes seconds.
+// askPython is a program that prints the fields of type python as JSON. It does not import PyTorch, which takes
+// seconds.
 const askPython = `import json, platform, sysconfig
 from importlib import metadata
 try:
@@ -100,7 +101,7 @@ func (e *examination) library(group string, c Check, folders []string, header, l
 	e.add(group, c)
 }
 
-// header returns the path of a header under folders or the system's, or "" if there is none.
+// header returns the path of a header below the given folders or the system's folders, or "" if there is none.
 func (e *examination) header(folders []string, name string) string {
 	var patterns []string
 	for _, folder := range append(present(folders), "/usr", "/usr/local") {
@@ -109,7 +110,7 @@ func (e *examination) header(folders []string, name string) string {
 	return e.first(append(patterns, "/usr/include/*-linux-gnu/"+name)...)
 }
 
-// shared returns the path of a shared library under folders or the system's, or "" if there is none.
+// shared returns the path of a shared library below the given folders or the system's folders, or "" if there is none.
 func (e *examination) shared(folders []string, name string) string {
 	var patterns []string
 	for _, folder := range append(present(folders), "/usr", "/usr/local") {

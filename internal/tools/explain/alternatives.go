@@ -65,7 +65,7 @@ func (page *Page) alternatives(in Input, program *hostir.Program, predicted *cos
 type trial struct {
 	in    Input
 	base  []model.Setting // the schedule of the program
-	own   float64         // its predicted time
+	own   float64         // predicted time of the program, in microseconds
 	ranks int
 }
 

@@ -30,9 +30,9 @@ saw.push("cut: " + tabs.filter((b) => { show(b.dataset.tab); return $(tab).scrol
 return saw.join("\n");
 })()`
 
-// TestPageInBrowser loads a page from disk in headless Chromium, where there is one: its script shows the last pass
-// that changed the host program, highlights related lines, colours the program, obeys keys, and cuts nothing at 800
-// pixels.
+// TestPageInBrowser loads a page from disk in headless Chromium. It is skipped if Chromium is not installed. It checks
+// that the script shows the last pass that changed the host program, highlights related lines, colours the program and
+// obeys keys, and that nothing is cut off in a window of 800 pixels.
 func TestPageInBrowser(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.html")
 	if err := os.WriteFile(path, []byte(written(t, collect(t, "ag_matmul"))), 0o600); err != nil {

@@ -70,7 +70,8 @@ func plain(text string) []Line {
 	return list
 }
 
-// modelLines returns the parameters, tensors and operations of the model.
+// modelLines returns the parameters, tensors and operations of the model, each with the line of the spec that declares
+// it.
 func modelLines(p *model.Pipeline) []Line {
 	var list []Line
 	add := func(line int, text string) {
@@ -145,7 +146,7 @@ func (page *Page) stage(ir, name, why, before, after string) {
 	page.Stages = append(page.Stages, s)
 }
 
-// notes lists the reasons that passes left in the host program.
+// notes lists the statements of the host program that have a reason from a pass.
 func (page *Page) notes(p *hostir.Program) {
 	for s := range hostir.All(p.Body) {
 		if info := s.Meta(); info.Note != "" {
@@ -168,7 +169,7 @@ func (page *Page) moves(p *hostir.Program, on *cost.Machine) error {
 	return nil
 }
 
-// summary notes the figures of the whole program.
+// summary adds figures to the page: those of the whole program, its GEMMs, and how its communications are hidden.
 func (page *Page) summary(p *hostir.Program, predicted *cost.Prediction) {
 	add := func(name, value string) { page.Summary = append(page.Summary, Fact{name, value}) }
 	add("ranks", fmt.Sprint(p.Meshes[0].Size()))

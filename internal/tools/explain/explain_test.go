@@ -81,9 +81,9 @@ func TestGoldenPage(t *testing.T) {
 	}
 }
 
-// TestLinksLeadSomewhere checks that in the pages of all examples each link leads to lines of the spec that exist, each
-// call with a position has a line of the spec, and each wait has a reason, a line of the spec and a line of C++. It also
-// checks that the tasks stand inside the drawing.
+// TestLinksLeadSomewhere checks the pages of all examples. Each link must lead to lines of the spec that exist. Each
+// call with a position must have a line of the spec, and each wait a reason, a line of the spec and a line of C++. The
+// tasks must be inside the drawing.
 func TestLinksLeadSomewhere(t *testing.T) {
 	list, err := filepath.Glob(filepath.Join(specs, "*", "spec.yaml"))
 	if err != nil || len(list) == 0 {
@@ -192,8 +192,8 @@ func TestStagesAddUp(t *testing.T) {
 	}
 }
 
-// TestAlternatives checks that the schedule that auto chose is predicted to take the same time when it is given in
-// full, so that differences come from the changed field alone.
+// TestAlternatives checks that alternatives and GEMMs have plausible times. The schedule that auto chose must be
+// predicted to take the same time when it is given in full, so that differences come from the changed field alone.
 func TestAlternatives(t *testing.T) {
 	for _, name := range []string{"ag_matmul", "ag_matmul_auto", "matmul_ar_sub_chunks"} {
 		page := collect(t, name)

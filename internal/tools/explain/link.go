@@ -97,14 +97,15 @@ func (page *Page) sources(program *calls.Described, opt emit.Options) error {
 	return nil
 }
 
-// callLines prints calls and collects those that wait.
+// callLines returns the lines of the printed calls, and adds the calls that wait to page.Waits. number has the number
+// of each statement (see Line.Call).
 func (page *Page) callLines(p *calls.Program, number map[calls.Stmt]int) []Line {
 	var order []calls.Stmt
 	for s := range calls.All(p.Body) {
 		order = append(order, s)
 	}
 	var lines []Line
-	body, next, batches := false, 0, map[string]string{} // by name of a batch: its stream
+	body, next, batches := false, 0, map[string]string{} // batches: streams by the name of a batch
 	for i, text := range strings.Split(strings.TrimRight(calltext.Print(p), "\n"), "\n") {
 		l := Line{Number: i + 1, Text: text, From: page.positions(text)}
 		switch {
@@ -114,7 +115,7 @@ func (page *Page) callLines(p *calls.Program, number map[calls.Stmt]int) []Line 
 			s := order[next]
 			next++
 			l.Call = number[s]
-			batch, isBatch := s.(*calls.MemOpBatch) // its parts are the waits
+			batch, isBatch := s.(*calls.MemOpBatch) // a batch is no wait itself, but its parts are
 			if isBatch {
 				batches[batch.Name] = streams(s)
 			} else if calls.Waits(s) {

@@ -37,7 +37,7 @@ type Line struct {
 	Number int // from 1
 	Text   string
 	From   []int // lines of the spec
-	Call   int   // the statement of the call IR that it prints or is, from 1; 0: none
+	Call   int   // number of the statement of the call IR that the line prints or is, from 1; 0: none
 }
 
 // Listing is a text with a name.
@@ -70,7 +70,7 @@ type Wait struct {
 	Why    string
 }
 
-// Move is a communication, with its reason and the cost of the next best placements, which do without it.
+// Move is a communication, its reason, and the costs of the next best placements, which avoid the communication.
 type Move struct {
 	Line
 	Why, Next string

@@ -15,8 +15,8 @@ import (
 // BuildOptions describes a build.
 type BuildOptions struct {
 	Dir     string    // an emitted folder
-	Device  Device    // not Auto
-	Cache   []string  // CMake cache entries, "HIRGEN_SANITIZE=thread"; they change only a first configuration
+	Device  Device    // CPU or CUDA, never Auto
+	Cache   []string  // CMake cache entries, "HIRGEN_SANITIZE=thread"; used only when the folder is first configured
 	Folder  string    // build folder; empty means the preset's, build/<device> in Dir
 	Verbose io.Writer // receives the output of the tools; nil: a failure returns it as EnvironmentError.Output
 	// Progress, if not nil, is called with the number of finished steps, the number of all steps (0 if not yet known),
@@ -68,8 +68,8 @@ func Build(ctx context.Context, options BuildOptions) (string, error) {
 
 type builder struct {
 	BuildOptions
-	dir, folder string // emitted folder, absolute, and build folder
-	told        bool   // progress was reported
+	dir, folder string // absolute path of the emitted folder; path of the build folder
+	told        bool   // whether progress was reported
 }
 
 // configure runs CMake's configuration unless there is a usable one. A folder that was moved or copied has a cache with

@@ -9,7 +9,7 @@ import (
 )
 
 // FindCommand returns the path of a program, found as a shell would. The error is an *EnvironmentError. If a file or
-// folder of that name exists, it says what to do instead.
+// folder of that name exists, the message says what to do instead.
 func FindCommand(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil {

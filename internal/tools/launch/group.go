@@ -40,7 +40,7 @@ func (g *group) start(index, port int) error {
 		cmd.Stdin = g.options.Stdin
 	}
 	cmd.SysProcAttr = processAttributes()
-	cmd.WaitDelay = killDelay // a grandchild that holds the pipe must not hold the launcher
+	cmd.WaitDelay = killDelay // Wait ends after this time even if a process that the rank started holds the pipe
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (g *group) wait(ctx context.Context) int {
 		case r := <-g.exits:
 			left--
 			r.gone = true
-			killGroup(r.cmd.Process.Pid) // processes that the rank left running
+			killGroup(r.cmd.Process.Pid) // end processes that the rank left running
 			code := g.report(r)
 			worst = worse(worst, code)
 			if code != 0 && left > 0 && patience == nil {
@@ -100,7 +100,7 @@ func worse(a, b int) int {
 	return a
 }
 
-// kill sends SIGTERM to every remaining rank, and SIGKILL shortly after.
+// kill sends SIGTERM to the process group of every remaining rank, and SIGKILL to the rank itself after killDelay.
 func (g *group) kill() {
 	var killed []*rank
 	for _, r := range g.ranks {

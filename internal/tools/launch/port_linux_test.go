@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLaunchersHavePortsOfTheirOwn checks that launchers that start at the same time have different
-// ports. Otherwise the ranks of one would meet those of another.
+// TestLaunchersHavePortsOfTheirOwn checks that launchers that start at the same time have different ports. Otherwise
+// the ranks of one launcher would connect to the ranks of another.
 func TestLaunchersHavePortsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	const launchers = 500 // of some 28,000 ports: random choices would collide

@@ -7,7 +7,7 @@ import (
 	"net/netip"
 )
 
-// ReservePort asks the kernel for a TCP port of 127.0.0.1 that nothing listens on. It does not reserve it.
+// ReservePort asks the kernel for a TCP port of 127.0.0.1 that nothing listens on. It does not reserve the port.
 func ReservePort() (port int, release func(), err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Emitted programs run on Linux; here the launcher only has to compile.
+// Emitted programs run only on Linux. On other systems the launcher only has to compile.
 
 func processAttributes() *syscall.SysProcAttr { return nil }
 

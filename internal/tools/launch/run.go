@@ -27,7 +27,7 @@ type Options struct {
 }
 
 const (
-	// defaultGrace suffices for a survivor that notices a closed connection.
+	// defaultGrace is enough time for a rank to notice that another rank closed its connection, and to report that.
 	defaultGrace = 10 * time.Second
 	// killDelay is the time between SIGTERM and SIGKILL.
 	killDelay = 2 * time.Second
@@ -47,7 +47,7 @@ func Run(ctx context.Context, options Options) (exit int, err error) {
 	}
 	defer release()
 	// The kernel kills a rank when the thread that started it ends, so that no rank survives this process even if it is
-	// killed. That thread must therefore live as long as the run.
+	// killed. LockOSThread keeps this thread until the run ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
@@ -88,8 +88,8 @@ func (o *Options) arguments() []string {
 	return append([]string{"--timeout", seconds}, o.Args...)
 }
 
-// grace returns how long the survivors of a failure may go on: long enough to reach their
-// deadline if it is near.
+// grace returns how long other ranks may run after the first failure. If Timeout is short, that is long enough for
+// their waits to time out.
 func (o *Options) grace() time.Duration {
 	switch {
 	case o.Grace > 0:

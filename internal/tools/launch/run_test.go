@@ -107,7 +107,8 @@ func TestWorstExitCodeWins(t *testing.T) {
 	}
 }
 
-// TestTheCauseWinsOverItsEcho runs a rank that fails, early or late, and others that exit with code 5 because of it.
+// TestTheCauseWinsOverItsEcho runs a rank that fails, early or late, and other ranks that exit with code 5 because of
+// it. The run must end with the exit code of the failed rank.
 func TestTheCauseWinsOverItsEcho(t *testing.T) {
 	for _, c := range []struct {
 		body string

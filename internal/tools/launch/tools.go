@@ -9,7 +9,7 @@ import (
 // A Tool is a program that a build needs, with the Debian package that contains it.
 type Tool struct {
 	Name, Package string
-	alternatives  []string // other programs that do as well
+	alternatives  []string // names of programs that can be used in its place
 }
 
 // BuildTools lists the tools that every build needs.

@@ -36,7 +36,7 @@ func Examples(tb testing.TB) []Example {
 	return list
 }
 
-// Lower returns the calls of a spec with other parameters and settings.
+// Lower returns the calls of a spec with other parameters and settings, and of its fallback variant if it has one.
 func Lower(path string, params map[string]int64, settings ...model.Setting) ([]*calls.Program, error) {
 	pipeline, _, err := model.LoadFile(path, params, settings...)
 	if err != nil {

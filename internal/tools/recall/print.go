@@ -32,7 +32,7 @@ func (n *row) add(r *Result) {
 	}
 }
 
-// recall returns the percentage of wrong mutants that are rejected.
+// recall returns the percentage of wrong mutants that are rejected, as text. It is "-" if no mutant is wrong.
 func (n *row) recall() string {
 	if n.wrong == 0 {
 		return "-"
@@ -40,7 +40,7 @@ func (n *row) recall() string {
 	return fmt.Sprintf("%.1f %%", 100*float64(n.caught)/float64(n.wrong))
 }
 
-// Kinds returns the kinds of mutants in the order of rows.
+// Kinds returns the kinds of mutants in the order in which Print prints their rows.
 func Kinds() []string {
 	var list []string
 	for _, k := range mutate.Kinds {
@@ -49,7 +49,7 @@ func Kinds() []string {
 	return list
 }
 
-// Faults returns the titles of the mistakes in the lowering in the order of rows.
+// Faults returns the titles of the mistakes in the lowering in the order in which Print prints their rows.
 func Faults() []string {
 	var list []string
 	for i := range faults.All {

@@ -21,7 +21,7 @@ type Subject struct {
 	Nodes    []int // node of each rank; nil: all ranks are on one node
 	oracle   *lowertest.Oracle
 	host     *hostir.Program
-	variant  int // variant of host
+	variant  int // index of Program in host.Variants()
 }
 
 // sizes are small values of the parameters of specs. M, N and K differ, so that swapped extents have an effect.
@@ -36,9 +36,9 @@ var schedules = []string{
 	"all.via: ipc-get, all.lead: 1", "all.via: ipc-put, all.split: 2, all.steps: bracket, streams: 2",
 }
 
-// Examples makes the subjects: every example spec with its own schedule, every spec of views, and the point-to-point
-// pipelines with other schedules. A program with a fallback variant is two subjects, the second of which runs on two
-// nodes.
+// Examples makes the subjects: every spec of testdata/specs and testdata/views with its own schedule, and the
+// point-to-point pipelines also with other schedules. A program with a fallback variant is two subjects, the second of
+// which runs on two nodes.
 func Examples(root string) ([]*Subject, error) {
 	files, _ := filepath.Glob(filepath.Join(root, "testdata", "specs", "*", "spec.yaml"))
 	if len(files) == 0 {

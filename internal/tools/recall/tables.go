@@ -21,7 +21,7 @@ func Faulty(root, example string, f *faults.TableFault) (s *Subject, refused, er
 	defer f.Seed()()
 	s = right[0]
 	defer func() {
-		if failure := recover(); failure != nil { // a pass met what no correct table has
+		if failure := recover(); failure != nil { // a pass met a state that no correct table produces
 			refused = fmt.Errorf("%v", failure)
 		}
 	}()

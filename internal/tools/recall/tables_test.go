@@ -9,8 +9,9 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/recall/faults"
 )
 
-// TestMistakesInTables checks that exactly the judges in its row find a mistake, and not the lowering alone.
-// internal/e2e compares what the CPU device finds.
+// TestMistakesInTables checks that each mistake is found by exactly the judges in its row, and not by the lowering
+// alone, and that docs/verification.md has the row. internal/e2e tests the judges log and run, which need the CPU
+// device.
 func TestMistakesInTables(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/verification.md")
 	if err != nil {

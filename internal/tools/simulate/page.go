@@ -55,7 +55,7 @@ func (r *Result) Page(w io.Writer) error {
 	times := []chart.Curve{
 		r.curve("compute", func(row Row) float64 { return row.Compute }),
 		r.curve("exposed", func(row Row) float64 { return row.Exposed }),
-		r.curve("call", func(row Row) float64 { return row.Predicted }), // above the others
+		r.curve("call", func(row Row) float64 { return row.Predicted }), // drawn above the others
 	}
 	efficiency := []chart.Curve{r.curve("efficiency", func(row Row) float64 { return row.Efficiency })}
 	if len(efficiency[0].Samples) > 0 {

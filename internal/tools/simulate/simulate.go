@@ -36,7 +36,7 @@ type Row struct {
 	Predicted  float64 `json:"predicted_us,omitempty"` // the time of a call
 	Compute    float64 `json:"compute_us"`             // time in which a rank computes, on the rank where it is longest
 	Exposed    float64 `json:"exposed_us"`             // time in which a rank only communicates, on the rank where it is longest
-	Efficiency float64 `json:"efficiency,omitempty"`   // against the first row that has a prediction, which is 1
+	Efficiency float64 `json:"efficiency,omitempty"`   // relative to the first row with a prediction, which has 1
 	TFLOPs     float64 `json:"tflops,omitempty"`       // TFLOP/s of a GPU's GEMMs over the whole call
 	Classes    []Class `json:"classes,omitempty"`      // classes of ranks that do the same
 	// Measured reports whether the machine's figures were measured on at least as many ranks. Other predictions are not

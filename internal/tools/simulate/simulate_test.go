@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/")
 
-// TestResult prints rows of every kind as text and as a page.
+// TestResult compares rows of every kind, printed as text and as a page, with files in testdata.
 func TestResult(t *testing.T) {
 	text, err := os.ReadFile("testdata/result.json")
 	if err != nil {
@@ -182,7 +182,7 @@ func TestFastLinksHideAll(t *testing.T) {
 	m.Nodes = &cost.Nodes{Ranks: 4, Rate: fast}
 	row := []cost.NCCLRow{{Ranks: 2, Rate: fast}}
 	m.NCCL = cost.NCCL{Pair: row[0], Teams: row, Allreduce: row}
-	m.Device, m.Host, m.L2, m.HBM = cost.Fixed{}, cost.Issue{}, 1e12, fast // memory limits peer-read reductions
+	m.Device, m.Host, m.L2, m.HBM = cost.Fixed{}, cost.Issue{}, 1e12, fast // memory too: it limits peer-read reductions
 	examples(t, m, func(spec string, row Row) {
 		if row.Exposed > 1e-6+1e-3*row.Predicted {
 			t.Errorf("%s takes %v us, of which %v are exposed", spec, row.Predicted, row.Exposed)

@@ -10,8 +10,9 @@ import (
 	"github.com/hirgen/hirgen/model/eval"
 )
 
-// TestBoundsAcceptRightOutputs checks that for normal inputs, also of programs whose check is exact, outputs are
-// within the bounds. This holds for the order and the roundings of the program, and for float64.
+// TestBoundsAcceptRightOutputs checks that correct outputs are within the bounds for normally distributed inputs, also
+// in specs whose outputs are usually compared exactly. Two kinds of outputs count as correct: those of the interpreter,
+// which sums and rounds like the program, and those computed in float64 and rounded once.
 func TestBoundsAcceptRightOutputs(t *testing.T) {
 	for specs, number := 0, uint64(0); specs < 1000; number++ {
 		spec := MakeUp(77, number)
@@ -41,7 +42,7 @@ func TestBoundsAcceptRightOutputs(t *testing.T) {
 		}
 		unrounded, err := eval.RunFloat64(p, inputs)
 		for _, out := range p.Outputs {
-			unrounded[out.Name].Round(out.DType) // numbers beyond its range become infinite
+			unrounded[out.Name].Round(out.DType) // numbers beyond the range of out.DType become infinite
 			if err != nil || eval.Wrong(unrounded[out.Name].Data, o.Values[out.Name].Data, o.Bounds[out.Name].Data) > 0 {
 				t.Errorf("%d: %s in float64 is called wrong: %v\n%s", number, out.Name, err, spec.Text())
 			}

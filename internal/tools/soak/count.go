@@ -14,7 +14,8 @@ import (
 )
 
 // Counts has the statistics of a search. Specs, Interpreted and the table of refused specs cover all specs, the rest
-// only accepted specs in which Examine finds nothing. Built counts failed builds too.
+// only accepted specs in which Examine finds nothing. Built counts failed builds too. Unsure counts accepted specs with
+// results that cannot be compared (see Outcome.Compared).
 type Counts struct {
 	Specs, Accepted, Built, Interpreted, Unsure int
 
@@ -94,7 +95,7 @@ func (c *Counts) spec(s Spec, p *hostir.Program) {
 	for _, f := range s.Schedule {
 		of, field := schedule.SplitPath(f.Path)
 		if of != "" && of != schedule.All {
-			field = "NAME." + field // a field of one communication
+			field = "NAME." + field // a field for the communication of one tensor
 		}
 		c.tables[ofSchedule][field+": "+f.Value]++
 	}

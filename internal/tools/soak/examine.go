@@ -22,16 +22,17 @@ const specTime = 60 * time.Second
 
 // An Outcome is the result of examining a spec.
 type Outcome struct {
-	Refused    diag.Code // the first code, where the spec is refused
+	Refused    diag.Code // code of the first error; empty if the spec is not refused
 	Finding    *Finding
 	Pipeline   *model.Pipeline
 	Program    *hostir.Program // the program, if the spec is accepted
-	Compared   bool            // all results were compared; false if rounding decides some of them
+	Compared   bool            // all results were compared; false if rounding decides between some values
 	Interprets int
 	files      []emit.File
 }
 
-// Examine checks every property of a spec that needs no compiler.
+// Examine checks every property of a spec that can be checked without compiling a program. A panic of hirgen is a
+// finding, and so is a spec that takes longer than specTime.
 func Examine(spec Spec) Outcome {
 	done := make(chan Outcome, 1)
 	go func() {
@@ -108,8 +109,8 @@ func (e *examination) seed() uint64 {
 }
 
 // refused checks that an error is a documented error of a spec with a position. For a legal spec, every error is a
-// finding. An error about "other bits" is always a finding, because with deterministic: true passes replace all calls
-// whose results vary.
+// finding. An error about "other bits" is always a finding: with deterministic: true, passes replace all calls whose
+// results vary, so that later checks never report one.
 func (e *examination) refused(stage string, err error) {
 	if e.outcome.Finding != nil {
 		return
@@ -146,7 +147,8 @@ func (e *examination) afterPass(pass, listing string, changed bool) {
 	e.interpret("pass "+pass, program, e.seed(), false)
 }
 
-// interpret checks the results of a program.
+// interpret runs a program and records a finding if its results are wrong or it does not run. after names the pass in
+// the finding. interpret does nothing if there already is a finding.
 func (e *examination) interpret(after string, program *hostir.Program, seed uint64, everywhere bool) {
 	if e.outcome.Finding != nil {
 		return

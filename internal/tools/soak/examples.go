@@ -63,7 +63,7 @@ func Vary(examples []Example, seed, number uint64) (Spec, bool) {
 	return Spec{}, false
 }
 
-// sizes chooses values of parameters that most divisions allow, and that are often equal.
+// sizes chooses parameter values that are often equal, and such that most divisions in specs leave no remainder.
 func (g *generator) sizes(e Example) map[string]int64 {
 	d, s := pick[int64](g, 2, 2, 2, 3, 4, 4, 1, 8), pick[int64](g, 1, 2, 2, 3, 4)
 	g.extents = []int64{d, s, 2, 1, 4}
@@ -96,7 +96,8 @@ func small(p *model.Pipeline) bool {
 	return len(p.Ops) <= 60 && p.Meshes[0].Size() <= maxRanks
 }
 
-// vary changes an example.
+// vary changes the placement, the types, the axes, the operations and the schedule of an example, each with some
+// probability.
 func (g *generator) vary(p *model.Pipeline) {
 	s := &g.spec
 	g.place()
@@ -111,11 +112,11 @@ func (g *generator) vary(p *model.Pipeline) {
 		}
 		t.Axes = g.placed(domain.Shape(t.Axes), m, 0.6, 0.3)
 	}
-	if g.chance(0.15) { // a result that is not declared
+	if g.chance(0.15) { // leave a result undeclared
 		i := g.IntN(len(s.Ops))
 		s.Tensors = slices.DeleteFunc(s.Tensors, func(t Tensor) bool { return t.Name == s.Ops[i].Out })
 	}
-	if g.chance(0.1) { // a result of another type
+	if g.chance(0.1) { // give a declared result the type fp32
 		out := s.Ops[g.IntN(len(s.Ops))].Out
 		if at := s.declared(out); at >= 0 {
 			s.Tensors[at].DType = domain.FP32
@@ -129,7 +130,7 @@ func (g *generator) vary(p *model.Pipeline) {
 		g.operation()
 	}
 	own := s.Schedule
-	if g.schedule(false); g.chance(0.6) { // the example's own choices, a few of them replaced
+	if g.schedule(false); g.chance(0.6) { // keep the example's own fields, except some that were also drawn
 		for _, c := range own {
 			if g.chosen(c.Path) == "" || c.Path == schedule.Pipeline || c.Path == "all.via" && g.chance(0.5) {
 				g.unset(c.Path)
@@ -191,7 +192,7 @@ func specOf(p *model.Pipeline) Spec {
 	return s
 }
 
-// tensorOf returns a tensor of a pipeline as a declared one.
+// tensorOf returns the declaration of a tensor of a pipeline, with numbers for extents.
 func tensorOf(p *model.Pipeline, t *model.Tensor) Tensor {
 	d := Tensor{Name: t.Name, DType: t.DType}
 	for _, a := range t.Axes {

@@ -27,8 +27,8 @@ const (
 	Disagrees Kind = "check accepts, and emit refuses"
 	Differs   Kind = "wrong elements"     // the interpreter computes wrong elements
 	Stuck     Kind = "does not run"       // the interpreter refuses a program, or it deadlocks
-	NotProved Kind = "not proved"         // a race, a deadlock or other values in the calls, or not decided
-	NoText    Kind = "does not read back" // the printed host program
+	NotProved Kind = "not proved"         // the prover finds a race, a deadlock or wrong values, or cannot decide
+	NoText    Kind = "does not read back" // the printed host program cannot be parsed
 	NoBuild   Kind = "does not compile"
 	BadRun    Kind = "the program fails" // a run on the CPU device fails
 )

@@ -53,10 +53,10 @@ func (g *generator) kind() specKind {
 	return specKind{}
 }
 
-// notNumbers takes a root or a logarithm of numbers of both signs.
+// notNumbers begins with operations that make NaN, such as a root or a logarithm of numbers of both signs.
 func (g *generator) notNumbers() { g.special("neg", "sqrt", "log", "rsqrt") }
 
-// infinities overflows, or takes the logarithm or the reciprocal of 0.
+// infinities begins with operations that make infinities: an overflow, or the logarithm or the reciprocal of 0.
 func (g *generator) infinities() {
 	if g.chance(0.5) {
 		g.special("scale", "exp")
@@ -260,7 +260,7 @@ func runsInSubChunks(_ *model.Pipeline, p *hostir.Program) bool {
 	})
 }
 
-// leadsInLoops reports whether a schedule has a lead and loops transfer several tensors between ranks.
+// leadsInLoops reports whether a schedule sets a lead and loops contain the communications of several operations.
 func leadsInLoops(m *model.Pipeline, p *hostir.Program) bool {
 	moved := map[diag.Pos]bool{}
 	for s := range hostir.All(p.Body) {

@@ -33,9 +33,9 @@ func (o *oracle) comparable() bool {
 	return true
 }
 
-// check interprets a program on one node, and its fallback variant, if any, with ranks placed on nodes in one way of
-// lowertest.Partitions, which the seed picks. If everywhere is set, because all passes have run, it checks all of these
-// ways, and the calls too.
+// check interprets a program with all ranks on one node. It also interprets the fallback variant, if any, with the
+// ranks on several nodes: in one of the ways of lowertest.Partitions, which the seed picks. If everywhere is set,
+// because all passes have run, it tries all ways and checks the calls too.
 func (o *oracle) check(program *hostir.Program, seed uint64, everywhere bool) error {
 	err := o.checkOn(nil, program, seed)
 	if err == nil && everywhere {

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Limits of random specs. The interpreter must run many programs a second.
+// Limits of random specs. They are small, so that the interpreter runs many programs per second.
 const (
 	maxElements = 512 // limit of the elements of a tensor
 	maxAxes     = 5
@@ -44,7 +44,7 @@ func (v *value) as(dtype domain.DType) *value { return &value{dtype: dtype, mesh
 // MakeUp makes the spec of a seed and a number.
 func MakeUp(seed, number uint64) Spec { return makeUp(seed, number, (*generator).kind) }
 
-// makeUp is MakeUp with a choice of the kind of spec.
+// makeUp is MakeUp with a function that chooses the kind of spec.
 func makeUp(seed, number uint64, kind func(*generator) specKind) Spec {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, number))} //nolint:gosec // no secret depends on it
 	g.spec.Name = fmt.Sprintf("soak%d", number)
@@ -123,7 +123,7 @@ func (g *generator) mesh() Mesh {
 	return g.spec.World
 }
 
-// shape makes up a shape that is not too large.
+// shape returns a random shape of the given number of axes with at most maxElements elements.
 func (g *generator) shape(axes int) []int64 {
 	for {
 		shape := make([]int64, axes)
@@ -140,7 +140,8 @@ func product(shape []int64) int64 {
 	return lists.Product(shape, func(extent int64) int64 { return extent })
 }
 
-// placed chooses the kinds of the axes of a shape: split over the mesh, streamed, broadcast or serial.
+// placed chooses the kinds of the axes of a shape: split over the mesh, streamed, broadcast or serial. split is the
+// probability to use each mesh axis, and stream the probability of a Stream axis.
 func (g *generator) placed(shape []int64, m Mesh, split, stream float64) []domain.Axis {
 	axes := make([]domain.Axis, len(shape))
 	for i, extent := range shape {
@@ -183,7 +184,7 @@ func (g *generator) serial(axes []domain.Axis, extent int64) int {
 	return pick(g, fit...)
 }
 
-// input declares an input tensor of the given or a random shape.
+// input declares an input tensor with the spec's element type. If shape is nil, the shape is random.
 func (g *generator) input(shape []int64) *value {
 	return g.inputOf(shape, g.spec.DType, g.mesh())
 }

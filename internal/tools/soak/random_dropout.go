@@ -31,8 +31,8 @@ func (g *generator) dropout() bool {
 	return true
 }
 
-// gather takes rows of a tensor, along any axis, in batches, or of the blocks that its first axis counts. It returns false if the
-// result could be too large or have too many axes.
+// gather adds a gather of rows of a tensor: along any axis, with batches, or with split=rows, which takes the first
+// axis as a count of blocks. It returns false if the result could be too large or have too many axes.
 func (g *generator) gather() bool {
 	v, shape := g.any(), []int64{g.extent(), g.extent()}[:1+g.IntN(2)]
 	op, batches, at := on("gather", v), 0, 0
@@ -68,7 +68,7 @@ func (g *generator) meshName(v *value) string {
 	return v.mesh.Name
 }
 
-// integers declares an input and sometimes reshards it. It forgets tensors of types that few operations read.
+// integers declares an input, sometimes reshards it, and calls forget, because few operations read its type.
 func (g *generator) integers(shape []int64, dtype domain.DType, m Mesh) *value {
 	v := g.inputOf(shape, dtype, m)
 	if g.chance(0.2) {
@@ -78,7 +78,7 @@ func (g *generator) integers(shape []int64, dtype domain.DType, m Mesh) *value {
 	return v
 }
 
-// forget removes tensors from the known ones if operations do not compute in their types.
+// forget removes tensors from the known ones if most operations do not compute in their types.
 func (g *generator) forget() {
 	g.known = slices.DeleteFunc(g.known, func(k *value) bool { return !k.dtype.Computes() })
 }

@@ -16,7 +16,7 @@ func (g *generator) exchangedRows() {
 	ranks := &g.spec.World.Axes[0]
 	ranks.Size = max(ranks.Size, 2)
 	shape := []int64{pick[int64](g, 1, 2, 3, 5), pick[int64](g, 256, 260, 512)}
-	field, value := schedule.Block, fmt.Sprint(ranks.Size) // all blocks in one slice
+	field, value := schedule.Block, fmt.Sprint(ranks.Size) // one slice has the blocks of all ranks
 	switch g.IntN(4) {
 	case 0:
 		g.gatheredRows(ranks.device(), shape)
@@ -36,7 +36,7 @@ func (g *generator) exchangedRows() {
 	}
 }
 
-// summedRows adds a sum over ranks that is whole on all ranks.
+// summedRows adds a sum over ranks whose result is whole on every rank, and operations that read it.
 func (g *generator) summedRows(device domain.Axis, shape []int64) {
 	v := g.laid(append([]domain.Axis{device}, serialAxes(nil, shape...)...), g.spec.World)
 	if g.chance(0.5) {
@@ -45,7 +45,8 @@ func (g *generator) summedRows(device domain.Axis, shape []int64) {
 	g.readRows(g.result(on("sum", v).with(g.axisAttr(0, 3)), v.axes[1:], v))
 }
 
-// scatteredRows adds a matmul, and a sum of its results over ranks, of which each rank has a part.
+// scatteredRows adds a matmul and a sum of its results over ranks. Each rank has a part of the sum, which other
+// operations read.
 func (g *generator) scatteredRows(device domain.Axis, shape []int64) {
 	a := g.laid(append([]domain.Axis{device}, serialAxes(nil, device.Size, shape[0], 3)...), g.spec.World)
 	w := g.laid(append([]domain.Axis{device}, serialAxes(nil, 3, shape[1])...), g.spec.World)
@@ -67,7 +68,8 @@ func (g *generator) readRows(v *value) {
 		(*generator).slice, (*generator).set)
 }
 
-// exchangesRows reports whether ranks may send each other rows in one kernel.
+// exchangesRows reports whether the schedule has fuse: exchange or copy: sm, with which kernels may send rows to other
+// ranks.
 func exchangesRows(_ *model.Pipeline, p *hostir.Program) bool {
 	return p.Choices.Any(schedule.Fuse, schedule.Exchange) || p.Choices.Any(schedule.Copy, schedule.SM)
 }

@@ -28,7 +28,7 @@ func (g *generator) collectives() {
 	g.field(schedule.All, schedule.Via, schedule.NCCL)
 }
 
-// groupsCollectives reports whether collectives are one group of NCCL.
+// groupsCollectives reports whether a program has a collective directly after the start of a group of NCCL calls.
 func groupsCollectives(_ *model.Pipeline, p *hostir.Program) bool {
 	before := false
 	for s := range hostir.All(p.Body) {

@@ -16,8 +16,9 @@ func (g *generator) truncated() bool {
 	return true
 }
 
-// whole computes with integers that an operation made. It reads rows of a table by them, or converts them to fp32. Then it forgets
-// tensors of integers, because other operations do not take them.
+// whole adds operations on integers that an operation computed: arithmetic, a reduction or a top_k. Then it uses them
+// as the indices of a gather or casts them to fp32. Last it forgets tensors of integers, because other operations do
+// not take them.
 func (g *generator) whole(v *value) {
 	for g.chance(0.5) {
 		v = g.arithmetic(v)

@@ -86,10 +86,10 @@ func (g *generator) reshaped(v *value, shape []int64) *value {
 func (g *generator) readView(v *value) {
 	shape := v.shape()
 	switch n, use := len(shape), g.Float64(); {
-	case n == 2 && use < 0.2: // the second operand
+	case n == 2 && use < 0.2: // as the second operand of a matmul
 		a := g.inputLike([]int64{g.extent(), shape[0]}, v)
 		g.add(on("matmul", a, v), []domain.Axis{a.axes[0], v.axes[1]}, v)
-	case n == 2 && use < 0.36: // a weight
+	case n == 2 && use < 0.36: // as the weight of a linear
 		a := g.inputLike([]int64{g.extent(), shape[1]}, v)
 		g.add(on("linear", a, v), []domain.Axis{a.axes[0], v.axes[0]}, v)
 	case n > 2 && use < 0.4:
@@ -176,7 +176,8 @@ func (g *generator) rankSum() *value {
 	return sum
 }
 
-// sharedSum makes a sum of few parts that several operations read. One of them may read only the part of its rank.
+// sharedSum makes a sum of few parts that several operations read. One of them may be split over the ranks, so that
+// each rank reads only its part of the sum.
 func (g *generator) sharedSum() { g.sharedSumOf(false) }
 
 // sharedListedSum is like sharedSum, but the sum is declared and lists the reduced axis.
@@ -185,7 +186,7 @@ func (g *generator) sharedListedSum() { g.sharedSumOf(true) }
 func (g *generator) sharedSumOf(listed bool) {
 	shape, ranks := g.shape(1+g.IntN(2)), g.spec.World.Axes[0]
 	if g.chance(0.6) {
-		shape[g.IntN(len(shape))] = ranks.Size // can be split
+		shape[g.IntN(len(shape))] = ranks.Size // an extent that can be split over the ranks
 	}
 	at := 0
 	if listed && g.chance(0.7) {

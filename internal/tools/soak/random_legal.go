@@ -67,7 +67,8 @@ func (g *generator) turnedBatches() {
 	g.multiplied(p)
 }
 
-// factors are the axes of a matmul.
+// factors are the axes of the operands and of the result of a matmul. linear: the second operand is a weight of shape
+// [N, K]. turn: the operands are permuted inputs.
 type factors struct {
 	first, second, out []domain.Axis
 	linear, turn       bool

@@ -9,7 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// makers lists functions that add an operation if possible.
+// makers lists functions that add an operation and return true, or return false if none fits. The probability of each
+// is proportional to its weight.
 var makers = []struct {
 	weight int
 	make   func(*generator) bool
@@ -60,7 +61,8 @@ func (g *generator) operation() {
 	}
 }
 
-// add adds an operation whose result has these axes. Mostly it also declares the result, with the axes of annotation.
+// add adds an operation whose result has these axes and the type and the mesh of like. Mostly it also declares the
+// result, with the axes of annotation.
 func (g *generator) add(op Op, axes []domain.Axis, like *value) *value {
 	v := g.result(op, axes, like)
 	if g.chance(0.65) {
@@ -88,7 +90,7 @@ func reduced(extent domain.Extent) domain.Axis {
 	return domain.Axis{Kind: domain.Reduction, Extent: extent}
 }
 
-// result adds an operation whose result is not declared.
+// result adds an operation whose result has these axes and the type and the mesh of like, and is not declared.
 func (g *generator) result(op Op, axes []domain.Axis, like *value) *value {
 	g.results++
 	op.Out = fmt.Sprintf("T%d", g.results)
@@ -255,7 +257,7 @@ func (g *generator) axisAttr(at, axes int) Attr {
 	return number("axis", int64(at))
 }
 
-// cast casts a tensor, sometimes by way of a type of 8 bits and of moves.
+// cast casts a tensor. Sometimes it first casts to an 8-bit type, with set, permute or broadcast between the two casts.
 func (g *generator) cast() bool {
 	v, first := g.any(), len(g.known)
 	cast := func(types ...domain.DType) {
@@ -391,7 +393,8 @@ func (g *generator) composite() bool {
 	fn := pick(g, model.Composites...)
 	op := on(fn, v)
 	last := v.shape()[len(v.axes)-1:]
-	few := map[string]int64{"normalize_grad": 2, "layer_norm_grad": 2, "rms_norm_grad": 1}[fn] // up to this extent, only rounding errors
+	// Along an axis of at most this extent, the gradient is almost 0, and its computed value only rounding errors.
+	few := map[string]int64{"normalize_grad": 2, "layer_norm_grad": 2, "rms_norm_grad": 1}[fn]
 	if last[0] <= few {
 		return false
 	}
@@ -426,7 +429,7 @@ func (g *generator) composite() bool {
 			g.countRows(&op, n-2)
 		}
 	case "split", "quantize", "dequantize", "scaled_linear", "dropout", "gather", "scatter_add", "top_k", "cumsum", "clamp":
-		return false // these have several results, special operands or a maker
+		return false // these have several results, special operands or a maker of their own
 	case "where":
 		op = on(fn, g.mask(v), v, g.partner(v))
 	case "softmax_grad", "normalize_grad", "log_softmax_grad":
@@ -443,7 +446,7 @@ func (g *generator) composite() bool {
 		op = op.with(g.axisAttr(g.IntN(len(v.axes)), len(v.axes)))
 	}
 	if len(v.axes) < 2 {
-		return false // a reduction leaves no axis
+		return false // the operation reduces an axis, and would leave no other
 	}
 	g.add(op, v.axes, v)
 	return true
@@ -465,7 +468,7 @@ func (g *generator) alongAxis(op Op, v *value) bool {
 	return true
 }
 
-// countRows adds split=rows or split=batches to most operations whose rows follow another axis.
+// countRows adds split=rows or split=batches to most operations whose axis of rows follows another axis.
 func (g *generator) countRows(op *Op, axis int) {
 	if axis > 0 && g.chance(0.7) {
 		*op = op.with(word("split", pick(g, "rows", "batches")))

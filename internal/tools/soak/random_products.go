@@ -68,7 +68,7 @@ func (g *generator) product(fn string) bool {
 	return true
 }
 
-// short casts a tensor to 8 bits.
+// short casts a tensor to an 8-bit type.
 func (g *generator) short(v *value) *value {
 	to := pick(g, domain.FP8E4M3, domain.FP8E4M3, domain.FP8E5M2)
 	return g.add(on("cast", v).with(word("dtype", string(to))), v.axes, v.as(to))
@@ -92,7 +92,7 @@ func (g *generator) quantized() bool {
 	return true
 }
 
-// shortProduct multiplies inputs of 8 bits as cuBLASLt can, and reads the result.
+// shortProduct multiplies 8-bit inputs, with the K extents that cuBLASLt needs, and reads the result.
 func (g *generator) shortProduct() {
 	m, k := g.mesh(), pick[int64](g, 16, 32, 48)
 	x := g.inputOf([]int64{pick[int64](g, 2, 4, 6, 8), k}, domain.FP8E4M3, m)
@@ -105,7 +105,9 @@ func (g *generator) shortProduct() {
 	g.focused(out, 1+g.IntN(2), (*generator).binary, (*generator).unary, (*generator).set, (*generator).reduce)
 }
 
-// scaledProduct multiplies inputs of 8 bits, or quantized ones, with scales of blocks. Some have batches, and some of these share weights.
+// scaledProduct multiplies 8-bit inputs that have a scale for each block, or inputs that the linear quantizes in
+// blocks. Some operands have batches, and in some of these only the rows have them, so that all batches share the
+// weights.
 func (g *generator) scaledProduct(m Mesh) *value {
 	const block = domain.BlockRow
 	rows, blocks := pick[int64](g, 2, 4, 6, 8), pick[int64](g, 1, 2, 3)
@@ -136,7 +138,7 @@ func (g *generator) scaledProduct(m Mesh) *value {
 	return out
 }
 
-// drop removes inputs that were made for an operation that was not added.
+// drop removes inputs that were made for an operation that was not added. It keeps the operation's first operand.
 func (g *generator) drop(op Op) {
 	read := map[string]bool{}
 	for _, o := range g.spec.Ops {
@@ -254,8 +256,8 @@ func (g *generator) reshape() bool {
 	return true
 }
 
-// pipeline adds an operation over ranks that runs in shards: a split axis becomes a Stream axis, or a sum of partial
-// sums becomes a shard of each rank.
+// pipeline adds an operation over ranks that runs in shards. In a gather, a split axis becomes a Stream axis. In a sum
+// of partial sums, each rank gets a shard of the result.
 func (g *generator) pipeline() bool {
 	m := g.mesh()
 	if len(m.Axes) == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// roundings makes casts to narrower types, to 8 bits and to integers between functions of elements and folds of rows.
+// roundings adds casts, also to 8-bit types and to integers, between elementwise functions and reductions along rows.
 func (g *generator) roundings() {
 	v, types := g.input(nil), domain.AllDTypes
 	for range 1 + g.IntN(3) {
@@ -18,7 +18,7 @@ func (g *generator) roundings() {
 		}
 		if g.chance(0.4) {
 			by := pick(g, "-3", "0.3", "-3", "1e9")
-			if v = g.result(on("scale", v).with(word("by", by)), v.axes, v); by == "1e9" { // fp8 would only have its largest number
+			if v = g.result(on("scale", v).with(word("by", by)), v.axes, v); by == "1e9" { // fp8 would saturate
 				types = slices.DeleteFunc(slices.Clone(types), domain.DType.Saturates)
 			}
 		} else {
@@ -34,7 +34,7 @@ func (g *generator) roundings() {
 	g.focused(v, 1+g.IntN(2), (*generator).unary, (*generator).constant, (*generator).binary, (*generator).reduce, (*generator).set)
 }
 
-// roundsInKernels reports whether a kernel rounds a value that it goes on with.
+// roundsInKernels reports whether a kernel rounds a value and continues to compute with it.
 func roundsInKernels(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool {
 		k, ok := s.(*hostir.Fused)

@@ -6,8 +6,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// scatterAdd adds rows of a tensor to the rows of a result that indices name, in one block or several, or in batches. It returns
-// false if the result could be too large or has too many axes.
+// scatterAdd adds a scatter_add: indices select the row of the result to which each row of a tensor is added. The
+// result has one block of rows, several, or one for each batch. It returns false if the result could be too large or
+// has too many axes.
 func (g *generator) scatterAdd() bool {
 	v, rows := g.any(), g.extent()
 	lead := 1 + g.IntN(len(v.axes))

@@ -11,9 +11,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// schedule sets the fields that the kind of spec needs. If there are none, it sets nothing, the preset auto, or random
-// fields and values from the table of the loader. It sets fields of communications for all tensors, or sometimes for
-// one.
+// schedule sets the fields that the kind of spec needs, if there are any. Otherwise it sets random fields and values
+// from the table of the loader or, if none is set, nothing or the preset auto. It sets fields of communications for all
+// tensors, or sometimes for one.
 func (g *generator) schedule(none bool) {
 	g.spec.Schedule = nil
 	if g.fields != nil {
@@ -40,7 +40,8 @@ func (g *generator) schedule(none bool) {
 	}
 }
 
-// of chooses the tensor of a field: all, one of an operation, or none for a field of the program.
+// of chooses what a field applies to: all tensors, or one tensor of an operation. It returns "" for a field of the
+// program.
 func (g *generator) of(f schedule.Field) string {
 	switch {
 	case f.Scope == schedule.Program:
@@ -52,7 +53,7 @@ func (g *generator) of(f schedule.Field) string {
 	return pick(g, append(slices.Clone(op.In), op.Out)...)
 }
 
-// choose chooses a value of a field, sometimes an invalid one. It often leaves the preset open.
+// choose adds a field with a random value, sometimes an invalid one. Often it does not set the preset.
 func (g *generator) choose(f schedule.Field, of string) {
 	var value string
 	switch {

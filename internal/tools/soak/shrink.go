@@ -43,7 +43,8 @@ func smallerSpecs(s Spec) []Spec {
 	return smaller
 }
 
-// fewerOps keeps only the operations that one result needs, removes one operation, or replaces its results by inputs.
+// fewerOps proposes to keep only the operations that one result needs, to remove one operation, or to replace its
+// results by inputs.
 func fewerOps(s Spec, propose func(func(*Spec))) {
 	axes := inferred(s)
 	for i, op := range s.Ops {
@@ -123,8 +124,8 @@ func lessSchedule(s Spec, propose func(func(*Spec))) {
 	}
 }
 
-// fewerRanks drops an axis of the world, or drops another mesh and puts its tensors on the world. It also numbers the
-// ranks of another mesh in order, with or without giving its axes to the world.
+// fewerRanks proposes to drop an axis of the world, or to drop another mesh and put its tensors on the world. It also
+// proposes to number the ranks of another mesh in order, with or without giving the axes of that mesh to the world.
 func fewerRanks(s Spec, propose func(func(*Spec))) {
 	for i, a := range s.World.Axes {
 		if len(s.World.Axes) == 1 {
@@ -159,8 +160,8 @@ func fewerRanks(s Spec, propose func(func(*Spec))) {
 	}
 }
 
-// smallerExtents drops the parameters, or replaces an extent by a smaller one: everywhere, or only in axes that are not
-// split over ranks.
+// smallerExtents proposes to drop the parameters, or to replace an extent by a smaller one: everywhere, or only in axes
+// that are not split over ranks.
 func smallerExtents(s Spec, propose func(func(*Spec))) {
 	propose(func(c *Spec) { c.Params = nil })
 	for _, was := range s.sizes() {
@@ -218,8 +219,8 @@ func (s *Spec) replace(was, to int64, meshes bool) {
 	}
 }
 
-// plainerTensors leaves a result undeclared, makes an axis serial, or leaves out a type or a reduced axis. It also makes
-// fp32 the default type.
+// plainerTensors proposes to leave a result undeclared, to make an axis serial, or to leave out a type or a reduced
+// axis. It also proposes fp32 as the default type.
 func plainerTensors(s Spec, propose func(func(*Spec))) {
 	made := map[string]bool{}
 	for _, op := range s.Ops {

@@ -21,11 +21,12 @@ type Options struct {
 	Yard     *Yard  // builds and runs programs; nil: do not build
 	Every    uint64 // build accepted specs whose number is a multiple of this
 	Builds   int    // most specs that are built; 0: as many as there is time for
-	Repeat   string // a command that repeats a spec; takes its number
+	Repeat   string // format of a command that repeats a spec; %d is the number of the spec
 	Log      io.Writer
 }
 
-// Make makes the spec of a number. About every third spec is a changed example, and some must be accepted.
+// Make makes the spec of a number. About every third spec is a changed example, and one of every everyLegal specs must
+// be accepted.
 func (o *Options) Make(number uint64) Spec {
 	if number%everyLegal == everyLegal-2 {
 		return MakeLegal(o.Seed, number)
@@ -115,7 +116,7 @@ func (s *search) examines() {
 		case s.Yard != nil && outcome.Program != nil && number%max(1, s.Every) == 0:
 			select {
 			case s.build <- accepted{number, spec, outcome}:
-			default: // enough wait to be built
+			default: // drop it: enough specs wait to be built
 			}
 		}
 	}

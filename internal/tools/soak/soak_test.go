@@ -43,7 +43,7 @@ func examples(tb testing.TB) []Example {
 	return list
 }
 
-// TestMakeIsRepeatable checks that a seed and a number make one spec.
+// TestMakeIsRepeatable checks that the same seed and number always make the same spec, and that Clone copies all of it.
 func TestMakeIsRepeatable(t *testing.T) {
 	o := Options{Seed: 3, Examples: examples(t)}
 	for number := range uint64(300) {
@@ -193,8 +193,7 @@ func TestPacksBuild(t *testing.T) {
 	}
 }
 
-// TestExamplesAreSpecs checks that an example is accepted and has as many operations when it is written as
-// operations with numbers for extents.
+// TestExamplesAreSpecs checks that specOf turns each example into a spec that is accepted and has as many operations.
 func TestExamplesAreSpecs(t *testing.T) {
 	for _, e := range examples(t) {
 		p, err := model.Load("spec.yaml", []byte(e.text), nil)

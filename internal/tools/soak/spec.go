@@ -26,7 +26,7 @@ type Spec struct {
 	Legal    bool // it must be accepted
 }
 
-// A Param is a name for extents of its value.
+// A Param is a parameter of a spec. Text prints extents that equal its value as its name.
 type Param struct {
 	Name  string
 	Value int64
@@ -72,13 +72,14 @@ type Op struct {
 // Results returns all results of an operation.
 func (o Op) Results() []string { return append([]string{o.Out}, o.More...) }
 
-// with adds attributes to an operation.
+// with returns the operation with additional attributes.
 func (o Op) with(attrs ...Attr) Op {
 	o.Attrs = append(o.Attrs, attrs...)
 	return o
 }
 
-// An Attr is an attribute of an operation: one value, or a list. Sizes marks a list of extents.
+// An Attr is an attribute of an operation: one value, or a list. Sizes marks a list of extents, in which Text may print
+// parameters.
 type Attr struct {
 	Name  string
 	Value string

@@ -21,20 +21,21 @@ import (
 // packSize is the most specs in one program. They share the cost of compiling headers.
 const packSize = 16
 
-// flags make compilation fast and check indices.
+// flags are the compiler options of programs: they compile fast and check the indices of containers.
 const flags = "-O0 -D_GLIBCXX_ASSERTIONS"
 
 // runTime bounds one run of a program, whose own waits have a shorter bound.
 const runTime = 90 * time.Second
 
-// checkedCalls is the number of calls of a check. They follow each other without the host, each on other inputs.
+// checkedCalls is the number of calls that a program checks. The host does not wait between them, and each call has
+// other inputs.
 const checkedCalls = 4
 
 var checking = []string{"--checks", strconv.Itoa(checkedCalls), "--warmup", "1", "--iters", "1", "--repeats", "1", "--timeout", "30"}
 
 // A Yard builds programs on the CPU device and runs them.
 type Yard struct {
-	Dir    string // where folders and the compiled runtime are; kept, so that the next search need not compile it
+	Dir    string // folder of the emitted programs and of the compiled runtime, which the next search reuses
 	Orders int64  // number of orders of execution for each program
 	number int    // number of the builder that uses it
 }
@@ -49,7 +50,8 @@ func (y *Yard) builder(number int) *Yard {
 
 // Try builds specs as one program, runs each and returns the failures.
 func (y *Yard) Try(pack []accepted) []*Finding {
-	// A pack has the runtime of its first program, and only programs that call UCC have that part.
+	// A pack has the runtime of its first program, and that runtime contains the UCC part only if this program calls
+	// UCC.
 	if at := slices.IndexFunc(pack, callsUCC); at > 0 {
 		pack[0], pack[at] = pack[at], pack[0]
 	}
@@ -72,7 +74,7 @@ func (y *Yard) Try(pack []accepted) []*Finding {
 		}
 	}
 	if failure := (*launch.EnvironmentError)(nil); errors.As(err, &failure) && len(findings) == 0 {
-		findings = append(findings, y.failure(pack[0].spec, NoBuild, err)) // each builds alone: joining them in a pack fails
+		findings = append(findings, y.failure(pack[0].spec, NoBuild, err)) // each builds alone, so joining them fails
 	}
 	return findings
 }

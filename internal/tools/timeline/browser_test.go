@@ -14,8 +14,9 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/browser"
 )
 
-// TestBrowser opens a page of 64 ranks with long names from disk, in a browser without a window: nothing overlaps at the
-// usual widths, light and dark; the pointer, search and the keys do what the page says.
+// TestBrowser opens a page of two traces, one of 64 ranks with long names, in a headless browser. It checks that
+// nothing overlaps at the usual widths, light and dark, and that the pointer, the search and the keys do what the page
+// says.
 func TestBrowser(t *testing.T) {
 	page := writePage(t, manyRanks(t, 64), read(t, "testdata/measured.json"))
 	b := browser.Open(t)

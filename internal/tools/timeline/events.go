@@ -19,7 +19,7 @@ type file struct {
 		Machine   string  `json:"machine"`
 		Calls     int     `json:"calls"`
 		Call      float64 `json:"call_us"`              // time of a call, in predictions only
-		Untraced  float64 `json:"us_per_call_untraced"` // the same, in traces of programs only
+		Untraced  float64 `json:"us_per_call_untraced"` // time of a call without tracing, in traces of programs only
 	} `json:"otherData"`
 	Distributed *struct {
 		Rank int `json:"rank"`

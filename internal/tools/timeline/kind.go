@@ -14,7 +14,7 @@ const (
 	Kernel      // any other kernel, copy or memset
 	NCCL        // a communication by NCCL
 	Copy        // a transfer by a copy engine, or by a kernel of the runtime
-	Wait        // an event or a flag: no work
+	Wait        // an event or a flag is recorded, written or waited for: not work
 	host        // not on a stream of a device
 )
 

@@ -15,8 +15,8 @@ const (
 	stripHeight  = 6  // height of the strip with hidden and exposed times, at the end of the head
 	rankGap      = 8
 	nameLetters  = 32     // characters of a name next to its track
-	nameMargin   = 12     // between names and tracks
-	letterWidth  = 7      // of a letter of a name
+	nameMargin   = 12     // space between names and tracks
+	letterWidth  = 7      // width of a character of a name
 	listLetters  = 60     // characters of a name in a list
 	lastWidth    = 24     // the class of the narrowest slices: see widthClass
 	behindMost   = 4      // number of listed slices that hide a transfer

@@ -32,7 +32,7 @@ type view struct {
 	Columns    []column
 	Data       data
 	Shortest   string // length of the shortest slices drawn; "" if all are drawn
-	NamesWidth int    // of the column of names, in pixels
+	NamesWidth int    // width of the column of names, in pixels
 }
 
 type kindView struct{ Class, Label string }
@@ -55,7 +55,7 @@ type data struct {
 	Slices [][]int  `json:"slices"` // begin and length in ns, then indices in Texts: name, kind, where, detail, track, what hides it
 }
 
-// A column belongs to the table of sums.
+// A column is a column of the table of sums: its heading, its explanation and its value for a rank.
 type column struct {
 	Name, About string
 	value       func(Sums) Time
@@ -228,7 +228,7 @@ func (t *texts) number(text string) int {
 	return n
 }
 
-// slice returns the numbers that describe a slice for the script.
+// slice returns the numbers that describe a slice for the script, in the order of data.Slices.
 func (t *texts) slice(s *Slice) []int {
 	beside := ""
 	switch {

@@ -27,7 +27,8 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// TestPage compares the page of a measured trace and another one.
+// TestPage compares the page and the summary of two traces with files in testdata, and checks that the page refers to
+// no other file and escapes names.
 func TestPage(t *testing.T) {
 	var got, summary bytes.Buffer
 	list := []*Trace{read(t, "testdata/measured.json"), read(t, "testdata/cross.json")}
@@ -83,7 +84,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestPacked reads a trace as PyTorch's profiler packs it.
+// TestPacked checks that a trace packed with gzip, as PyTorch's profiler writes it, reads like the unpacked trace.
 func TestPacked(t *testing.T) {
 	text, err := os.ReadFile("testdata/pytorch.json")
 	if err != nil {

@@ -30,7 +30,7 @@ type Rank struct {
 	Tracks []*Track
 	Sums   Sums
 
-	exposed, hidden spans // ranges of its transfers
+	exposed, hidden spans // time ranges of its exposed and of its hidden transfers
 }
 
 // A Track is a stream.
@@ -43,12 +43,12 @@ type Track struct {
 // A Slice is a call on its stream.
 type Slice struct {
 	Kind       Kind
-	Name       string // the text on it
+	Name       string // the text on the slice
 	Where      string // its position in the spec: file:line:column
-	Index      string // how often the statement made the call before
+	Index      string // number of earlier calls of the same statement, as text; "" if unknown
 	Detail     string // call, index, function, kernel and and_also, as text
 	Begin, End Time
-	Bytes      int64 // that a transfer sends or receives; 0 if unknown
+	Bytes      int64 // bytes that a transfer sends or receives; 0 if unknown
 	Lane       int
 
 	Exposed  Time    // exposed time of a transfer
@@ -58,7 +58,7 @@ type Slice struct {
 	rank  *Rank
 	track *Track
 	place int      // index in Slices of its track
-	from  []*Slice // where the arrows begin that end at it
+	from  []*Slice // slices at which the arrows to this slice begin
 }
 
 // Length returns the duration of a slice.

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// on counts a statement as a site, and reports whether the mistake goes there.
+// on counts a statement as a site, and reports whether to make the mistake there.
 func (e *editor) on(s calls.Stmt, what string) bool {
 	return e.here(s.Meta().Pos, "%s: %s", text.Statement(s), what)
 }
@@ -19,7 +19,7 @@ func eachCall[S calls.Stmt](p *calls.Program, visit func(S)) {
 	}
 }
 
-// dropped removes a wait for which the predicate holds.
+// dropped removes one of the waits that satisfy which: the one at the editor's site.
 func dropped(e *editor, p *calls.Program, which func(*calls.StreamWait) bool) {
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		if w, ok := s.(*calls.StreamWait); ok && which(w) && e.on(s, "left out") {
@@ -69,7 +69,8 @@ func earlyBatch(e *editor, p *calls.Program) {
 	})
 }
 
-// leavesLoop moves a statement in front of its loop or after it, if its index does not use the loop variable.
+// leavesLoop moves a statement in front of its loop or after it, if its index does not use the loop variable. index
+// returns nil for statements that stay in the loop.
 func leavesLoop(e *editor, p *calls.Program, index func(calls.Stmt) expr.Expr, before bool, what string) {
 	lists(p, func(list []calls.Stmt) []calls.Stmt {
 		for at, s := range list {

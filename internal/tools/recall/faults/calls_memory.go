@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// transferOf returns the share of a statement and its transfer, which can be replaced. transfer is nil for statements
-// without one.
+// transferOf returns the share that a statement uses, and a pointer to the index of its transfer in that share, which
+// the caller may change. transfer is nil for statements without one.
 func transferOf(s calls.Stmt) (share string, transfer *expr.Expr) { //nolint:gocritic // it is replaced
 	switch s := s.(type) {
 	case *calls.FlagWrite:

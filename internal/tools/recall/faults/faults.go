@@ -40,12 +40,12 @@ type Made struct {
 
 // An editor counts the sites where a pass could make a mistake, and makes it at one of them.
 type editor struct {
-	site, met int // site -1: nowhere
+	site, met int // site: number of the site of the mistake, -1: none; met: sites counted so far
 	pos       diag.Pos
 	what      string
 }
 
-// here counts a site and reports whether the mistake goes there.
+// here counts a site and reports whether to make the mistake there.
 func (e *editor) here(pos diag.Pos, format string, args ...any) bool {
 	e.met++
 	if e.met-1 != e.site {

@@ -19,7 +19,7 @@ func after(edit func(e *editor, p *hostir.Program)) func(*editor, *hostir.Progra
 	}
 }
 
-// at counts a statement as a site, and reports whether the mistake goes there.
+// at counts a statement as a site, and reports whether to make the mistake there.
 func (e *editor) at(s hostir.Stmt, what string) bool {
 	return e.here(s.Meta().Pos, "%s: %s", text.Statement(s), what)
 }
@@ -129,7 +129,7 @@ func swappedStatements(e *editor, p *hostir.Program) {
 	})
 }
 
-// exchange swaps two adjacent statements that satisfy which.
+// exchange swaps two adjacent statements that satisfy which: those at the editor's site.
 func exchange(e *editor, p *hostir.Program, which func(a, b hostir.Stmt) bool) {
 	p.Body = hostir.RewriteBlocks(p.Body, func(list []hostir.Stmt) []hostir.Stmt {
 		list = slices.Clone(list)

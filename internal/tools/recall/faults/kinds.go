@@ -1,6 +1,6 @@
 package faults
 
-// All lists the faults, by the pass that makes the mistake.
+// All lists the faults, grouped by the pass that makes the mistake.
 var All = []Fault{
 	{"wrong-function", "decompose-contractions", "a sum takes the larger one", after(wrongReduce), nil},
 	{"lost-addend", "add-in-gemm", "a GEMM forgets what it should add", after(lostAddend), nil},

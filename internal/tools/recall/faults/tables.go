@@ -20,7 +20,7 @@ type TableFault struct {
 	Mistake string
 	Example string   // a spec below testdata where it has an effect
 	Change  string   // a verb with numbers, as alter reads them, or a field of collective.Form
-	FoundBy []string // the judges that find it
+	FoundBy []string // judges that find it: lowering, results, proof, values, log, run
 }
 
 //go:embed tables.tsv
@@ -48,8 +48,8 @@ func (f *TableFault) Seed() (undo func()) {
 	return func() { *row = right }
 }
 
-// alter changes one operand. The first number of a change is the operand's, the second an axis, or the factor of an
-// alignment.
+// alter applies Change to one operand of a statement of Table. Change is a verb and numbers: the number of the operand,
+// then an axis or, for align, a factor, then a further argument of swap and stride.
 func (f *TableFault) alter(s calls.Stmt, list []effects.Operand) (out []effects.Operand) {
 	change := strings.Fields(f.Change)
 	n := make([]int64, 4)
@@ -68,9 +68,9 @@ func (f *TableFault) alter(s calls.Stmt, list []effects.Operand) (out []effects.
 			continue
 		case "read", "write":
 			o.Write = change[0] == "write"
-		case "swap": // the strides of two axes
+		case "swap": // the strides of two axes: the second and the third number
 			o.Strides[axis], o.Strides[n[2]] = o.Strides[n[2]], o.Strides[axis]
-		case "stride": // one more, or 0
+		case "stride": // the stride plus one, times the third number, which is 1 or 0
 			o.Strides[axis] = expr.Op("*", expr.Int(n[2]), expr.Op("+", o.Strides[axis], expr.Int(1)))
 		case "extent": // one less
 			o.Extents[axis] = expr.Op("-", o.Extents[axis], expr.Int(1))

@@ -1,5 +1,5 @@
-// Command soak searches for bugs of hirgen with random specs; see docs/soak.md. It runs in the root of the repository
-// and needs no Go there: CGO_ENABLED=0 go build -o soak ./internal/tools/soak/cmd
+// Command soak searches for bugs of hirgen with random specs; see docs/soak.md. Run it in the root of the repository. A
+// static binary also runs on machines without Go: CGO_ENABLED=0 go build -o soak ./internal/tools/soak/cmd
 package main
 
 import (
