@@ -1,5 +1,5 @@
-// Accesses of 16 bytes to addresses that are no multiple of 16: the kernel faults, and the device
-// is lost to the process. The CPU device names the statement.
+// Tests of 16-byte accesses to addresses that are not a multiple of 16: the kernel faults, and the
+// process cannot use the device any more. The CPU device also reports the statement.
 #include <cuda_runtime.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Stream capture: the work that it contains, the calls that it refuses, and its end.
+// Tests of stream capture: the work that it contains, the calls that it refuses, and its end.
 #include <cuda_runtime.h>
 
 #include <thread>
@@ -181,7 +181,7 @@ void who_may_begin_and_end() {
   static_cast<void>(cudaGetLastError());
 }
 
-/// A stream that no event joins to the capture is not part of it: its work runs at once.
+/// A stream that waits for no event of the capture is not part of it: its work runs at once.
 void other_streams_go_on() {
   cudaStream_t main = make_stream(), other = make_stream();
   int *a = upload(std::vector<int>{0}), *b = upload(std::vector<int>{0});

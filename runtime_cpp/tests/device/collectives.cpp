@@ -1,5 +1,5 @@
-// NCCL collectives: types, sizes, reductions, calls in place, completion and order, and refused
-// arguments.
+// Tests of NCCL collectives: types, sizes, reductions, calls in place, completion and order, and
+// refused arguments.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -114,7 +114,7 @@ void reductions(const Setup& s, ncclDataType_t type, ncclRedOp_t op, size_t coun
   expect_values(out, count, mine, "reduce-scatter");
   OK(ncclReduce(in, out, whole, type, op, 0, s.comm, s.stream));
   if (s.rank.rank == 0) expect_values(out, whole, reduced, "reduce");
-  // In place. The reduce-scatter comes last, because it overwrites a part of the input.
+  // The same in place. The reduce-scatter comes last, because it overwrites a part of the input.
   OK(cudaDeviceSynchronize());
   OK(cudaMemcpy(out, in, whole * sizeof(T), cudaMemcpyDeviceToDevice));
   OK(cudaDeviceSynchronize());
@@ -155,7 +155,7 @@ template <class T>
 void all_of_type(const Setup& s, ncclDataType_t type) {
   gathers<T>(s, type, 1000);
   for (ncclRedOp_t op : {ncclSum, ncclProd, ncclMax, ncclMin}) {
-    if (op == ncclProd && s.rank.size > 4) continue;  // overflows the small types
+    if (op == ncclProd && s.rank.size > 4) continue;  // overflows 8-bit types
     reductions<T>(s, type, op, 333);
   }
 }

@@ -1,4 +1,5 @@
-// Making, splitting and ending communicators, blocking and not, between processes and threads.
+// Tests of making, splitting and ending communicators, blocking and non-blocking, between processes
+// and threads.
 #include <cuda_runtime.h>
 #include <nccl.h>
 #include <unistd.h>
@@ -55,7 +56,7 @@ void non_blocking() {
     ncclUniqueId id = share_id(rank);
     ncclConfig_t settings = config(false);
     ncclComm_t comm = nullptr;
-    if (rank.rank == 1) usleep(100000);  // rank 0 returns before rank 1 is there
+    if (rank.rank == 1) usleep(100000);  // rank 0's call returns before rank 1 calls
     accept_in_progress(ncclCommInitRankConfig(&comm, 2, id, rank.rank, &settings));
     settle(comm);
     EXPECT(sum_over(comm, rank.rank + 1, false) == 3);
@@ -72,7 +73,8 @@ void non_blocking() {
   });
 }
 
-/// Rows and columns of a 2 x 2 mesh, by blocking or non-blocking splits of one parent.
+/// Splits a parent into communicators of the rows and columns of a 2 x 2 mesh, with blocking or
+/// non-blocking calls.
 void split(bool blocking) {
   run_ranks(4, [=](const Rank& rank) {
     ncclUniqueId id = share_id(rank);
@@ -88,7 +90,7 @@ void split(bool blocking) {
       settle(*result);
     };
     split_off(y, x, &row);
-    split_off(x, -y, &column);  // keys order the ranks: here backwards
+    split_off(x, -y, &column);  // keys order the ranks: here in reverse
     EXPECT(sum_over(row, 1 << rank.rank, blocking) == (y == 0 ? 3 : 12));
     EXPECT(sum_over(column, 1 << rank.rank, blocking) == (x == 0 ? 5 : 10));
     int number = -1;

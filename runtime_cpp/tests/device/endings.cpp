@@ -1,4 +1,4 @@
-// How communicators end: in any order, with work under way, and by an abort.
+// Tests of how communicators end: in any order, with work under way, and by an abort.
 #include <cuda_runtime.h>
 #include <nccl.h>
 
@@ -17,7 +17,7 @@ int sum_over(ncclComm_t comm, int number) {
   return download(data, 1)[0];
 }
 
-/// After a split, parent and child work without each other.
+/// After a split, the parent still works without the child, and the child without the parent.
 void parent_and_child(bool parent_first) {
   run_ranks(2, [=](const Rank& rank) {
     ncclComm_t parent = make_comm(rank), child = nullptr;

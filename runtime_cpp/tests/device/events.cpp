@@ -1,4 +1,4 @@
-// Events: which record a wait waits for, and the results of queries.
+// Tests of events: which record a wait waits for, and the results of queries.
 #include <cuda_runtime.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Flags: the runtime waits for them and writes them by batched stream memory operations and by
+// Tests of flags, which the runtime awaits and writes by batched stream memory operations and by
 // kernels.
 #include "flags.hpp"
 

@@ -1,5 +1,5 @@
-// cuBLASLt beyond plain GEMMs: workspaces, strides, operands that are not read, epilogues after an
-// addend, and the errors of wrong arguments.
+// Tests of cuBLASLt beyond plain GEMMs: workspaces, strides, operands that are not read, epilogues
+// after an addend, and the errors of wrong arguments.
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 

@@ -1,5 +1,5 @@
-// cuBLASLt GEMMs against a naive loop. The operands are small integers, so all sums are exact, and
-// results must be equal, except after GELU.
+// Tests of cuBLASLt GEMMs against a naive loop. The operands are small integers, so all sums are
+// exact, and results must be equal, except after GELU.
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 #include <unistd.h>
@@ -148,7 +148,7 @@ void shared_workspace() {
   cublasLtMatmulHeuristicResult_t result;
   OK(first.heuristic(&result));
   cudaError_t status = cudaSuccess;
-  for (int round = 0; round < 40 && status == cudaSuccess; ++round) {  // a busy machine needs some
+  for (int round = 0; round < 40 && status == cudaSuccess; ++round) {  // until two GEMMs overlap
     Gate gate;
     gate.close(first.stream);
     gate.close(second.stream);

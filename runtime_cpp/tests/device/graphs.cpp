@@ -1,4 +1,4 @@
-// Graphs: the work that a launch runs, and its order.
+// Tests of graphs: the work that a launch runs, and its order.
 #include <cuda_runtime.h>
 #include <nccl.h>
 

@@ -1,5 +1,5 @@
-// NCCL groups: their contents, the calls that they refuse, and collectives that are groups of
-// messages.
+// Tests of NCCL groups: their contents, the calls that they refuse, and collectives that are groups
+// of messages.
 #include <cuda_runtime.h>
 #include <nccl.h>
 

@@ -1,4 +1,4 @@
-// fp16 and bf16: conversions, compared with arithmetic that is exact in double.
+// Tests of conversions to and from fp16 and bf16 against exact arithmetic in double.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 

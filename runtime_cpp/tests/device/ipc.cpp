@@ -100,8 +100,8 @@ void own_handle_is_refused() {
   static_cast<void>(cudaGetLastError());
 }
 
-/// One allocation of every rank, which the ranks before and after it in the ring have open: two
-/// semaphores at its start, then data.
+/// One allocation of every rank: two semaphores, then data. Each rank opens the allocations of the
+/// previous and the next rank of the ring.
 struct Exchange {
   explicit Exchange(const Rank& rank) : rank(rank), next((rank.rank + 1) % rank.size) {
     OK(cudaMalloc(&own, kBytes));
@@ -177,7 +177,7 @@ void get(int size) {
     Exchange x(rank);
     for (int round = 0; round < kRounds; ++round) {
       auto number = static_cast<uint32_t>(round + 1);
-      // Until the next rank has read the data of the previous round.
+      // Wait until the next rank has read the data of the previous round.
       wait_geq(x.stream, Exchange::semaphore(x.own, 1), number - 1);
       OK(cudaMemsetAsync(Exchange::data(x.own), rank.rank * kRounds + round, kCount * sizeof(int),
                          x.stream));

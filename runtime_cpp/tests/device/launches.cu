@@ -1,5 +1,5 @@
-// Kernels see all earlier work of their stream, also if they are launched early, while the previous
-// kernel ends.
+// Tests that kernels see all earlier work of their stream, also if they are launched early, while
+// the previous kernel ends.
 #include <cuda_runtime.h>
 
 #include <cstdint>

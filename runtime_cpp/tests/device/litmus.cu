@@ -1,6 +1,7 @@
-// Message passing between ranks: a rank that sees a flag also sees all data that was written before
-// the flag. Both ranks write to each other and read, round after round, without the host in
-// between. All combinations of ways to write data, set a flag and wait for it are tested.
+// Tests of message passing between ranks: a rank that sees a flag also sees all data that was
+// written before the flag. Both ranks write to each other and read, round after round, without the
+// host in between. The tests cover all combinations of ways to write data, set a flag and wait for
+// it.
 #include <cstdint>
 #include <vector>
 
@@ -17,7 +18,7 @@ constexpr int64_t kWords = 1000;
 #ifdef HIRGEN_CPU_DEVICE
 const uint32_t kRounds = 150;
 #else
-// Processes that share a GPU take turns of milliseconds.
+// On a shared GPU, processes take turns of milliseconds, so that rounds take much longer.
 const uint32_t kRounds = gpus_are_shared() ? 150 : 5000;
 #endif
 

@@ -1,4 +1,4 @@
-// Stream memory operations: conditions, widths, batches, and their place in stream order.
+// Tests of stream memory operations: conditions, widths, batches, and their place in stream order.
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -82,7 +82,8 @@ void check_condition(unsigned flags, uint32_t value, const std::vector<uint32_t>
 
 void conditions() {
   check_condition(CU_STREAM_WAIT_VALUE_GEQ, 5, {4, 0, 0xFFFFFFF0}, 6);
-  check_condition(CU_STREAM_WAIT_VALUE_GEQ, 0xFFFFFFFE, {0xFFFFFFF0, 0x80000000}, 1);  // cyclic
+  // The comparison is cyclic: 1 follows 0xFFFFFFFE.
+  check_condition(CU_STREAM_WAIT_VALUE_GEQ, 0xFFFFFFFE, {0xFFFFFFF0, 0x80000000}, 1);
   check_condition(CU_STREAM_WAIT_VALUE_EQ, 5, {4, 6}, 5);
   check_condition(CU_STREAM_WAIT_VALUE_AND, 0x12, {0x05, 0}, 0x13);
 }
@@ -95,7 +96,7 @@ void wide_words() {
   OK(write64(writer, address(word), big - 1, 0u));
   OK(cudaStreamSynchronize(writer));
   EXPECT(is_blocked(waiter));
-  // Differs from the awaited value in the high half alone.
+  // The new value differs from the awaited one only in the high half.
   OK(write64(writer, address(word), big + (uint64_t{1} << 41), 0u));
   OK(cudaStreamSynchronize(waiter));
   EXPECT(download(word, 1)[0] == big + (uint64_t{1} << 41));

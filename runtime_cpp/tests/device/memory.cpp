@@ -1,4 +1,4 @@
-// Memory: allocation, copies of every kind, fills, and refused calls.
+// Tests of memory: allocation, copies of every kind, fills, and refused calls.
 #include <cuda_runtime.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// NCCL calls that do not match between ranks or threads. NCCL hangs, computes garbage or crashes;
-// the CPU device reports an error, on every rank. Nothing here runs on a GPU.
+// Tests of NCCL calls that do not match between ranks or threads. On a GPU, NCCL hangs, computes
+// garbage or crashes. So the tests run only on the CPU device, which reports an error on every
+// rank.
 #include <cuda_runtime.h>
 #include <nccl.h>
 #include <unistd.h>

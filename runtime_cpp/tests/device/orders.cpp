@@ -1,4 +1,5 @@
-// HIRGEN_CPU_SEED: seeds find missing waits, do not break correct programs, and are reproducible.
+// Tests of HIRGEN_CPU_SEED: seeds find missing waits, do not break correct programs, and are
+// reproducible.
 //
 // A correct program has the same result under every seed. A program with a missing wait must have a
 // wrong result under more than half of the seeds. A GPU has no seeds: it runs the correct programs
@@ -64,7 +65,7 @@ bool write_after_read(bool synchronised) {
 }
 
 /// A pipeline of two buffers, as in emitted programs: slice s uses buffer s % 2 after slice s - 2.
-/// Only the wait of slice 3 is left out.
+/// Unless `synchronised`, the wait of slice 3 is left out.
 bool two_buffers(bool synchronised) {
   constexpr size_t kSlices = 6;
   cudaStream_t producer = make_stream(), consumer = make_stream();

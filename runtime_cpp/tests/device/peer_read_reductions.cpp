@@ -1,5 +1,6 @@
-// Reductions of partial sums in peer memory, as emitted programs launch them, also with copies of
-// the result to peers: several sizes, all types, rank order, consecutive calls, and graphs.
+// Tests of reductions of partial sums in peer memory, as emitted programs launch them, also with
+// copies of the result to peers: several sizes, all types, rank order, consecutive calls, and
+// graphs.
 #include <cstdint>
 #include <vector>
 
@@ -52,8 +53,8 @@ bool same(const std::vector<T>& a, const std::vector<T>& b) {
 struct Shape {
   int ranks, local;
   size_t count;
-  size_t shift = 0;   // elements of sources and targets after a multiple of 16 bytes
-  size_t chunks = 1;  // in which sources and targets are added
+  size_t shift = 0;   // of sources and targets beyond a multiple of 16 bytes, in elements
+  size_t chunks = 1;  // number of pieces in which each source and target is added
   int targets = 0;    // peers that the sum is also written to
 };
 

@@ -1,4 +1,4 @@
-// NCCL send and receive, alone and in groups.
+// Tests of NCCL send and receive, alone and in groups.
 #include <cuda_runtime.h>
 #include <nccl.h>
 
@@ -80,7 +80,7 @@ void message_order() {
   });
 }
 
-/// Without a group: a chain, each rank receives, then sends on.
+/// A chain without groups: each rank receives, then sends.
 void chain(int size) {
   run_ranks(size, [](const Rank& rank) {
     ncclComm_t comm = make_comm(rank);
@@ -131,7 +131,8 @@ void group_over_two_streams() {
 }
 
 #ifdef HIRGEN_CPU_DEVICE
-/// The CPU device is stricter than NCCL, which may complete a small send from an internal buffer.
+/// On the CPU device, a send completes only with its receive. NCCL may complete a small send
+/// earlier, from an internal buffer.
 void send_needs_its_receive() {
   run_ranks(2, [](const Rank& rank) {
     ncclComm_t comm = make_comm(rank);

@@ -1,4 +1,4 @@
-// A GEMM on small integers, by cuBLASLt and by a naive loop.
+// A GEMM on small integers, computed by cuBLASLt and by a naive loop.
 #pragma once
 
 #include <cublasLt.h>
@@ -217,7 +217,8 @@ struct Problem {
   }
 
   Shape shape;
-  /// The factor of element k of row `row` of A and of column `column` of B; if empty, 1.
+  /// The factor of the product of A[row, k] and B[k, column]. If the function is empty, the factor
+  /// is 1.
   std::function<float(int64_t row, int64_t column, int64_t k)> scale;
   Operand<In> a;
   Operand<Right> b;

@@ -1,4 +1,4 @@
-// Queries of devices, versions and errors.
+// Tests of queries of devices, versions and errors.
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 #include <nccl.h>

@@ -1,5 +1,5 @@
-// GEMMs of 8-bit operands with scales of blocks that cuBLASLt computes or refuses. The rules come
-// from its documentation and from the tests of Transformer Engine and vLLM.
+// Tests of GEMMs of 8-bit operands with a scale for each block, which cuBLASLt computes or refuses.
+// The rules come from its documentation and from the tests of Transformer Engine and vLLM.
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
@@ -94,7 +94,8 @@ void refused(const Shape& shape, cublasLtMatmulMatrixScale_t a = kSquares,
   Scaled<Out, Left, Right>(shape, a, b).refused();
 }
 
-/// One operand has runs and the other squares, or both have runs.
+/// One operand has a scale for each run along k and the other for each square, or both for each
+/// run. Squares of both operands are refused.
 void modes() {
   computes<__nv_bfloat16>(along_k(256, 128, 256), kSquares, kRuns);
   computes<__nv_bfloat16>(along_k(256, 128, 256), kRuns, kSquares);
@@ -102,7 +103,7 @@ void modes() {
   refused<__nv_bfloat16>(along_k(256, 128, 256), kSquares, kSquares);
 }
 
-/// Results of 16 and 32 bits, and operands of which one is e4m3.
+/// Results of 16 and 32 bits, and operands of which at least one is e4m3.
 void types() {
   computes<float>(along_k(256, 128, 256));
   computes<__half>(along_k(256, 128, 256));
@@ -111,8 +112,8 @@ void types() {
   refused<__nv_bfloat16, E5M2, E5M2>(along_k(256, 128, 256));
 }
 
-/// Blocks of k whose number 4 does not divide: the rows of squares are padded. The number of lines
-/// with scales of runs is a multiple of 4.
+/// If the number of blocks along k is not a multiple of 4, the rows of scales for squares are
+/// padded. The number of lines with scales for runs must be a multiple of 4.
 void blocks() {
   for (const int64_t k : {128, 384, 640, 1024}) computes<__nv_bfloat16>(along_k(384, 64, k));
   for (const int64_t n : {4, 12, 36, 132, 260}) computes<__nv_bfloat16>(along_k(128, n, 640));
@@ -120,7 +121,7 @@ void blocks() {
   refused<__nv_bfloat16>(along_k(128, 38, 256));
 }
 
-/// The last blocks may be partial. 16 divides k.
+/// The last blocks may be partial, but k must be a multiple of 16.
 void partial_blocks() {
   computes<__nv_bfloat16>(along_k(336, 320, 64));
   computes<__nv_bfloat16>(along_k(336, 320, 208));
@@ -151,7 +152,7 @@ void missing_scales() {
   }
 }
 
-/// Both operands are contiguous along k.
+/// Both operands must be contiguous along k.
 void layouts() {
   refused<__nv_bfloat16>({.m = 256, .n = 128, .k = 256});
   refused<__nv_bfloat16>({.m = 256, .n = 128, .k = 256, .transpose_a = true, .transpose_b = true});

@@ -1,4 +1,4 @@
-// Streams: the order of their work, and the results of queries.
+// Tests of streams: the order of their work, and the results of queries.
 #include <cuda_runtime.h>
 
 #include <atomic>

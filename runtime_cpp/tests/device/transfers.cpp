@@ -1,5 +1,6 @@
-// Copies between ranks by the runtime's kernels, as emitted programs do them in shared memory: with
-// flags by kernels and by batches of memory operations, in consecutive calls, and in graphs.
+// Tests of copies between ranks by the runtime's kernels, as emitted programs do them in shared
+// memory: with flags by kernels and by batches of memory operations, in consecutive calls, and in
+// graphs.
 #include "hirgen/transfers.hpp"
 
 #include <algorithm>

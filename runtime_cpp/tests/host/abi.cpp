@@ -1,5 +1,5 @@
-// Use and misuse of the C ABI on one rank: a refused call leaves the handle unchanged, and nothing
-// crashes.
+// Tests of the C ABI on one rank, used and misused: a refused call leaves the handle unchanged, and
+// nothing crashes.
 #include "hirgen/abi.hpp"
 
 #include <chrono>
@@ -18,7 +18,8 @@ constexpr int64_t kElements = 1000;
 constexpr size_t kBytes = kElements * sizeof(float);
 constexpr const char* kWhere = "copy.yaml:1:1 C = A";
 
-/// C = A through a buffer of the program, for which concurrent calls would race.
+/// A program that computes C = A through its own buffer. Concurrent calls would race for the
+/// buffer.
 class Copy final : public Program {
  public:
   explicit Copy(Context& context)
@@ -143,7 +144,7 @@ HG_TEST(a_stream_that_is_captured_is_refused_and_the_capture_goes_on) {
     HG_CHECK(cudaStreamEndCapture(host.stream, &graph), kWhere);
     HG_CHECK(cudaGraphDestroy(graph), kWhere);
   };
-  captured(host.stream, "is being captured");  // before any call
+  captured(host.stream, "is being captured");  // before any call of the program
   captured(nullptr, "is the default stream");
   host.expect_right(1);
   captured(host.stream, "is being captured");
@@ -228,7 +229,7 @@ HG_TEST(calls_of_several_threads_come_one_after_another) {
       HG_EXPECT_CONTAINS(abi_last_error(host.handle), "the pointer of tensor A is null");
     }
     HG_CHECK(cudaGetDevice(&device), kWhere);
-    HG_EXPECT_EQ(device, 0);  // a thread keeps its current device
+    HG_EXPECT_EQ(device, 0);  // calls do not change the device of a thread
   };
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) threads.emplace_back(calls);
@@ -252,7 +253,8 @@ HG_TEST(destroy_waits_for_the_calls_of_other_threads) {
   }
 }
 
-/// C = A eight times on the caller's stream: a program without memory or streams of its own.
+/// A program that copies A to C eight times on the caller's stream. It has no memory or streams of
+/// its own.
 class Repeat final : public Program {
  public:
   static constexpr size_t kElements = 16 << 20;

@@ -1,6 +1,6 @@
-// The start of a job with foreign connections: silent, slow and hostile ones to rank 0's port, a
-// port where another process listens, and connections that the job's secret rejects. All on the
-// loopback interface.
+// Tests of the start of a job with foreign connections, all on the loopback interface: silent, slow
+// and hostile connections to rank 0's port, a port where another process listens, and connections
+// that the job's secret rejects.
 #include <sys/socket.h>
 
 #include <atomic>
@@ -24,8 +24,8 @@ using test::Thrown;
 
 const std::string kSecret = "a secret of this job";
 
-// In seconds: a deadline that no start may reach, and the longest time of a start on a loaded
-// machine.
+// kFar is a timeout in seconds that no start may reach. kPatience is the longest time in seconds
+// that a start may take, even on a loaded machine.
 constexpr double kFar = 20;
 constexpr double kPatience = 10;
 
@@ -326,7 +326,7 @@ HG_TEST(a_silent_or_babbling_rank_zero_is_left_at_the_deadline) {
   };
   for (const auto& serve :
        {std::function<void(const Socket&)>(silent), std::function<void(const Socket&)>(babble)}) {
-    const Start result = meet_false_rank_zero(serve, 1);  // in addition to kPatienceSeconds
+    const Start result = meet_false_rank_zero(serve, 1);  // + kPatienceSeconds
     HG_EXPECT_EQ(result.thrown.code, Code::kPeer);
     HG_EXPECT_EQ(result.thrown.suspect, 0);
     HG_EXPECT(result.seconds < 6);

@@ -1,5 +1,5 @@
-// Reading of --load and --load-map: shapes that fit, maps, shards, files of other types, and the
-// small checkpoints of transformers in testdata.
+// Tests of reading the files of --load and --load-map: shapes that fit, maps, shards, files of
+// other types, and the small checkpoints of transformers in testdata.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -135,7 +135,7 @@ HG_TEST(a_rank_reads_its_part_alone) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void* const memory =
       mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  mprotect(memory, page, PROT_NONE);  // the parts of ranks 0, 2 and 3
+  mprotect(memory, page, PROT_NONE);  // ranks 0, 2 and 3: not readable
   mprotect(static_cast<char*>(memory) + 2 * page, 2 * page, PROT_NONE);
   const auto rows = static_cast<int64_t>(page / sizeof(float));
   StoredView view = whole_view({"W", "F32", {4 * rows, 1}, static_cast<const char*>(memory), 0});

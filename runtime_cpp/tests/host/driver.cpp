@@ -1,5 +1,5 @@
-// Whole programs on several ranks: the driver's check, timing, files and reports, the C ABI,
-// and what the ranks do when one of them fails. Every rank is this program, started again.
+// Tests of whole programs on several ranks: the driver's check, timing, files and reports, the C
+// ABI, and what the ranks do when one of them fails. Every rank is this program, started again.
 #include "driver/driver.hpp"
 
 #include <fcntl.h>
@@ -210,7 +210,7 @@ HG_TEST(a_file_error_of_one_rank_is_its_code_alone) {
   HG_EXPECT_CONTAINS(ended[0].err, "cannot write /nonexistent/trace.json");
   ended = run_ranks(patient({"--dump", "C=/nonexistent/c.safetensors"}));
   expect_codes(ended, {3, 5, 5});
-  // A file that rank 2 alone does not find.
+  // Only rank 2 does not find the file, because it runs in another folder.
   const std::string in = scratch(9, "in");
   write_input(in, "A");
   const size_t slash = in.rfind('/');
@@ -271,8 +271,8 @@ void expect_blamed(const std::vector<Ended>& ended, int culprit, int code, doubl
   }
 }
 
-// Call 1 is checked, and complete, before call 2 starts; statement 11 of call 2, at which a fault
-// strikes, is the gather of its second slice.
+// With these options, call 1 is checked, and so complete, before call 2 starts. The tests inject
+// their faults at statement 11 of call 2, which is the gather of its second slice.
 const std::vector<std::string> kOneCheck = with({"--checks", "1"});
 
 HG_TEST(a_rank_that_dies_is_named_at_once) {
@@ -281,7 +281,8 @@ HG_TEST(a_rank_that_dies_is_named_at_once) {
   for (const auto& [kind, code] : ends) {
     for (const int culprit : {0, 2}) {
       const std::string fault = format("%s:%d:2:11", kind.c_str(), culprit);
-      // A rank that has not begun call 2 waits for nothing.
+      // A rank that has not begun call 2 waits for nothing, so each message must contain "host at
+      // ".
       expect_blamed(run_ranks(kOneCheck, {{"HIRGEN_FAULT", fault}}), culprit, code, kTimeout,
                     "host at ");
     }

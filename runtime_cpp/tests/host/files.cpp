@@ -1,5 +1,5 @@
-// Parts of the driver without a device: options, faults, JSON, safetensors, shards and meshes, the
-// report.
+// Tests of the parts of the driver that need no device: options, faults, JSON, safetensors, shards
+// and meshes, the report.
 #include <unistd.h>
 
 #include <cmath>
@@ -299,7 +299,7 @@ HG_TEST(rates_follow_from_the_median) {
   HG_EXPECT_EQ(json.find("algbw_gbs")->number, 4.0);
   HG_EXPECT_EQ(json.find("busbw_gbs")->number, 3.0);
   HG_EXPECT_EQ(json.find("wrong")->number, 3.0);
-  HG_EXPECT_EQ(json.find("count")->number, 1e6);  // one rank's, as nccl-tests counts
+  HG_EXPECT_EQ(json.find("count")->number, 1e6);  // of one rank, as nccl-tests counts
   HG_EXPECT_EQ(json.find("parameters")->find("M")->number, 1000.0);
   HG_EXPECT_EQ(json.find("plans")->items.size(), 0U);
   HG_EXPECT_CONTAINS(columns(report), "3 wrong elements in 2 checked calls (exact): FAILED");
@@ -331,7 +331,7 @@ HG_TEST(the_report_lists_every_communication) {
                "allgather x (2), reducescatter x, sendrecv y of left");
   HG_EXPECT_EQ(json.find("communications")->items.size(), 4U);
   HG_EXPECT_EQ(json.find("largest_communication")->text, "reducescatter");
-  HG_EXPECT_EQ(json.find("busbw_gbs")->number, 3.0);  // of the largest one only
+  HG_EXPECT_EQ(json.find("busbw_gbs")->number, 3.0);  // of the largest communication only
 }
 
 HG_TEST(the_report_says_who_chose_each_algorithm) {

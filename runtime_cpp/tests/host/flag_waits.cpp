@@ -1,4 +1,5 @@
-// The flags that the watchdog finds missing in a call, from flags that a test writes.
+// Tests of the watchdog's search for missing flags. A test writes flags, and checks which of them
+// are missing in a call.
 #include "hirgen/flag_waits.hpp"
 
 #include <memory>
@@ -35,7 +36,8 @@ class Buffer {
     static_cast<void>(cudaFree(flags_));
   }
 
-  /// Notes that the host has issued the waits of transfers 1 and 2 for `sequence`.
+  /// Notes that the host has issued the waits of transfers 1 and 2 in the call with this sequence
+  /// number.
   void await(int64_t sequence) {
     for (const size_t i : {1, 2}) {
       waits->ready[i].awaited = sequence;
@@ -79,7 +81,7 @@ HG_TEST(flags_that_are_behind_name_their_peers) {
   HG_EXPECT_EQ(buffer.missing(1), "ready 5 7, done 4 6");
   buffer.write({0, 1, 0, 0, 0, 1});
   HG_EXPECT_EQ(buffer.missing(1), "ready 7, done 4");
-  buffer.write({0, 1, 1, 0, 2, 1});  // a peer may be ahead
+  buffer.write({0, 1, 1, 0, 2, 1});  // a peer may be a call ahead
   HG_EXPECT_EQ(buffer.missing(1), "");
 }
 

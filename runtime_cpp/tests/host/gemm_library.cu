@@ -1,5 +1,6 @@
-// A GEMM library that is not cuBLASLt, in whole programs of several ranks. Every rank is this
-// program, started again; without LIBRARY_ABSENT it has the naive library.
+// Tests of a GEMM library other than cuBLASLt in whole programs of several ranks. Every rank is
+// this program, started again. The program registers the naive library unless LIBRARY_ABSENT is
+// set.
 #include <algorithm>
 #include <cstdlib>
 

@@ -1,4 +1,5 @@
-// When calls of a program with a CUDA graph are issued, captured or launched.
+// Tests of the GraphCache, which issues, captures or launches the calls of a program with a CUDA
+// graph.
 #include <cuda_runtime.h>
 
 #include <string>
@@ -32,8 +33,8 @@ class Calls {
     static_cast<void>(cudaFree(memory));
   }
 
-  /// Sets tensor `index` in a call. Returns what the cache did: "issued" or "captured", and nothing
-  /// if it launched a graph that was there.
+  /// Sets tensor `index` in a call. Returns what the cache did: "issued" or "captured", or "" if it
+  /// launched an existing graph.
   std::string call(int index) {
     std::string done;
     int32_t* const tensor = memory + index;

@@ -1,4 +1,4 @@
-// Shared memory on several ranks: transfers by get and by put as emitted programs write them,
+// Tests of memory that ranks share: transfers by get and by put as emitted programs write them,
 // pointers that change between calls, and the messages if memory cannot be shared.
 #include "hirgen/ipc.hpp"
 
@@ -238,7 +238,7 @@ HG_TEST(memory_that_can_be_shared_is) {
   HG_EXPECT_EQ(said_over("ipc-put", {{"GATHER_PUT", "1"}}), "");
 }
 
-// All obstacles but the last one affect one rank only. Even then, no ranks of its node may share
+// All obstacles but the last one affect only one rank. Even then, no two ranks of its node share
 // memory.
 HG_TEST(an_obstacle_of_one_rank_takes_its_host_to_nccl) {
   const std::string hidden = said_over("nccl", {{"HIRGEN_CPU_DEVICES@0", "1"}});

@@ -1,4 +1,4 @@
-// The environment variables of every family of launchers, and mistakes in them.
+// Tests of the environment variables of every family of launchers, also with mistakes in them.
 #include "bootstrap/launch_env.hpp"
 
 #include <map>
@@ -174,8 +174,8 @@ HG_TEST(a_singleton_of_mpi_under_slurm_is_refused) {
   HG_EXPECT_CONTAINS(message, "srun --ntasks=4");
 }
 
-// The variables that docs/launchers.md lists for each launcher, on one node, without an address and
-// a port.
+// The variables that each launcher of docs/launchers.md sets on one node. None of them is an
+// address or a port.
 HG_TEST(ranks_of_one_host_need_no_address_and_no_port) {
   const std::vector<std::pair<Environment, std::string>> launchers{
       {{{"HIRGEN_WORLD", "2"}, {"HIRGEN_LOCAL_RANK", "0"}}, "HIRGEN_RANK"},
@@ -224,7 +224,7 @@ HG_TEST(a_secret_is_taken_from_the_user_or_the_launcher) {
   mpi["HIRGEN_JOB_SECRET"] = "mine";
   HG_EXPECT_EQ(read(mpi).secret, "mine");
   mpi["HIRGEN_JOB_SECRET"] = "";
-  // Derived from the job number, which anyone can guess.
+  // This value is derived from the job number, which anyone can guess, so it is not a secret.
   mpi["OMPI_MCA_orte_precondition_transports"] = "012cc14200000000-012cc14200000000";
   HG_EXPECT_EQ(read(mpi).secret, "");
   Environment slurm{{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_LOCALID", "1"},

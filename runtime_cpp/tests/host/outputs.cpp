@@ -1,5 +1,5 @@
-// Files that a program writes: through symbolic links, and to a device, a FIFO or the target of
-// standard output.
+// Tests of files that a program writes: through symbolic links, and to a device, a FIFO or the
+// target of standard output.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

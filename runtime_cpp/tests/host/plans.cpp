@@ -1,4 +1,4 @@
-// Choices of algorithms: the file, the offers that ranks have in common, and the search.
+// Tests of choices of algorithms: the file, the offers that ranks have in common, and the search.
 #include "gemm/plan_file.hpp"
 #include "gemm/search.hpp"
 #include "gemm/tune_offer.hpp"
@@ -44,7 +44,7 @@ HG_TEST(choices_survive_their_file) {
   HG_EXPECT(first.rivals(written.front()) && !first.rivals(written.back()));
   HG_EXPECT(first.scope == written.front().scope && first.bytes == bytes(0xA5));
   HG_EXPECT_EQ(first.workspace_bytes, 4096);
-  HG_EXPECT(first.attributes == written.front().attributes);  // in this order
+  HG_EXPECT(first.attributes == written.front().attributes);  // in the same order
   HG_EXPECT_EQ(first.measured.program, "ag_matmul");
   HG_EXPECT_EQ(first.measured.ranks, 8);
   HG_EXPECT_EQ(first.measured.candidates, 24);
@@ -74,7 +74,8 @@ HG_TEST(merging_replaces_rivals_alone) {
   merge_plans(&known, {choice("C", "Y", 1, 3), choice("C", "Y", 2, 4)});
   HG_EXPECT_EQ(known.size(), 3U);
   HG_EXPECT(known[0].bytes == bytes(1) && known[1].bytes == bytes(3) && known[2].bytes == bytes(4));
-  // A program with both libraries could not choose between the two.
+  // The new choice replaces that of the other library: a program with both libraries could not
+  // choose between the two.
   PlanChoice other = choice("C", "Y", 7, 5);
   other.scope.library = "other";
   merge_plans(&known, {other});

@@ -1,5 +1,5 @@
-// Effects of the system on processes: forms of addresses, names that resolve late, forks, full
-// outputs, few open files, and ranks that are stopped and continued.
+// Tests of how processes react to the system: forms of addresses, names that resolve late, forks,
+// full outputs, few open files, and ranks that are stopped and continued.
 #include <dlfcn.h>
 #include <netdb.h>
 #include <sys/resource.h>

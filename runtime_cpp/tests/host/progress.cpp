@@ -1,4 +1,4 @@
-// The verdict over all ranks: which rank is at fault.
+// Tests of the verdict over all ranks, which names the rank at fault.
 #include "watchdog/progress.hpp"
 
 #include "test.hpp"
@@ -59,7 +59,7 @@ HG_TEST(the_only_rank_behind_has_stalled) {
   const Verdict verdict = judge(ranks, {report(0, Code::kTimeout)}, kTimeout);
   HG_EXPECT_EQ(verdict.culprit, 1);
   HG_EXPECT_CONTAINS(verdict.text, "in call 4 at");
-  // Within one call the statements decide.
+  // Within one call, the rank with the fewest issued statements is at fault.
   HG_EXPECT_EQ(judge({at(4, 3, 9), at(4, 3, 9), at(4, 3, 8)}, {}, kTimeout).culprit, 2);
 }
 

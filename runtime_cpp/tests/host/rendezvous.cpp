@@ -1,4 +1,4 @@
-// The rendezvous. Ranks are threads here, because it has no state per process.
+// Tests of the rendezvous. The ranks are threads, because a rendezvous has no state per process.
 #include "bootstrap/rendezvous.hpp"
 
 #include <thread>

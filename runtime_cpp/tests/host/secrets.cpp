@@ -1,4 +1,4 @@
-// The hash of the bootstrap's proofs, against published vectors.
+// Tests of the hash functions of the bootstrap's proofs, with published vectors.
 #include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "test.hpp"

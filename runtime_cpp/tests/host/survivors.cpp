@@ -1,5 +1,6 @@
-// Ranks that survive failures (HIRGEN_FAILURE_RETURNS): a create that fails midway on one rank or
-// on all; a run that fails on one; a destroy whose peer is gone. The processes that are left go on.
+// Tests of ranks that survive failures (HIRGEN_FAILURE_RETURNS): a create that fails midway on one
+// rank or on all; a run that fails on one; a destroy whose peer is gone. The remaining processes
+// continue.
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -29,8 +30,8 @@ int rank_of_process() {
   return static_cast<int>(std::strtol(std::getenv("HIRGEN_RANK"), nullptr, 10));
 }
 
-/// Creates the sample. An allocation fails first on rank 1, when the other ranks may be in a step
-/// that needs all ranks.
+/// Creates the sample, but fails with an allocation on rank 1. The other ranks may then be in a
+/// step that needs all ranks.
 std::unique_ptr<Program> create_flawed(Context& context) {
   if (context.rank() == 1) context.allocate(size_t{1} << 50, "the buffer of sum");
   if (chosen("OTHERS_SPLIT")) context.team({context.rank()}, kWhere);

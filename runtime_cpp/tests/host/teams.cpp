@@ -1,5 +1,5 @@
-// Memory that only some ranks share: they exchange handles without the other ranks, also if the
-// caller's pointers change between calls.
+// Tests of memory that only some ranks share: they exchange handles without the other ranks, also
+// if the caller's pointers change between calls.
 #include <string>
 
 #include "hirgen/ipc.hpp"

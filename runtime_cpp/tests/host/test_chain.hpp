@@ -11,7 +11,7 @@
 
 namespace hirgen::test {
 
-constexpr int64_t kRows = 16;  // of A on each rank
+constexpr int64_t kRows = 16;  // rows of A on each rank
 constexpr int64_t kDepth = 64, kMiddle = 48, kWidth = 32;
 
 constexpr MatmulShape kFirst = {

@@ -62,7 +62,8 @@ pid_t start_rank(int rank, int port, const std::vector<std::string>& arguments,
       variables[name.substr(0, at)] = value;
     }
   }
-  // A failed rank frees nothing, on purpose, and must not linger at its exit.
+  // A failed rank frees nothing, on purpose. The sanitizers must not report that as leaks, or wait
+  // before the rank ends.
   variables["TSAN_OPTIONS"] = "report_thread_leaks=0:atexit_sleep_ms=0";
   variables["ASAN_OPTIONS"] = "detect_leaks=0";
   for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);

@@ -1,4 +1,4 @@
-// Parts of a trace: labels split into position and text, and the alignment of clocks.
+// Tests of parts of a trace: labels split into position and text, and the alignment of clocks.
 #include <string>
 #include <string_view>
 
@@ -32,7 +32,7 @@ HG_TEST(bounds_narrow_to_what_all_of_them_leave) {
   bounds.narrow(-20, 3);
   HG_EXPECT_EQ(bounds.middle(), -1.0);
   HG_EXPECT_EQ(bounds.error(), 4.0);
-  bounds.narrow(4, 30);  // they cross, by rounding
+  bounds.narrow(4, 30);  // rounding makes the bounds cross
   HG_EXPECT_EQ(bounds.middle(), 3.5);
   HG_EXPECT_EQ(bounds.error(), 0.5);
 }

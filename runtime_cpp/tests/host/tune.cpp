@@ -1,5 +1,6 @@
-// --tune and --plans on whole programs of several ranks. Every rank is this program, started again;
-// HIRGEN_CPU_ALGORITHMS lists the algorithms that cuBLASLt's heuristic offers (3 is slow).
+// Tests of --tune and --plans on whole programs of several ranks. Every rank is this program,
+// started again. HIRGEN_CPU_ALGORITHMS lists the algorithms that cuBLASLt's heuristic offers (3 is
+// slow).
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -45,7 +46,7 @@ void expect_tuned(const Environment& environment) {
     expect_plan(plan, "file", 0);
     HG_EXPECT_EQ(plan.find("algorithm")->text, hex_of(choices.front().bytes));
   }
-  // A program without the option ignores a file of choices.
+  // A program without --plans ignores a file of choices.
   for (const JsonValue& plan : run_well(paths, {}, environment)) {
     expect_plan(plan, "heuristic", 3);
     HG_EXPECT(plan.find("candidates") == nullptr);
@@ -90,7 +91,7 @@ const std::vector<PlanChoice>& choices_of_one() {
   return choices;
 }
 
-/// A file with a choice of algorithm 1 for the first GEMM, changed by `change`.
+/// Writes a file with a choice of algorithm 1 for the first GEMM, changed by `change`.
 template <typename Change>
 void write_choice_of_one(const Paths& paths, const Change& change) {
   PlanChoice choice = choices_of_one().front();

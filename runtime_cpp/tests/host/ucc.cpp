@@ -1,5 +1,5 @@
-// An all-gather by UCC on a team of some of the ranks, and the errors of calls that UCC refuses or
-// that differ between ranks.
+// Tests of an all-gather by UCC on a team of some of the ranks, and of the errors of calls that UCC
+// refuses or that differ between ranks.
 #include "hirgen/ucc.hpp"
 
 #include <string>

@@ -1,5 +1,5 @@
-// Invalid messages after the start: a long length, a short payload, a peer that never stops
-// sending.
+// Tests of invalid messages after the start: a long length, a short payload, a peer that never
+// stops sending.
 #include "bootstrap/wire.hpp"
 
 #include <sys/socket.h>
@@ -76,7 +76,7 @@ HG_TEST(a_rank_whose_messages_are_broken_is_lost) {
   HG_EXPECT(after_bytes(header_with(3) + "abc").died);
   HG_EXPECT(after_bytes(header_with(~uint64_t{0})).died);
   HG_EXPECT(after_bytes("no header of a message at all").died);
-  // The progress of a heartbeat, with a text length beyond the end of the message.
+  // A heartbeat whose progress has a text length beyond the end of the message.
   Writer writer;
   writer.put(int64_t{1}).put(int64_t{1}).put(int64_t{1}).put(uint64_t{1}).put(~uint64_t{0});
   HG_EXPECT(after_bytes(header_with(writer.bytes().size()) + writer.bytes()).died);

@@ -1,4 +1,4 @@
-// Attention and its gradient against loops on the host in double precision.
+// Tests of attention and its gradient against loops on the host in double precision.
 #include "attention.hpp"
 
 #include <cmath>
@@ -143,8 +143,8 @@ void test_unaligned_operands() {
   }
 }
 
-/// Head sizes and numbers of rows that fill tiles or do not. First, both query heads share one head
-/// of keys; then each has its own, down to a single key.
+/// Head sizes and numbers of rows that fill tiles or do not. In the first loop, both query heads
+/// share one head of keys. In the second, each has its own, with 200 keys down to 1.
 void test_sizes() {
   for (const int64_t size : {1, 8, 40, 64, 96, 128, 256}) {
     AttentionShape s = shape_of(1, 2, 1, 70, 70, size);

@@ -45,8 +45,8 @@ struct Heads {
 };
 
 /// All operands of one attention, and its gradients. If `packed`, Q, K and V are adjacent in each
-/// row of a buffer, as one GEMM computes them; otherwise they follow one another. So do their
-/// gradients.
+/// row of a buffer, as one GEMM computes them; otherwise they follow one another. Their gradients
+/// have the same layout.
 struct Problem {
   AttentionShape shape;
   bool packed;

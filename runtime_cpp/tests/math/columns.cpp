@@ -1,5 +1,5 @@
-// Kernels that fold columns against loops on the host: few and many rows, columns with and without
-// 16-byte reads, operands that are not dense.
+// Tests of kernels that reduce along columns, against loops on the host: few and many rows, columns
+// with and without 16-byte reads, operands that are not dense.
 #include "hirgen/columns.hpp"
 
 #include <algorithm>

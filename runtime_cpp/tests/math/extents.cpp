@@ -1,5 +1,5 @@
-// The index arithmetic of fused kernels around 2^31 and 2^32. The tests run single blocks on sparse
-// memory, since dense memory for so many elements would be too large.
+// Tests of the index arithmetic of fused kernels around 2^31 and 2^32. They run single blocks on
+// sparse memory, since dense memory for so many elements would be too large.
 #include "extents.hpp"
 
 #include "hirgen/columns.hpp"
@@ -13,7 +13,7 @@ using namespace math_test;
 namespace fn = hirgen::fn;
 using bf16 = __nv_bfloat16;
 
-/// A body that records the place of its row.
+/// A kernel body that stores the position of its row.
 template <int A>
 struct Note {
   hirgen::RowPlace<A>* place;
@@ -23,7 +23,7 @@ struct Note {
   }
 };
 
-/// RowBlock, which block_kernel runs, and Rows::find, for kernels that count rows in the type
+/// Tests RowBlock, which block_kernel runs, and Rows::find, for kernels that count rows in the type
 /// Index.
 template <typename Index>
 void test_rows(const std::vector<int64_t>& extents) {
@@ -59,7 +59,7 @@ void test_rows_of_any_extent() {
   }
 }
 
-/// PartBlock, which block_kernel runs: parts of 1000 columns of rows of 3500.
+/// Tests PartBlock, which block_kernel runs, with parts of 1000 columns of rows of 3500.
 void test_parts_of_rows() {
   constexpr int64_t kColumns = 3500, kPart = 1000;
   hirgen::RowPlace<1> place{};
@@ -98,7 +98,7 @@ void test_refusal() {
   }
 }
 
-/// RunBlock, which block_kernel runs: runs of up to 4 rows.
+/// Tests RunBlock, which block_kernel runs, with runs of up to 4 rows.
 void test_runs() {
   for (const int64_t extent : long_numbers(3)) {
     constexpr int64_t kLength = 4;
@@ -119,7 +119,7 @@ void test_runs() {
   }
 }
 
-/// TileBlock, which block_kernel runs.
+/// Tests TileBlock, which block_kernel runs.
 void test_tiles() {
   hirgen::RowPlace<0> place{};
   using Tile = hirgen::TileBlock<Note<0>, 8, 4, 1>;
@@ -132,7 +132,7 @@ void test_tiles() {
   }
 }
 
-/// in_parts() and BlocksFrom: launches in several grids.
+/// Tests in_parts() and BlocksFrom, which split a launch into several grids.
 void test_parts() {
   for (const int64_t blocks : {int64_t{5}, int64_t{6}, int64_t{7}, int64_t{13}}) {
     std::vector<int64_t> called;
@@ -165,7 +165,7 @@ struct Neg {
   }
 };
 
-/// A kernel that reads and writes: rows of the last two of three columns of X.
+/// Tests a kernel that reads and writes: it negates the last two of the three columns of X.
 template <typename Row>
 void test_scattered() {
   const int64_t rows = int64_t{1} << 34;
@@ -186,7 +186,7 @@ struct Columns {
   }
 };
 
-/// ColumnFold with many rows, for single slices, and with many columns, for whole columns.
+/// Tests ColumnFold with many rows, on single slices, and with many columns, on whole columns.
 void test_columns() {
   const int64_t count = int64_t{1} << 34;
   const Sparse<bf16> in(2 * count);
@@ -207,7 +207,8 @@ void test_columns() {
   }
 }
 
-/// rows_of(): the rows that the last block of exchange_kernel sends.
+/// Tests rows_of(), which returns the rows that a block of exchange_kernel sends, for the last
+/// block.
 void test_exchanged_rows() {
   constexpr int64_t kPerBlock = 4;
   constexpr size_t kBytes = 6;

@@ -1,5 +1,5 @@
-// The index arithmetic of attention around 2^31 and 2^32, with many batches of one row and one
-// element. extents_kernels.cpp tests other kernels in the same way.
+// Tests of the index arithmetic of attention around 2^31 and 2^32, with many batches of one row and
+// one element. extents_kernels.cpp tests other kernels in the same way.
 #include "attention/method.hpp"
 #include "attention/products.hpp"
 #include "attention/shape.hpp"
@@ -32,7 +32,7 @@ using namespace math_test;
 namespace reference = copy::hirgen::reference;
 constexpr int64_t kLong = int64_t{1} << 33;
 
-/// BlockIndex, with which tiles_kernel counts; keys_of(), the keys that a query sees; and
+/// Tests BlockIndex, with which tiles_kernel counts; keys_of(), the keys that a query sees; and
 /// queries_of(), the queries that see a key.
 void test_blocks() {
   using hirgen::tiles::BlockIndex;
@@ -106,7 +106,7 @@ void test_rows() {
     expect_element(name_of("reference, attention", i), v[i], o[i], 3.0F, [&] { forward(i); });
     expect_element(name_of("reference, gradient of V", i), grad_o[i], grad_v[i], 3.0F,
                    [&] { backward(i); });
-    grad_o[i] = 2;  // times V = 3, times K = 3
+    grad_o[i] = 2;  // times V = 3 and K = 3 is 18
     expect_element(name_of("reference, gradient of Q", i), v[i], o[i], 18.0F, [&] { queries(i); });
     expect_element(name_of("gradient of Q", i), v[i], o[i], 18.0F, [&] { of_queries(i, shared); });
     grad_o[i] = 0;
@@ -116,7 +116,7 @@ void test_rows() {
   }
 }
 
-/// Zeros, which clears the gradients of keys that no query sees.
+/// Tests Zeros, which clears the gradients of keys that no query sees.
 void test_zeros() {
   const Sparse<uint16_t> data(3 * kLong);
   const copy::hirgen::Zeros zeros{data.get(), {3, 3, 3}, 1, 1, 2};

@@ -1,6 +1,6 @@
-// The index arithmetic of the runtime's kernels around 2^31 and 2^32, as extents.cpp tests fused
-// kernels. It calls their functors for single elements. The sources of the functors are compiled
-// into a namespace of this test.
+// Tests of the index arithmetic of the runtime's kernels around 2^31 and 2^32, like those in
+// extents.cpp for fused kernels. They call the functors of the kernels for single elements. The
+// sources of the functors are compiled into a namespace of this test.
 #include "attention/method.hpp"
 #include "attention/products.hpp"
 #include "attention/shape.hpp"
@@ -52,9 +52,9 @@ namespace kernels = copy::hirgen;
 namespace reference = copy::hirgen::reference;
 constexpr int64_t kLong = int64_t{1} << 34;
 
-/// Two ways to walk over views: Walk, which UnaryKernel, MoveKernel, BinaryKernel, GatherKernel,
-/// TransposeKernel, Folding and Placement use, and offset_of, which BinaryElement, BinaryBound,
-/// DropoutElement, GatherElement and ScatterElement use.
+/// Tests two ways to walk over views: Walk, which UnaryKernel, MoveKernel, BinaryKernel,
+/// GatherKernel, TransposeKernel, Folding and Placement use, and offset_of, which BinaryElement,
+/// BinaryBound, DropoutElement, GatherElement and ScatterElement use.
 void test_walks() {
   for (const int64_t extent : long_numbers(11)) {
     if (extent < 1) continue;
@@ -78,8 +78,8 @@ void test_walks() {
   }
 }
 
-/// UnaryKernel, BinaryKernel, MoveKernel and TransposeKernel on the first two of three columns, and
-/// PositionsKernel.
+/// Tests UnaryKernel, BinaryKernel, MoveKernel and TransposeKernel on the first two of three
+/// columns, and PositionsKernel.
 void test_elementwise() {
   const Sparse<bf16> in(3 * kLong), out(2 * kLong);
   const Sparse<int64_t> from(3 * kLong), to(2 * kLong);
@@ -107,8 +107,8 @@ void test_elementwise() {
   }
 }
 
-/// Rows of two elements, of which the second one is larger. top_k_kernel finds rows in the same
-/// way.
+/// Tests TopKAlone on rows of two elements, of which the second one is larger. top_k_kernel finds
+/// rows in the same way.
 void test_top_k() {
   constexpr int64_t kRows = kLong / 2;
   const Sparse<float> in(kLong), values(kRows);
@@ -123,7 +123,8 @@ void test_top_k() {
   }
 }
 
-/// GatherKernel takes the rows in reverse order. RowElement takes rows 3 and 1 of each block of 4.
+/// Tests GatherKernel, which takes the rows in reverse order, and RowElement, which takes rows 3
+/// and 1 of each block of 4.
 void test_gathers() {
   constexpr int64_t kRows = kLong / 2, kInner = kLong / 4;
   const Sparse<int64_t> table(kLong), out(kLong), ids(kRows);
@@ -153,8 +154,8 @@ void test_gathers() {
   }
 }
 
-/// Folding and FoldingAlong: many results of 8 slices by FoldAlone, and single slices of 8 results.
-/// fold_kernel folds in the same way, from result first_of_block() on.
+/// Tests Folding and FoldingAlong: many results of 8 slices by FoldAlone, and single slices of 8
+/// results. fold_kernel reduces in the same way, from result first_of_block() on.
 void test_folds() {
   const Sparse<bf16> in(8 * kLong), out(kLong);
   constexpr DType kType = DType::kBf16;
@@ -182,8 +183,8 @@ void test_folds() {
   }
 }
 
-/// FillKernel, FillWholeKernel, CompareKernel, IntoWholeKernel and WidenKernel: the second of two
-/// shards of each row.
+/// Tests FillKernel, FillWholeKernel, CompareKernel, IntoWholeKernel and WidenKernel on the second
+/// of two shards of each row.
 void test_placements() {
   hirgen::TensorDesc desc;
   desc.axes = {{.extent = kLong}, {.extent = 4, .mesh_extent = 2, .mesh_coordinate = 1}};
@@ -210,7 +211,8 @@ void test_placements() {
   }
 }
 
-/// UnaryElement, BinaryElement, DropoutElement, ReduceElement, GatherElement and ScatterElement.
+/// Tests UnaryElement, BinaryElement, DropoutElement, ReduceElement, GatherElement and
+/// ScatterElement.
 void test_reference() {
   const Sparse<float> in(3 * kLong), out(3 * kLong), rows(kLong);
   const hirgen::Strided part{2, {kLong, 2}, {3, 1}};
@@ -242,7 +244,7 @@ void test_reference() {
   }
 }
 
-/// UnaryBound, BinaryBound, ReduceBound, ProductBound, RoundBound, AddSquares, AddTo, Shake,
+/// Tests UnaryBound, BinaryBound, ReduceBound, ProductBound, RoundBound, AddSquares, AddTo, Shake,
 /// WidenBound, AtLeast, ScaleBound, Overflow, LargestShare, AnyInfinite and LargestDistance.
 void test_bounds() {
   const Sparse<float> in(3 * kLong), out(3 * kLong), none(3 * kLong);
@@ -300,7 +302,7 @@ void test_bounds() {
   }
 }
 
-/// MatmulRow, and MatmulTile of matmul_kernel.
+/// Tests MatmulRow, and MatmulTile of matmul_kernel.
 void test_matmul() {
   const Sparse<float> a(2 * kLong), b(4 * kLong), c(2 * kLong);
   for (const int64_t i : long_numbers(16)) {
@@ -324,9 +326,9 @@ void test_matmul() {
   }
 }
 
-/// thread_of_grid, with which parallel_for_kernel, peer_read_reduction_kernel and transfer_kernel
-/// count; add_strided, which peer_read_reduction_kernel calls; and copy_as, which transfer_kernel
-/// calls.
+/// Tests thread_of_grid, with which parallel_for_kernel, peer_read_reduction_kernel and
+/// transfer_kernel count; add_strided, which peer_read_reduction_kernel calls; and copy_as, which
+/// transfer_kernel calls.
 void test_threads() {
   const Sparse<float> in(kLong), out(kLong);
   for (const int64_t i : long_numbers(17)) {
@@ -349,7 +351,7 @@ void test_threads() {
   }
 }
 
-/// Rows::find, with which row_copies_kernel finds a segment: in many rows, and in long rows.
+/// Tests Rows::find, with which row_copies_kernel finds a segment: in many rows, and in long rows.
 void test_row_copies() {
   char from[1], to[1];
   for (const int64_t i : long_numbers(18)) {

@@ -1,4 +1,4 @@
-// Filling inputs, converting between shards and whole tensors, and checking results.
+// Tests of filling inputs, of converting between shards and whole tensors, and of checking results.
 #include <cmath>
 #include <limits>
 

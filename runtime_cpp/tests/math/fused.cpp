@@ -1,5 +1,5 @@
-// Fused kernels against loops on the host: tiles and rows in registers, rows that are read several
-// times, operands that are not dense.
+// Tests of fused kernels against loops on the host: tiles and rows in registers, rows that are read
+// several times, operands that are not dense.
 #include "hirgen/fused.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct SiluMul {
 };
 
 /// A norm followed by a softmax: operands of all kinds (rows, one row for all, one value for each
-/// row), folds along a row, and a value that is kept.
+/// row), reductions along a row, and a value that is kept.
 struct NormSoftmax {
   bf16* Y;
   const float* X;
@@ -76,7 +76,7 @@ void expect_near(const std::vector<float>& got, const std::vector<double>& want,
   }
 }
 
-/// Roundings of values that are kept, read again, and for the whole row.
+/// Casts of a kept value, of a value that is read again, and of a value of the whole row.
 template <typename T>
 struct Rounded {
   float* Y;
@@ -89,8 +89,8 @@ struct Rounded {
   }
 };
 
-/// A cast in a kernel gives the element that a store as its type and a load give. The numbers have
-/// ties, fractions of integers, numbers beyond the largest one, infinities and NaN.
+/// Tests that a cast in a kernel gives the same element as a store in that type and a load. The
+/// numbers have ties, fractions of integers, numbers beyond the largest one, infinities and NaN.
 template <typename T>
 void test_cast(DType type, const std::string& name) {
   constexpr int64_t kColumns = 9, kRows = 2;

@@ -1,4 +1,4 @@
-// A GEMM library that is not cuBLASLt, behind the calls that emitted programs make.
+// Tests of a GEMM library other than cuBLASLt, through the calls that emitted programs make.
 #include <cstdlib>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Elementwise kernels and reductions against loops on the host.
+// Tests of elementwise kernels and reductions against loops on the host.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -131,7 +131,7 @@ void test_nan_passes_through_relu_and_max() {
   const Elements in(DType::kFp32, 8), zeros(DType::kFp32, std::vector<float>(8, 0.0F));
   const Elements out(DType::kFp32, 8);
   const Strided view = row_major({8});
-  const std::vector<float> nans = in.read();  // poisoned
+  const std::vector<float> nans = in.read();  // poisoned with NaN
   hirgen::launch_unary(UnaryFn::kRelu, out.get(), DType::kFp32, view, in.get(), DType::kFp32, view,
                        stream(), "test");
   expect_equal(out.read(), nans, "relu of NaN");
@@ -300,7 +300,7 @@ void test_binary_functions_broadcast() {
   }
 }
 
-/// Folds axis `axis` of values[shape] on the host.
+/// Reduces axis `axis` of values[shape] on the host.
 std::vector<float> reduced(ReduceFn fn, const std::vector<float>& values,
                            const std::vector<int64_t>& shape, size_t axis) {
   int64_t outer = 1, inner = 1;

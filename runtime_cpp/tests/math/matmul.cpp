@@ -1,5 +1,5 @@
-// GEMMs by plan against loops on the host. All sums are exact in fp32, so results must be equal,
-// except after gelu_tanh.
+// Tests of GEMMs that a MatmulPlan describes, against loops on the host. All sums are exact in
+// fp32, so results must be equal, except after gelu_tanh.
 #include "hirgen/matmul.hpp"
 
 #include <algorithm>
@@ -163,8 +163,8 @@ void test_short_operands() {
   }
 }
 
-/// A GEMM with scales of blocks, where each block of A and of B has another one. `shift` moves the
-/// scales of B by that number of elements, to where cuBLASLt cannot read them.
+/// Checks a GEMM with a scale for each block of A and of B. `shift` moves the scales of B by that
+/// number of elements, to where cuBLASLt cannot read them.
 void check_scales(MatmulShape s, int64_t shift) {
   constexpr int64_t kBlock = hirgen::kScaleBlock;
   s.transpose_b = s.scales = true;
@@ -327,7 +327,7 @@ void test_slices_at_odd_rows() {
   expect_equal(out.read(), rounded(shape.dtype, gemm(whole, a, b, {})), "three slices");
 }
 
-/// Slices of columns of B, whose rows are as far apart as those of the whole B.
+/// Slices of columns of B, with the leading dimension of the whole B.
 void test_columns_of_b() {
   for (const bool transposed : {false, true}) {
     MatmulShape whole{.m = 1, .n = 14, .k = 11, .transpose_b = transposed, .dtype = DType::kFp16};
@@ -406,7 +406,8 @@ void test_descriptions() {
   expect(describe(shape) == "C[4, 8] = A[4, 9] B[8, 9]^T + bias[8], bf16", describe(shape));
 }
 
-/// Operands one element after a multiple of 16 bytes: each nonempty subset of A, B and C.
+/// Operands that begin one element after a multiple of 16 bytes: each nonempty subset of A, B and
+/// C.
 void test_unaligned_operands() {
   const std::vector<float> a = integers(16 * 32, 1), b = integers(32 * 24, 2);
   for (const DType type : kTypes) {
@@ -426,7 +427,7 @@ void test_unaligned_operands() {
   }
 }
 
-/// Bytes from a file of choices, which may or may not be a valid algorithm.
+/// Algorithms from a file of choices, whose bytes may not be a valid algorithm.
 void test_algorithms_are_checked() {
   const MatmulShape shape{.m = 48, .n = 80, .k = 512};
   const MatmulPlan plan(cublas(), shape, kWhere);

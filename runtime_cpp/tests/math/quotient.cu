@@ -1,5 +1,5 @@
-// A row divided by one value for the whole row. The quotients must be correctly rounded, like those
-// of one division for each element.
+// Tests of the division of a row by one value for the whole row. The quotients must be correctly
+// rounded, like those of one division for each element.
 #include <cmath>
 #include <cstdint>
 #include <cstring>

@@ -1,4 +1,5 @@
-// The reference with which programs are checked, operation by operation, against loops on the host.
+// Tests of the reference with which programs are checked, operation by operation, against loops on
+// the host.
 #include <cmath>
 #include <vector>
 

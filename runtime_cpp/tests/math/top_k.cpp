@@ -1,5 +1,5 @@
-// The largest elements of rows against a stable sort on the host: short and long rows, equal
-// elements, infinities and NaN, rows that are not dense.
+// Tests of top_k, which selects the largest elements of rows, against a stable sort on the host:
+// short and long rows, equal elements, infinities and NaN, rows that are not dense.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
