@@ -1,4 +1,4 @@
-# Sourced: the pinned clang-format and clang-tidy, installed from the Python registry.
+# Sourced by other scripts: installs the pinned clang-format and clang-tidy from the Python registry.
 
 clang_format="$tools/cpp/bin/clang-format"
 clang_tidy="$tools/cpp/bin/clang-tidy"

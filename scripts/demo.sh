@@ -31,7 +31,7 @@ heading "2. hirgen derives what has to move between the ranks"
 show bin/hirgen check "$spec" "${sizes[@]}"
 
 heading "3. Passes turn the product of whole tensors into a pipeline over streams"
-# The passes that changed this program, with their descriptions from "hirgen passes".
+# Prints the passes that changed this program, with their descriptions from "hirgen passes".
 bin/hirgen lower "$spec" "${sizes[@]}" --dump-after=all 2>&1 >/dev/null |
   sed -n 's/^# after \(.*\): changed$/\1/p' | while read -r pass; do
   bin/hirgen passes | sed -n "s/^ *[0-9]*\. \($pass\)  *\(required\|optional\)  \(.*\)/\1\t\3/p"
