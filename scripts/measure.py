@@ -73,7 +73,7 @@ def result(program, args, options):
 
 
 def parse(own):
-    """The arguments before "--"."""
+    """Parses the arguments before "--"."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suite", choices=sorted(SUITES))
     parser.add_argument("--ranks", type=int, required=True)

@@ -202,7 +202,7 @@ def show(title, rows):
 
 
 def parse():
-    """The command line."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ranks", type=int, required=True)
     parser.add_argument("--hirgen", default="bin/hirgen")

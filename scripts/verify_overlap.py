@@ -91,7 +91,7 @@ def judge(path, limit, only):
 
 
 def parse(arguments):
-    """The command line."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("traces", nargs="+", metavar="FILE")
     parser.add_argument("--limit", type=float, default=0.5, help="the least share (0.5)")

@@ -5,7 +5,7 @@ HEADERS = "runtime_cpp/include/hirgen/"
 
 
 def function(scratch):
-    """The function cube."""
+    """Adds the elementwise function cube."""
     a = Addition(scratch, "Add an elementwise function", [HEADERS + "function_rows.hpp"])
     a.insert("model/domain/functions.go", r"^var Functions = \[\]Function\{",
              '\t{Name: "cube", Doc: "the third power", Unary: func(v float64) float64 { return v * v * v }, Cpp: "v * v * v",\n'
@@ -14,7 +14,7 @@ def function(scratch):
 
 
 def element_type(scratch):
-    """The type dl16, with 6 bits of exponent and 9 after the point."""
+    """Adds the type dl16, with 6 bits of exponent and 9 bits of fraction."""
     a = Addition(scratch, "Add an element type", [HEADERS + "type_rows.hpp", HEADERS + "type_headers.hpp"])
     rows = "model/domain/element_types.go"
     a.insert(rows, r'^\tBF16 +DType = "bf16"', '\tDL16 DType = "dl16"')
@@ -31,7 +31,7 @@ def element_type(scratch):
 
 
 def collective(scratch):
-    """An allgather by sends and receives, for three ranks."""
+    """Adds a collective: an allgather by sends and receives, for three ranks."""
     a = Addition(scratch, "Add a collective", [HEADERS + "collective_rows.hpp"])
     rows = "calls/collective/rows.go"
     a.insert(rows, r'^\tAllgather +Type = "Allgather"', '\tSpread Type = "Spread"')
@@ -44,7 +44,7 @@ def collective(scratch):
 
 
 def schedule_value(scratch):
-    """The order of steps leaps: in step s the shard of rank + 3 s."""
+    """Adds the order of steps leaps: in step s a rank uses the shard of rank + 3 s."""
     a = Addition(scratch, "Add a schedule field or value")
     a.insert("model/schedule/table.go", r'^\tRotation +(?:string )?= "rotation"', '\tLeaps = "leaps"')
     a.insert("model/schedule/table_communication.go", r"^\t+\{Name: Rotation, Doc: .*\},",

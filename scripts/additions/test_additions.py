@@ -29,7 +29,7 @@ class TestAdditions(unittest.TestCase):
         cls.tree.run("go", "build", "-o", "build/hirgen", "./cmd/hirgen")
 
     def emit(self, name, *flags, fails=False, dtype="bf16", ranks=2, tensors, op, schedule=""):
-        """Emits a spec, which hirgen proves before. Returns the folder of the program, or with fails the output of hirgen."""
+        """Emits a spec; hirgen proves it first. Returns the folder of the program, or with fails the output of hirgen."""
         spec = self.tree.root / f"build/{name}.yaml"
         declared = "".join(f"  {tensor}\n" for tensor in tensors)
         spec.write_text(SPEC.format(name=name, dtype=dtype, ranks=ranks, tensors=declared, op=op, schedule=schedule))
@@ -58,7 +58,7 @@ class TestAdditions(unittest.TestCase):
         self.tree.run("go", "test", "./emit/gopkg/...", "./calls/collective", "./calls/names", "./model/domain", "./model/names")
 
     def test_runtime(self):
-        """The function, the type and the collective in C++."""
+        """Tests the function, the type and the collective in C++."""
         source = pathlib.Path(__file__).with_name("made_up.cpp")
         self.compile("-o", "build/made_up", str(source), "runtime_cpp/cpu/src/nccl/reduce.cpp", "runtime_cpp/cpu/src/blaslt/gemm.cpp")
         self.tree.run("build/made_up")

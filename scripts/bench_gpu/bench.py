@@ -157,7 +157,7 @@ def collect(args, steps, result, save):
 
 
 def start_ahead(steps, first, args):
-    """{index of a step: its row} of up to --ahead drawn rows from index first on, with programs started and ready to be timed."""
+    """Starts the programs of up to --ahead drawn rows, from index first on. Returns {index of a step: its row}, ready to be timed."""
     places = [i for i in range(first, min(first + args.ahead, len(steps))) if steps[i].section == "drawn"]
     rows = {i: runs.Row(steps[i].cell, steps[i].variants, args, len(places)) for i in places}
     for row in rows.values():
@@ -223,7 +223,7 @@ def report(result):
 
 
 def parse():
-    """The command line."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ranks", type=int)
     parser.add_argument("--report", nargs="+", metavar="FILE", help="print the tables of these JSON files and measure nothing")

@@ -135,7 +135,7 @@ def products_table(bounds):
 
 
 def tails_table(bounds):
-    """The table of the end of a reduce-scatter: the sum and its rate, next to a plain copy's, and the transfer of one shard."""
+    """The table of the end of a reduce-scatter: the sum, a copy of as many bytes, both with their rates, and the transfer of one shard."""
     lines = []
     for bound in (bound for bound in bounds if "items" in bound):
         add, plain, one = (median(bound["items"].get(name)) for name in (SUM, AS_MANY_BYTES, ONE_SLICE))

@@ -17,7 +17,7 @@ import torch.nn.functional as F
 MB = 1 << 20
 TURNS, ROTATED, TIMED = 7, 2048 * MB, 8192 * MB
 STEP = 16384 * 16  # slices are multiples of this, so that they have whole rows in every case
-HEADS, CHANNELS = 32, 128  # of a token
+HEADS, CHANNELS = 32, 128  # heads of a token, channels of a head
 TOKEN = HEADS * CHANNELS
 
 

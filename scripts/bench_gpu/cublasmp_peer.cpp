@@ -7,7 +7,7 @@
 //                                    one number for each repeat.
 //
 // M, N and K are the extents of one GPU's GEMM, as in cells.py. cuBLASMp is column-major: its A is
-// our transposed weights, its B our rows, and its D the transposed result. Tensors that ranks
+// the transposed weights, its B the rows, and its D the transposed result. Tensors that ranks
 // exchange are in NVSHMEM's memory.
 #include <cublasmp.h>
 #include <cuda_runtime.h>
@@ -169,7 +169,7 @@ class Problem {
     const int64_t own_rows = gathers ? m / world : m;
     rows_ = gathers ? n * world : n, columns_ = m, inner_ = gathers ? k : k * world;
     const int64_t block =
-        reduces_all_ ? m : m / world;  // number of our rows in the block of a rank of the grid
+        reduces_all_ ? m : m / world;  // rows of the operation in the block of a rank of the grid
     weights_ = own_memory(kElement * k * n);
     tokens_ = shared_memory(kElement * k * own_rows);
     result_ = shared_memory(kElement * n * (operation == "matmul_rs" ? m / world : m));
@@ -234,7 +234,7 @@ class Problem {
 
   Ranks* ranks_;
   bool reduces_all_ = false;
-  int64_t rows_ = 0, columns_ = 0, inner_ = 0;  // of cuBLASMp's global GEMM
+  int64_t rows_ = 0, columns_ = 0, inner_ = 0;  // extents of cuBLASMp's global GEMM
   std::shared_ptr<void> weights_, tokens_, result_;
   cublasMpMatrixDescriptor_t a_ = nullptr, b_ = nullptr, d_ = nullptr;
 };

@@ -101,7 +101,7 @@ def emit(hirgen, specs, variant, folder):
 
 
 def parse():
-    """The command line."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("set", type=pathlib.Path, help="a new folder")
     parser.add_argument("--ranks", type=int, required=True)

@@ -6,8 +6,9 @@
 //     -o gemm_epilogues FILE runtime_cpp/src/kernels/reduce.cu
 //   ./gemm_epilogues [epilogues | operands]
 //
-// A round runs one implementation for about 20 ms and times the second half; a number is the median of
-// five rounds. "first" uses the heuristic's first algorithm, "best" the fastest of its first eight.
+// A round runs one implementation for about 20 ms and times the second half; a number is the median
+// of five rounds. "first" uses the heuristic's first algorithm, "best" the fastest of its first
+// eight.
 #include <cublasLt.h>
 
 #include <algorithm>
@@ -567,7 +568,7 @@ void which_gelu() {
   int count = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const double v = __bfloat162float(inputs[i]), got = __bfloat162float(results[i]);
-    if (v > -2 || v < -3) continue;  // where the two differ most
+    if (v > -2 || v < -3) continue;  // GELU and its tanh form differ most here
     const double u = std::sqrt(2 / 3.141592653589793) * (v + 0.044715 * v * v * v);
     to_erf += got - v / 2 * std::erfc(-v / std::sqrt(2.0));
     to_tanh += got - v / 2 * (1 + std::tanh(u));

@@ -12,8 +12,8 @@
 
 async_tp, one_shot and overlapped also compile the elementwise operations. Autograd computes the backward pass from the saved
 tensors of the forward pass: the gradients of the input and of all weights. Weights have the layout of hirgen's specs. GEMMs with
-the same operand are merged into one, with concatenated weights. All peers of a layer have the same tensors, and their
-results, except those of compute, are compared with the same layer in fp32.
+the same operand are merged into one, with concatenated weights. All peers of a layer have the same tensors. The results of
+all peers but compute are compared with the same layer in fp32.
 """
 import contextlib
 
@@ -85,7 +85,7 @@ def results(made):
 
 
 def distance(made, exact):
-    """The largest distance of a result from the exact one, relative to the exact one's norm, over all results and ranks."""
+    """The largest distance of a result from the exact result, relative to the norm of the exact result, over all results and ranks."""
     every = [(own.float() - other).norm() / other.norm() for own, other in zip(results(made), exact, strict=True)]
     farthest = torch.stack(every).max()
     dist.all_reduce(farthest, op=dist.ReduceOp.MAX)

@@ -25,7 +25,7 @@ import programs
 import tables
 from variants import AHEAD, SEPARATE_ADD, BRACKET, EAGER, GET, GRAPH, LAST, PUT, TWO, TWO_EACH, TWO_SUB_CHUNKS
 
-CHANNELS = 128  # of a head
+CHANNELS = 128  # channels of a head
 BACKWARD = "_backward"
 PRODUCTS = {"mlp": 2, "swiglu": 3}  # number of matrices of N x K elements
 REDUCED = {f"{name}_ar": count for name, count in PRODUCTS.items()}
@@ -53,8 +53,8 @@ class Size:
 
 #: Two models, and one with few tokens; three random sizes are added below.
 SIZES = {"8b": Size(8192, 2, 2048, 32, 8, 14336), "70b": Size(4096, 1, 4096, 64, 8, 28672), "small": Size(1024, 1, 1024, 32, 8, 14336)}
-DRAWN_FROM = 13  # a seed
-LEAST_ROWS = 1024  # of a size that --draw draws
+DRAWN_FROM = 13  # seed of the three random sizes
+LEAST_ROWS = 1024  # fewest rows of a size that --draw draws
 PEERS_HOLD = 3  # memory of all peers, as a multiple of a program's
 
 
@@ -78,7 +78,7 @@ def add_drawn(seed, count):
 
 
 def add_few(rows, model):
-    """Adds sizes with so many rows of one sequence to SIZES, of the layers of a model of SIZES, and returns their names."""
+    """Adds sizes of one sequence with these numbers of rows to SIZES, for the layers of a model of SIZES. Returns their names."""
     made = {f"{model}, {count} rows": dataclasses.replace(SIZES[model], rows=count, sequences=1, length=count) for count in rows}
     SIZES.update(made)
     return list(made)

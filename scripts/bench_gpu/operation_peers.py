@@ -89,8 +89,8 @@ def matmul_ar(group, m, n, k):
 
 
 def allreduce_residual_norm(group, m, n):
-    """A sum of m rows, added to a residual, and the RMS norm of the result. Sums in place are of zeros, which do not grow when they
-    are repeated; the kernels take as long."""
+    """A sum of m rows, added to a residual, and the RMS norm of the result. Sums in place add zeros, which do not grow when the sum is
+    repeated; zeros take as long as other values."""
     name, part, residual, scale = group.group_name, torch.zeros_like(empty(m, n)), normal(m, n), torch.ones_like(empty(n))
     shared, zeros = shared_tensor(group, m, n), shared_tensor(group, m, n, zero=True)
     norm = torch.compile(residual_norm, dynamic=False)

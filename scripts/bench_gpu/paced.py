@@ -51,7 +51,7 @@ class Paced:
         return " / ".join(text[-6:])[-1000:] or f"exit code {self.process.poll()}"
 
     def finish(self, seconds):
-        """Closes its input and waits until it ends; kills it after seconds."""
+        """Closes the input of the process and waits until the process ends; kills it after seconds."""
         try:
             self.process.stdin.close()
         except OSError:
@@ -59,7 +59,7 @@ class Paced:
         self._await(seconds)
 
     def stop(self):
-        """Terminates it; kills it if it is still there after 5 s."""
+        """Terminates the process; kills it if it is still there after 5 s."""
         self.process.terminate()
         self._await(5)
 

@@ -100,7 +100,7 @@ def draw(result, page, hirgen):
 
 
 def main():
-    """The command line."""
+    """Writes the page of a result or prints its rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("result", type=pathlib.Path)
     parser.add_argument("page", type=pathlib.Path, nargs="?")

@@ -61,7 +61,7 @@ class Server:
 
     def trial(self, peer):
         """Makes the first calls of a layer's peer, which compile it if it is to be compiled. Returns the distance of its results from
-        those in fp32 and its memory, or why it is refused."""
+        the fp32 results and its memory, or the reason why it is refused."""
         call, begin = self.calls[peer], time.monotonic()
         try:
             call()

@@ -180,7 +180,7 @@ def traced(program, layer, args, folder):
 
 
 def parse():
-    """The command line."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ranks", type=int, required=True)
     parser.add_argument("--layers", nargs="*", choices=["mlp", "swiglu"], default=["mlp", "swiglu"])

@@ -183,7 +183,7 @@ class Steps(unittest.TestCase):
         self.assertIn("- 8192, 8192, 8192: 5 s were left", text)
 
     def test_runs_in_pieces_are_reported_as_one(self):
-        """In any order: the first run has the larger shape and skips the other, and the second run has the other's row."""
+        """Merges two runs in any order: the first run has the larger shape and skips the other, and the second run has the other's row."""
         first = {**self.collect(10, deadline=25), "machine": "x"}
         second = {"machine": "x", "rows": [a_row("matmul_rs", m=8192, n=8192, k=8192, ranks=8)], "bounds": [], "tiny": {"us": 1}}
         for results in ([first, second], [second, first]):

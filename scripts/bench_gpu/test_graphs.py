@@ -79,7 +79,7 @@ class Sides(unittest.TestCase):
 
 class Sums(unittest.TestCase):
     def test_hirgen_takes_every_program(self):
-        """A refused schedule would show only as a line of the report."""
+        """Checks that hirgen accepts every schedule: a refused one would show only as a line of the report."""
         for variant in sums.of_cell(sums.sums(2, [16])[0]):
             with tempfile.TemporaryDirectory() as folder:
                 spec = pathlib.Path(folder) / "spec.yaml"

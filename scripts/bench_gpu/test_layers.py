@@ -43,7 +43,7 @@ class Layers(unittest.TestCase):
         self.assertLessEqual(set(layers.USUAL), known)
 
     def test_hirgen_takes_the_cut_specs_by_their_schedules(self):
-        """A refused spec or schedule would show only in the report."""
+        """Checks that hirgen accepts every spec and schedule: a refused one would show only in the report."""
         for layer in layers.layers(2, layers.OPERATIONS, ["8b"]):
             for variant in (variant for variant in layers.of_layer(layer) if variant.label in layers.USUAL):
                 with tempfile.TemporaryDirectory() as folder:

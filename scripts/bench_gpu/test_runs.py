@@ -41,7 +41,7 @@ class StubPeers:
     """A fast peer (eager), a peer that is refused (broken), and slow ones."""
 
     def round(self, name, item, *_):
-        """Adds a fixed time to the item, or replaces what it holds by a refusal."""
+        """Adds a fixed time to the item, or puts a refusal in place of the item's content."""
         if name == "broken":
             item.clear()
             item["refused"] = "no memory"

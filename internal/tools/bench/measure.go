@@ -32,7 +32,7 @@ type Options struct {
 	Near      float64       // programs slower than the fastest by this factor skip the later rounds; 0: none skips
 	NoGEMMs   bool          // do not time the GEMMs alone
 	Peers     string        // command that times other libraries in the same rounds (see peers.go); "": none
-	Arguments []string      // further arguments of the programs
+	Arguments []string      // additional arguments of the programs
 	Progress  Progress
 	// Kept returns a row of an earlier run of the same program, label, ranks and device, which need not be measured
 	// again (see keep). nil: measure everything.

@@ -169,7 +169,7 @@ func (page *Page) moves(p *hostir.Program, on *cost.Machine) error {
 	return nil
 }
 
-// summary adds figures to the page: those of the whole program, its GEMMs, and how its communications are hidden.
+// summary adds figures to the page: figures of the whole program, its GEMMs, and how its communications are hidden.
 func (page *Page) summary(p *hostir.Program, predicted *cost.Prediction) {
 	add := func(name, value string) { page.Summary = append(page.Summary, Fact{name, value}) }
 	add("ranks", fmt.Sprint(p.Meshes[0].Size()))

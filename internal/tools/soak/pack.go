@@ -40,7 +40,7 @@ func buildAll(first []emit.File) error {
 }
 
 // joinPrograms adds programs to the emitted folder of the first one. The translation units of the first program include
-// those of the other programs, packKernels includes their kernels, and main.cpp chooses a program by its first
+// the units of the other programs, packKernels includes their kernels, and main.cpp chooses a program by its first
 // argument.
 func joinPrograms(dir string, programs [][]emit.File) error {
 	var program, reference, abi, kernels, headers, table strings.Builder
@@ -59,7 +59,7 @@ func joinPrograms(dir string, programs [][]emit.File) error {
 				fmt.Fprintf(&kernels, "#include \"%s\"\n", to)
 			case name + ".cpp":
 				fmt.Fprintf(&program, "#include \"%s\"\n", to)
-			case name + "_across_nodes.cpp": // a unit of its own, because it and NAME.cpp define the same names
+			case name + "_across_nodes.cpp": // a separate unit, because it and NAME.cpp define the same names
 				fmt.Fprintf(&abi, "#include \"%s\"\n", to)
 			case "reference.cpp", "abi.cpp":
 				to = name + "_" + file.Path

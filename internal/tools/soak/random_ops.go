@@ -429,7 +429,7 @@ func (g *generator) composite() bool {
 			g.countRows(&op, n-2)
 		}
 	case "split", "quantize", "dequantize", "scaled_linear", "dropout", "gather", "scatter_add", "top_k", "cumsum", "clamp":
-		return false // these have several results, special operands or a maker of their own
+		return false // these have several results, special operands or their own maker
 	case "where":
 		op = on(fn, g.mask(v), v, g.partner(v))
 	case "softmax_grad", "normalize_grad", "log_softmax_grad":

@@ -12,8 +12,8 @@ import (
 )
 
 // schedule sets the fields that the kind of spec needs, if there are any. Otherwise it sets random fields and values
-// from the table of the loader or, if none is set, nothing or the preset auto. It sets fields of communications for all
-// tensors, or sometimes for one.
+// from the table of the loader. With none, it sets no field, or only the preset auto. It sets fields of communications
+// for all tensors, or sometimes for one.
 func (g *generator) schedule(none bool) {
 	g.spec.Schedule = nil
 	if g.fields != nil {

@@ -49,7 +49,7 @@ func (f *TableFault) Seed() (undo func()) {
 }
 
 // alter applies Change to one operand of a statement of Table. Change is a verb and numbers: the number of the operand,
-// then an axis or, for align, a factor, then a further argument of swap and stride.
+// then an axis or, for align, a factor, then the last argument of swap and stride.
 func (f *TableFault) alter(s calls.Stmt, list []effects.Operand) (out []effects.Operand) {
 	change := strings.Fields(f.Change)
 	n := make([]int64, 4)
