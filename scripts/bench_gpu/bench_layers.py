@@ -33,7 +33,7 @@ from paced import Silence
 from programs import quiet, runtimes
 
 FIRST_SECONDS = 60, 10  # estimates for the preparation and for a row, before any is measured
-MEMORY_SHARE = 0.9  # of a GPU, for all rows of a group and their checks
+MEMORY_SHARE = 0.9  # share of a GPU's memory for all rows of a group and their checks
 
 
 def key(layer):

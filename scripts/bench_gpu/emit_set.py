@@ -25,7 +25,7 @@ import variants
 from folders import ROWS, take_runtime
 
 MEASURED = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "measured"
-CHECK_FLOPS = 5e12  # of a reference that takes about a second
+CHECK_FLOPS = 5e12  # most FLOPs of a program's check; such a reference takes about a second
 BLOCK = {"B": 1, "L": 2048, "H": 32, "C": 128}
 SQUARE = {"M": 8192, "N": 8192, "K": 8192}
 

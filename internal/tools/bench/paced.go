@@ -182,7 +182,7 @@ func (l *lines) look(word string) (text string, found, over bool) {
 	return "", false, l.over
 }
 
-// saidNothing stands for an output that has no line to show.
+// saidNothing is the text of an error if the program's output has no line to show.
 const saidNothing = "the program ended without a word"
 
 // mostSaid is the most lines of output in an error.

@@ -26,7 +26,7 @@ type Lane struct {
 type Node struct {
 	Number int
 	Name   string
-	Where  string // its predicted time alone, and the loops and branches around it
+	Where  string // its predicted time if it runs alone, and the loops and branches around it
 	X, Y   int
 	W, H   int
 	TextX  int
@@ -46,7 +46,7 @@ type Arc struct {
 	A, B    int // numbers of the tasks at its beginning and end
 	LabelX  int
 	LabelY  int
-	Caption string // how many iterations later; empty if in the same iteration
+	Caption string // the number of iterations later; empty if the arc ends in the same iteration
 }
 
 // The measures of the drawing.

@@ -1,8 +1,8 @@
 // Package launch builds an emitted folder and runs it as one process per rank on this machine. It merges the output of
 // the ranks and leaves no process running.
 //
-// "hirgen run", other tools and the end-to-end tests use it. It knows an emitted folder by its CMake presets and cache
-// entries, and an emitted program by its launch variables (HIRGEN_RANK and others), --timeout and exit codes.
+// "hirgen run", other tools and the end-to-end tests use it. It recognizes an emitted folder by its CMake presets and
+// cache entries, and an emitted program by its launch variables (HIRGEN_RANK and others), --timeout and exit codes.
 package launch
 
 // Device names what an emitted folder is built for.
@@ -23,7 +23,7 @@ type EnvironmentError struct {
 	Err     error  // the cause; may be nil
 }
 
-// Error returns the message alone. The caller prints Output.
+// Error returns only the message. The caller prints Output.
 func (e *EnvironmentError) Error() string { return e.Message }
 
 // Unwrap returns the cause, or nil.

@@ -13,7 +13,7 @@ import (
 // BetweenPasses runs the check that follows each pass on the calls.
 func BetweenPasses(_ *Subject, p *calls.Program) error { return verify.Program(p) }
 
-// Prove runs the checks of hirgen verify that need the calls alone: memory, flags, NCCL calls, deadlocks and races. It
+// Prove runs the checks of hirgen verify that need only the calls: memory, flags, NCCL calls, deadlocks and races. It
 // returns the first finding that is not a warning.
 func Prove(_ *Subject, p *calls.Program) error {
 	report, err := prove.Program(p)

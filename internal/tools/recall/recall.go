@@ -30,7 +30,7 @@ type Result struct {
 	Pos      diag.Pos
 	What     string // the mistake
 	Effect   Effect
-	Why      string // what the oracle saw
+	Why      string // what the oracle found
 	Refused  error  // the error of the lowering, which made no program; nil: it made one
 	Rejected error  // the error of the checker; nil: it accepts the program
 }

@@ -44,7 +44,8 @@ func (g *generator) whole(v *value) {
 	g.forget()
 }
 
-// arithmetic adds an operation of integers, on a tensor alone, with a number, with an input, or with a mask.
+// arithmetic adds an operation on a tensor of integers: with no other operand, with a number, with an input, or with a
+// mask.
 func (g *generator) arithmetic(v *value) *value {
 	switch g.IntN(4) {
 	case 0:

@@ -179,8 +179,8 @@ func (g *generator) operand(a *value, shape []int64) *value {
 	return g.inputLike(shape, a)
 }
 
-// splitContraction multiplies over an axis that is split over ranks: a DIDx axis next to a local axis, merged by a
-// reshape, or a DIDx axis alone.
+// splitContraction multiplies over an axis that is split over ranks, in both operands or in the first only. A reshape
+// makes the axis from a DIDx axis and a local axis, whose extent may be 1.
 func (g *generator) splitContraction() bool {
 	m := g.mesh()
 	if len(m.Axes) == 0 {

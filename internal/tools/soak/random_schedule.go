@@ -22,7 +22,7 @@ func (g *generator) schedule(none bool) {
 		return
 	}
 	if none {
-		if g.chance(0.15) { // as in a spec without the line schedule
+		if g.chance(0.15) { // the preset of a spec without a schedule
 			g.spec.Schedule = []model.Setting{{Path: schedule.Preset, Value: schedule.Auto}}
 		}
 		return

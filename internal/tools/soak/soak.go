@@ -86,7 +86,7 @@ func Run(o Options) (*Counts, []*Finding) {
 	return s.counts, found
 }
 
-// take returns the next number if the search goes on.
+// take returns the number of the next spec, or false if the search has ended.
 func (s *search) take() (uint64, bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

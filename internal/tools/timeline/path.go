@@ -15,11 +15,10 @@ type Step struct {
 // Length returns the time of the path in a slice. A collective counts from the entry of its last rank.
 func (s Step) Length() Time { return s.End - s.Last.Begin }
 
-// setPath finds the critical path from the events alone, backwards from the work that ends last. The predecessor of a
-// slice is the work that ends last before the slice begins. Candidates are the work on all tracks of its rank, and the
-// work that arrows and waits lead back to (see released). Waits are not work, so the time between two
-// slices of the path is a gap. A collective ends only after its last rank has entered, so the path continues at that
-// rank.
+// setPath finds the critical path from the events of the trace, backwards from the work that ends last. The predecessor
+// of a slice is the work that ends last before the slice begins. Candidates are the work on all tracks of its rank, and
+// the work that arrows and waits lead back to (see released). Waits are not work, so the time between two slices of the
+// path is a gap. A collective ends only after its last rank has entered, so the path continues at that rank.
 func (t *Trace) setPath() {
 	ended := map[*Rank][]*Slice{}
 	var last *Slice

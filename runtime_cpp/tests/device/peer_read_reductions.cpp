@@ -53,7 +53,7 @@ bool same(const std::vector<T>& a, const std::vector<T>& b) {
 struct Shape {
   int ranks, local;
   size_t count;
-  size_t shift = 0;   // of sources and targets beyond a multiple of 16 bytes, in elements
+  size_t shift = 0;   // elements between a multiple of 16 bytes and each source and target
   size_t chunks = 1;  // number of pieces in which each source and target is added
   int targets = 0;    // peers that the sum is also written to
 };

@@ -120,7 +120,7 @@ class Gather final : public Program {
   int64_t calls_ = 0;
 };
 
-/// C = allgather(A) over NCCL alone.
+/// C = allgather(A), by NCCL only.
 class GatherOverNccl final : public Program {
  public:
   explicit GatherOverNccl(Context& context) : context_(context) {}
@@ -177,7 +177,7 @@ HG_TEST(put_brings_each_calls_data) { expect_right({{"GATHER_PUT", "1"}}); }
 
 HG_TEST(callers_may_change_their_pointers) { expect_right({{"GATHER_COPIES", "1"}}); }
 
-// A rank that alone changes its pointer waits in an exchange that no other rank joins.
+// If only one rank changes its pointer, it waits in an exchange that no other rank joins.
 HG_TEST(ranks_that_change_pointers_at_different_times_are_told) {
   const auto ended = run_ranks({"--checks", "3", "--timeout", "1"}, {{"GATHER_COPIES@1", "1"}});
   bool told = false;

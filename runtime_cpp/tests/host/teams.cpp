@@ -120,7 +120,7 @@ HG_TEST(ranks_that_share_must_reach_each_other) {
   }
 }
 
-// A rank that alone changes its pointer waits in an exchange that its peer does not join.
+// If only one rank changes its pointer, it waits in an exchange that its peer does not join.
 HG_TEST(a_rank_that_changes_its_pointer_alone_is_told) {
   bool told = false;
   for (const Ended& rank :

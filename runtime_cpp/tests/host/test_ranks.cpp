@@ -56,7 +56,7 @@ pid_t start_rank(int rank, int port, const std::vector<std::string>& arguments,
                         {"HIRGEN_ADDR", "127.0.0.1"},
                         {"HIRGEN_PORT", std::to_string(port)}};
   for (const auto& [name, value] : environment) {
-    // "NAME@2" is for rank 2 alone.
+    // "NAME@2" sets NAME only for rank 2.
     const size_t at = name.find('@');
     if (at == std::string::npos || name.substr(at + 1) == std::to_string(rank)) {
       variables[name.substr(0, at)] = value;

@@ -26,11 +26,11 @@ struct Ended {
   std::string out, err;
 };
 
-/// Variables of the ranks; "NAME@2" is for rank 2 alone.
+/// Environment variables of the ranks; "NAME@2" sets NAME only for rank 2.
 using Environment = std::map<std::string, std::string>;
 
-/// When all ranks are stopped, in seconds after their start, and for how many seconds; 0: not at
-/// all.
+/// When all ranks are stopped, in seconds after their start, and for how many seconds. If `seconds`
+/// is 0, they are not stopped.
 struct Pause {
   double after = 0, seconds = 0;
 };

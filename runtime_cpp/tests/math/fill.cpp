@@ -174,7 +174,7 @@ void test_slices_move_both_ways() {
 }
 
 /// Compares `local` with its shard of `whole`, with one bound for all elements. A negative bound
-/// stands for an exact comparison.
+/// makes the comparison exact.
 hirgen::Wrong compare(const TensorDesc& desc, const std::vector<float>& local,
                       const std::vector<float>& whole, float bound = -1) {
   const Elements got(desc.dtype, local), reference(DType::kFp32, whole);
