@@ -105,7 +105,8 @@ func (s *Attention) Logs() *Tensor {
 }
 
 // sharesKeys reports whether several query heads share one of several key heads, or the key head of a query head depends on its
-// block. A single key head is on every rank, so it counts only for a gradient, which depends on all query heads.
+// block. Every rank has a single key head. If all query heads share it, sharesKeys reports true only for a gradient,
+// because the gradients of K and V sum over all query heads.
 func (s *Attention) sharesKeys() bool {
 	if s.Kind().Split == domain.SplitHeads {
 		return true

@@ -73,7 +73,8 @@ func unmapped(t *Tensor) []int {
 	return row
 }
 
-// aligned maps live axis -inner-i of in to live axis -outer-i of out, for i = 1, 2, ...
+// aligned pairs the axes of in with those of out, from the last axis backwards. It skips the last inner axes of in and
+// the last outer axes of out, and ignores reduced axes.
 func aligned(in, out *Tensor, inner, outer int) []int {
 	row, from, to := unmapped(in), Live(in), Live(out)
 	for i := 1; inner+i <= len(from) && outer+i <= len(to); i++ {
@@ -82,8 +83,8 @@ func aligned(in, out *Tensor, inner, outer int) []int {
 	return row
 }
 
-// matmulAxes maps rows (and batches) of A to all axes of the result but the last. It maps the columns of B to the last axis, and
-// the batches of B, if it has any, to the batches of the result.
+// matmulAxes returns the AxisMap of a Matmul. The batches and rows of A map to all axes of the result but the last. The
+// columns of B map to the last axis, and the batches of B, if it has any, to the batches of the result.
 func matmulAxes(s *Matmul) [][]int {
 	columns := aligned(s.B, s.Out, 2, inner(s.OneRow))
 	mapLast(columns, s.B, s.Out, 1)
@@ -94,7 +95,7 @@ func matmulAxes(s *Matmul) [][]int {
 	return rows
 }
 
-// linearAxes is matmulAxes for a weight that is stored as [n, k], and for a bias.
+// linearAxes is like matmulAxes, for a weight that is stored as [n, k], and for an optional bias.
 func linearAxes(s *Linear) [][]int {
 	weight := aligned(s.W, s.Out, 2, inner(s.OneRow))
 	mapLast(weight, s.W, s.Out, 2)
@@ -110,14 +111,14 @@ func linearAxes(s *Linear) [][]int {
 	return rows
 }
 
-// blockLinearAxes maps rows and batches as linearAxes does. It maps no axis to the columns of the result, which only whole blocks of W
-// make: no pass may split them as it splits other axes.
+// blockLinearAxes maps rows and batches as linearAxes does. It maps no axis to the columns of the result. Each scale of
+// T is for a whole block of W, so passes must not split the columns as they split other axes.
 func blockLinearAxes(s *BlockLinear) [][]int {
 	return [][]int{aligned(s.X, s.Out, 1, 1), aligned(s.W, s.Out, 2, 2), aligned(s.S, s.Out, 1, 1), aligned(s.T, s.Out, 2, 2)}
 }
 
 // gatherAxes returns the AxisMap of a Gather. The result has the axes of Table before the rows, the axes of IDs after the batches, and
-// the other axes of Table. The axes of batches, and of First, are the first ones.
+// the other axes of Table. The batch axes of IDs, and the axes of First, map to the first axes of the result.
 func gatherAxes(s *Gather) [][]int {
 	maps, live, ids, out := make([][]int, len(Uses(s))), Live(s.Table), Live(s.IDs), Live(s.Out)
 	for i, t := range Uses(s) {
@@ -147,7 +148,8 @@ func inner(oneRow bool) int {
 	return 2
 }
 
-// mapLast maps live axis -inner of in to the last live axis of out.
+// mapLast sets in row that an axis of in maps to the last axis of out. inner counts from 1 at the last axis of in.
+// Reduced axes do not count.
 func mapLast(row []int, in, out *Tensor, inner int) {
 	from, to := Live(in), Live(out)
 	if len(from) >= inner && len(to) > 0 {

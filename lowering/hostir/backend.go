@@ -22,9 +22,10 @@ import (
 //	IPC-get   send: sets the ready flag     recv: waits for it, copies, sets the done flag
 //	IPC-put   recv: sets the ready flag     send: waits for it, copies, sets the done flag
 //
-// The ready flag is set on the stream of the statement. The copy runs on the copy stream of its rank, in the order of issue, or in
-// a PeerReadSum. The owner's Wait is for the done flag: after it a sender may overwrite the buffer, and a receiver may read it. The
-// copier's Wait is for its local copy. Nothing else is ordered: a program that drops a Wait may overwrite, or read, too early.
+// The ready flag is set on the stream of the statement. The copy runs on the copy stream of its rank, in the order of
+// issue. In a PeerReadSum it runs on the stream of that statement. The owner's Wait is for the done flag: after it a
+// sender may overwrite the buffer, and a receiver may read it. The copier's Wait is for its local copy. Nothing else is
+// ordered: without a Wait, a rank may overwrite or read the buffer too early.
 //
 // The two statements are no rendezvous: an owner continues before its copier arrives. Therefore, on every rank, the owner's statement
 // of an iteration comes before the copier's. Then a wait depends only on flags of this iteration or earlier ones, and no order of
@@ -130,7 +131,8 @@ func Exchanges(p *Program) map[string]*Exchange {
 	return exchanges
 }
 
-// sides lists the sends and the receives of a ShareMemHandles.
+// sides lists the sends and the receives of a ShareMemHandles, each in the order of Comms. transfers maps handles to
+// statements.
 func sides(s *ShareMemHandles, transfers map[string]*P2PCommunication) (sends, receives []*P2PCommunication) {
 	for _, handle := range s.Comms {
 		switch t := transfers[handle]; {

@@ -41,10 +41,10 @@ func Fields(s Stmt) []Field {
 type structLayout struct {
 	fields               []placed
 	uses, defs, mentions []placed // tensor fields: operands and the Buffer of any transfer; results; tensors that are only named
-	bodies               []int
+	bodies               []int    // indices of the struct fields that contain statements
 }
 
-// placed is a Field without a value, and its index in the struct.
+// placed is a Field without a value, and the index of the field in its struct.
 type placed struct {
 	Field
 	at int

@@ -6,13 +6,14 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Fused computes Out from In with one kernel: operations, element by element, and folds of rows or columns. A row runs along the
-// last axis of the operands, which broadcast against each other as in NumPy. The first result usually has the shape of the
-// operands. There are three exceptions. If Body leaves one value of a row, the result has no last axis, or one element there. If
-// Body ends in a concat, the last axis contains all its parts. If Body ends in a fold over rows, the result lacks the operands'
-// axis before the last one, which contains all rows. Positions of Body count from the last axis of the operands. The other
-// tensors of Out get the values of steps that are results. They have the axes of the first result; if the step has one value for
-// each row, they have one element in the last axis or lack it. All intermediate values are fp32, and a result is rounded once.
+// Fused computes Out from In with one kernel: element-wise operations, and reductions along rows or columns. A row runs
+// along the last axis of the operands, which broadcast against each other as in NumPy. The first result usually has the
+// shape of the operands. There are three exceptions. If Body reduces each row to one value, the result has no last
+// axis, or one element there. If Body ends in a concat, the last axis contains all its parts. If Body ends in a
+// reduction along columns, the result lacks the operands' second-to-last axis, which counts the rows. The axis numbers
+// in steps that compute positions count from the last axis of the operands. The other tensors of Out get the values of
+// steps that are results. They have the axes of the first result; if the step has one value for each row, they have one
+// element in the last axis or lack it. All intermediate values are fp32, and a result is rounded once.
 type Fused struct {
 	Info
 	Kernel string    // its name: "silu_mul"
@@ -34,7 +35,8 @@ func (s *Fused) FoldsColumns() bool {
 	return ok
 }
 
-// RowAxis returns the operand's axis that a fold over rows folds; Unmapped if it has none.
+// RowAxis returns the axis of an operand that counts its rows: the second to last, without reduced axes. It returns
+// Unmapped if t has fewer than two axes.
 func RowAxis(t *Tensor) int {
 	if live := Live(t); len(live) > 1 {
 		return live[len(live)-2]
@@ -61,8 +63,8 @@ func (s *Fused) Parts() int64 {
 	return 1
 }
 
-// Along returns the axis of the first result that corresponds to the operands' axis -1-back; Unmapped if there is none. It is not
-// for kernels that fold columns.
+// Along returns the axis of the first result that corresponds to an axis of the operands; Unmapped if there is none.
+// back counts the operands' axes from 0 at the last one. Along is not for kernels that reduce along columns.
 func (s *Fused) Along(back int) int {
 	live := Live(s.Out[0])
 	if len(live) < s.rank() {
@@ -92,8 +94,7 @@ func (s *Fused) rank() int {
 	return most
 }
 
-// fusedAxes returns the AxisMap of a Fused. An axis that is folded, or that a concat joins, does not correspond to an axis of
-// the result.
+// fusedAxes returns the AxisMap of a Fused. An axis that Body reduces, or that a concat joins, is Unmapped.
 func fusedAxes(s *Fused) [][]int {
 	rows := make([][]int, len(s.In))
 	for i, t := range s.In {

@@ -13,7 +13,7 @@ import (
 type Issue struct {
 	Env   map[string]int64                 // the rank, parameters, and the variables of the enclosing loops
 	Loops []string                         // the variables of the enclosing loops, outermost first
-	Visit func(Stmt) error                 // called for each statement except For and If; a PeerReadSum contains statements
+	Visit func(Stmt) error                 // called for each statement except For, If and those inside a PeerReadSum
 	Turn  func() error                     // called before each iteration, if set
 	Fail  func(Stmt, string, ...any) error // makes the error for an expression that has no value; nil: the expression's own error
 }
@@ -98,7 +98,8 @@ func (i *Issue) Iteration(loops []string) []int64 {
 	return lists.Map(loops, func(name string) int64 { return i.Env[name] })
 }
 
-// Key returns a text for the current iteration of some loops, which no other iteration of these loops has.
+// Key returns a string that identifies the current iteration of the given loops: no two iterations of them have the
+// same key.
 func (i *Issue) Key(loops []string) string {
 	key := make([]byte, 0, 16)
 	for _, name := range loops {
@@ -107,13 +108,14 @@ func (i *Issue) Key(loops []string) string {
 	return string(key)
 }
 
-// Started has an entry for each communication that has started, by handle and by the iteration of the loops around it.
+// Started has an entry of the caller's type T for each communication that has started, by handle and by the iteration
+// of the loops around it.
 type Started[T any] map[string]*startedIn[T]
 
 // startedIn holds the entries of one communication.
 type startedIn[T any] struct {
-	loops []string
-	by    map[string]T
+	loops []string     // the variables of the loops around it, outermost first
+	by    map[string]T // by Issue.Key of loops
 }
 
 // Note records an entry of a communication in the current iteration.

@@ -47,7 +47,8 @@ func Layout(t *Tensor) []int {
 	return list
 }
 
-// SameLayout reports whether two tensors have the same memory layout: element type, and axes of equal extents in the same order.
+// SameLayout reports whether the buffers of two tensors on one rank have the same memory layout: the same element type,
+// and axes of equal local extents in the same order.
 func SameLayout(a, b *Tensor) bool {
 	return a.DType == b.DType && slices.Equal(buffer(a), buffer(b))
 }
@@ -78,7 +79,7 @@ func buffer(t *Tensor) [][2]int64 {
 	return list
 }
 
-// SplitAxis returns the first axis of t that is split over a mesh axis, or Unmapped.
+// SplitAxis returns the first axis of t that is split over the given mesh axis, or Unmapped.
 func SplitAxis(t *Tensor, meshAxis string) int {
 	for i, a := range t.Axes {
 		if a.Kind == domain.Device && a.Mesh == meshAxis {

@@ -15,13 +15,13 @@ import (
 // A Movement summarizes a communication of a program, or equal adjacent transfers, and how much they move in a call.
 type Movement struct {
 	Type     collective.Type // SendRecv for transfers between two ranks
-	Transfer bool            // between two ranks
+	Transfer bool            // a send and its receive (P2PCommunication), not a Communication
 	Axes     string          // of the mesh: "x", "x and y"; empty: the whole mesh, two meshes, or unknown
-	Mesh     string
-	From     string // the mesh of the senders, if it differs from Mesh, the mesh of the receivers
-	By       string // the backend and locality: "NCCL", "IPC-get intra-node"
-	Times    int64  // how often it runs in a call, on the rank that runs it most often; added up for merged transfers
-	Bytes    int64  // of one rank's result
+	Mesh     string          // name of the mesh of the ranks, or of the receivers
+	From     string          // name of the mesh of the senders, if it is not Mesh; else empty
+	By       string          // the backend and locality: "NCCL", "IPC-get intra-node"
+	Times    int64           // how often it runs in a call, on the rank with the most runs; the sum over merged transfers
+	Bytes    int64           // size of the result on one rank
 	Pos      diag.Pos
 	Needs    []*Need // why ranks communicate; several if equal transfers of several needs are merged
 }
@@ -88,7 +88,7 @@ type movements struct {
 	found      []Movement
 }
 
-// A condition is the Cond of an If around a statement; with not, the statement is in the Else.
+// A condition is the Cond of an If around a statement. If not is true, the statement is in the Else branch.
 type condition struct {
 	holds expr.Expr
 	not   bool

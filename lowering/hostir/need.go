@@ -10,27 +10,28 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// The placements of a tensor along a mesh axis. An index of an axis of the tensor, from 0 on, is another placement: that axis is
-// split.
+// The placements of a tensor along a mesh axis. A number from 0 on is a placement too: the ranks split the tensor along
+// the axis with that index.
 const (
 	Whole   = -1 // each rank has all elements
 	Partial = -2 // each rank has a partial sum of all elements, or an operand of another reduction
 	Split   = -3 // each rank has a block of an axis whose index in the spec is not known
 )
 
-// Need is why ranks communicate: a tensor of the spec has one placement, and another one is needed.
+// Need is the reason for a communication: a tensor of the spec has one placement, and an operation needs, or the spec
+// states, another one.
 type Need struct {
 	Tensor   string // the tensor that moves, or the result of a reduction
-	Axis     string // of the mesh; empty if the tensor moves to another mesh
-	Fn       string // of the reduction if From is Partial; else without meaning
-	From, To int    // the index of the axis that is split, or another placement
+	Axis     string // name of the mesh axis; empty if the tensor moves to another mesh
+	Fn       string // function of the reduction ("sum") if From is Partial; unused otherwise
+	From, To int    // placements: Whole, Partial, Split, or the index of the split axis
 	By       string // the operation that needs placement To, or the tensor to which the spec gives it
 	Stated   bool   // By is a tensor, whose placement the spec states
 
 	Mesh, ToMesh string // names of the meshes, if they differ; else empty
 }
 
-// Change is a change of the placement of a tensor along a mesh axis: one communication.
+// Change identifies the communication that changes the placement of a tensor along a mesh axis.
 type Change struct {
 	Type         collective.Type
 	Tensor, Axis string

@@ -49,10 +49,11 @@ func SecondOperand(s Stmt) (t *Tensor, columns int) {
 	}
 }
 
-// ShortRow is a number by which cuBLASLt requires the summed extent of a GEMM with operands of 8 bits to be divisible.
+// ShortRow is the alignment, in elements, of the summed extent of a GEMM with 8-bit operands: cuBLASLt requires a
+// multiple of it.
 const ShortRow = 16
 
-// SummedAxes returns the axes of a GEMM's operands that it sums over.
+// SummedAxes returns the axis of the first and of the second operand that a GEMM sums over.
 func SummedAxes(s Stmt) (first, second int) {
 	t, columns := SecondOperand(s)
 	of, live := Live(Uses(s)[0]), Live(t)

@@ -76,7 +76,7 @@ func (c *Communication) TeamSize() int64 {
 	return int64(c.Mesh.Size())
 }
 
-// Joins reports whether two ranks are in one team of this statement. On one node they then share memory.
+// Joins reports whether two ranks are in one team of this statement. If both are also on one node, they share memory.
 func (s *ShareMemHandles) Joins(rank, other int) bool {
 	if s.Mesh == nil {
 		return true

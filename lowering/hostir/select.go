@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Indices returns the number of values of a Select's index.
+// Indices returns the number of valid values of a Select's index. They begin at 0.
 func (s *Select) Indices() int64 {
 	if s.Parts != 0 {
 		return s.Parts

@@ -16,9 +16,9 @@ type Stmt interface {
 // Info is common to all statements.
 type Info struct {
 	Pos  diag.Pos
-	Note string    // the reason for the statement, a phrase without a final stop; or empty
+	Note string    // the reason for the statement, a phrase without a full stop; or empty
 	On   StreamRef // the stream that it is issued to; unused in a For, If, Allocate or GetCurrentStream
-	Why  string    // in words, what requires a wait, or what a transfer depends on, such as edges; not part of the text form
+	Why  string    // the edges that require a wait, or that a transfer depends on, in words; not part of the text form
 	Need *Need     // why ranks communicate, or nil; not part of the text form
 }
 
@@ -38,7 +38,7 @@ type (
 		Info
 		Tensor *Tensor `text:"="`
 	}
-	// Delay keeps its stream idle for a while, so that another stream starts first.
+	// Delay keeps its stream idle for a number of microseconds, so that work on another stream starts first.
 	Delay struct {
 		Info
 		Microseconds int64
@@ -159,10 +159,10 @@ type (
 		In   []*Tensor
 		Axis int `text:"axis"`
 	}
-	// Gather copies rows of Table: those whose numbers are in IDs, or zeros for a number without a row. Rows lie along the logical axis
-	// Axis of Table. Table and IDs begin with the same axes, Batches of them. Out has the other axes of IDs in place of the row axis.
-	// The axes of First, which Table begins with, count blocks of rows. An element of First is the number of the first row of a block,
-	// in fp32.
+	// Gather copies the rows of Table whose numbers are in IDs. For a number without a row it writes zeros. The logical
+	// axis Axis of Table counts the rows. Table and IDs begin with the same axes, Batches of them. Out has the other
+	// axes of IDs in place of the row axis. First has leading axes of Table, which count blocks of rows. An element of
+	// First is the number of the first row of a block, in fp32.
 	Gather struct {
 		Info
 		Out        *Tensor `text:"="`
@@ -179,7 +179,8 @@ type (
 		Out []*Tensor `text:"="`
 		In  *Tensor
 	}
-	// Positions is 0, 1, ... along the only axis of Out, over all ranks that have parts of it.
+	// Positions writes 0, 1, ... along the only axis of Out. If ranks split the axis, the numbers continue from shard
+	// to shard.
 	Positions struct {
 		Info
 		Out *Tensor `text:"="`
@@ -204,8 +205,9 @@ type (
 		Out *Tensor `text:"="`
 		In  *Tensor
 	}
-	// Reduce folds the logical axis Axis of In with Fn within each rank, and accumulates in fp32. Before convert-to-communications the
-	// axis may also be a Device axis. Out lists the axis as a Reduction axis, or omits it.
+	// Reduce reduces In along its logical axis Axis with Fn within each rank, and accumulates in fp32. Before
+	// convert-to-communications the axis may also be a Device axis; the reduction is then over ranks. Out lists the
+	// axis as a Reduction axis, or omits it.
 	Reduce struct {
 		Info
 		Fn   string
@@ -221,7 +223,7 @@ type (
 		Type     collective.Type
 		Mesh     *domain.Mesh `text:"mesh"`
 		MeshAxis string       `text:"&axis?"`  // the team is the ranks along this axis; empty: the whole mesh
-		Root     expr.Expr    `text:"root?"`   // team rank; nil: no root
+		Root     expr.Expr    `text:"root?"`   // index of the root in the team; nil: no root
 		ReduceFn string       `text:"reduce?"` // "sum", "max", "min", "prod", or empty
 		In       *Tensor      `text:"in"`
 		Out      *Tensor      `text:"out"`

@@ -6,7 +6,7 @@ const (
 	// Caller is the name of the stream that a program is called with.
 	Caller = "caller"
 	// CopyStream is the name of the stream that carries copies between the memories that ranks
-	// share, in the order of issue. A PeerReadSum reads and writes them on its own stream.
+	// share, in the order of issue. A PeerReadSum accesses the memory of its peers on its own stream.
 	CopyStream = "copies"
 )
 
@@ -14,7 +14,7 @@ const (
 // stream.
 type StreamRef struct {
 	Copies bool      // the copy stream
-	Index  expr.Expr // of a worker; nil: not a worker
+	Index  expr.Expr // index of a worker stream; nil: not a worker stream
 }
 
 // String returns the stream as statements print it: "caller", "worker s % 4".

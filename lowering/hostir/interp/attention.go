@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// attention returns the work of an Attention of the given shape.
+// attention returns a function that computes an Attention of the given shape.
 func attention(s *hostir.Attention, shape domain.AttentionShape, out, in []*view) func() error {
 	return func() error {
 		data := lists.Map(in, func(v *view) []float64 { return v.read().Data })

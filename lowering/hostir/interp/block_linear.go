@@ -7,8 +7,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// blockLinear returns the work of a GEMM with scales of blocks, row by row. It adds the products of each block in fp32, and then the scaled
-// sums.
+// blockLinear returns a function that computes a GEMM with one scale for each block, row by row. For each element, the
+// function sums the products of each block in fp32, multiplies each sum by the scales of the block, and adds the scaled
+// sums in fp32.
 func blockLinear(s *hostir.BlockLinear, out *view, in []*view) func() error {
 	const block = domain.BlockRow
 	last := lastAxis(s.Out)

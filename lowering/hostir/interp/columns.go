@@ -5,10 +5,11 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// foldedColumns returns the work of a kernel that folds columns: all rows, one after the other.
+// foldedColumns returns a function that computes a kernel that reduces along columns. It processes the rows one after
+// the other.
 func foldedColumns(s *hostir.Fused, out *view, in []*view) func() error {
 	columns, count := s.Columns(), int64(1)
-	rows, steps := make([]int64, len(in)), make([]int64, len(in)) // strides of an operand's rows and columns; 0 if it has one
+	rows, steps := make([]int64, len(in)), make([]int64, len(in)) // strides of an operand's rows and columns; 0 if there is one
 	for i, t := range s.In {
 		if axis := hostir.RowAxis(t); axis != hostir.Unmapped && in[i].Size[axis] > 1 {
 			rows[i], count = in[i].Stride[axis], max(count, in[i].Size[axis])

@@ -26,7 +26,7 @@ func (r *rank) transfer(s hostir.Stmt) error {
 		return r.start(s.Handle, s, group)
 	case *hostir.Wait:
 		return r.wait(s)
-	case *hostir.ShareMemHandles: // memory is shared already
+	case *hostir.ShareMemHandles: // the interpreter has the memory of all ranks
 	case *hostir.Communication, *hostir.P2PCommunication:
 		if t, ok := s.(*hostir.P2PCommunication); ok && t.Backend.IPC() {
 			return r.ipc(t)

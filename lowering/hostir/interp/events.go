@@ -15,10 +15,11 @@ type Event struct {
 	Rank      int         // -1 for meetings of ranks
 	Stmt      hostir.Stmt // nil for the caller's work between calls
 	Iteration []int64     // of the enclosing loops, outermost first
-	// Stream is the stream of the event, which follows earlier events there. It is empty for meetings of ranks, and for tasks
-	// that only stand for a done flag or a skipped transfer. Iteration is then nil.
+	// Stream is the name of the event's stream. The event follows the earlier events of this rank on the stream. Stream
+	// is empty for meetings of ranks, and for tasks that represent only a done flag or a skipped transfer. Iteration is
+	// then nil.
 	Stream string
-	Call   int   // index of the call, from 1; 0 for a task that only stands for a done flag or a skipped transfer
+	Call   int   // number of the call, from 1; 0 for a task that represents only a done flag or a skipped transfer
 	After  []int // indices of the events that this one directly follows
 	// Accesses lists the elements that the event accesses, including elements in memory of other ranks.
 	Accesses []Access
@@ -70,7 +71,7 @@ func Events(nodes []int, p *hostir.Program) ([]Event, error) {
 
 // note is the information about a task.
 type note struct {
-	stream    *tasks.Stream // its stream; nil: none
+	stream    *tasks.Stream // the stream of the task; nil: none
 	call      int
 	iteration []int64
 	touches   []touch
@@ -90,7 +91,7 @@ func (n *note) tell(e *Event) {
 	}
 }
 
-// touch is a read or write of a task, for a statement of a rank.
+// touch is a read or write of elements by a task, on behalf of a statement of a rank.
 type touch struct {
 	rank      int
 	stmt      hostir.Stmt
@@ -111,7 +112,8 @@ func (r *rank) touches(s hostir.Stmt, reads []*view, writes ...*view) []touch {
 	return list
 }
 
-// sides lists the accesses of a rank in a communication. In a collective with a root, only the root has both sides.
+// sides lists the accesses of a rank in a communication. In a collective with a root, the other ranks only read or only
+// write.
 func (p *part) sides() []touch {
 	c, ok := p.stmt.(*hostir.Communication)
 	if !ok || c.Root == nil || p.root == int64(slices.Index(p.team, p.rank.number)) {
@@ -121,7 +123,7 @@ func (p *part) sides() []touch {
 	return slices.DeleteFunc(slices.Clone(p.touches), func(t touch) bool { return t.writes && !writes || !t.writes && !reads })
 }
 
-// joinTouches adds the accesses of all participants to tasks in which ranks meet, or use memory of other ranks.
+// joinTouches adds the accesses of all participants to the tasks in which ranks meet, or access memory of other ranks.
 func (m *machine) joinTouches() {
 	for _, meeting := range m.order {
 		for _, p := range meeting.parts {

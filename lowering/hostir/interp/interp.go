@@ -21,9 +21,10 @@ type Array = eval.Array
 // Every rank's statements are issued in order and become tasks. A task runs after the earlier tasks of its stream and after the
 // streams and communications that Synchronize and Wait name. seed picks one of the orders that this allows. Buffers start as
 // NaN. The program is called three times in a row, and the outputs are those of the second call. The first and third calls have
-// other values in the inputs. The caller overwrites the inputs after each call, so a missing order can show as wrong data for
-// some seed. A communication takes place when all of its ranks have reached it. A transfer over CUDA IPC takes place when its
-// ready flag is set. If no task can run, the error names ranks and statements.
+// other values in the inputs. The caller overwrites the inputs after each call, so a missing dependency can show as
+// wrong data for some seed. A communication takes place when all of its ranks have reached it. A transfer over CUDA IPC
+// takes place when its ready flag is set. If tasks are left and none can run, the error names the waiting ranks and
+// statements.
 //
 // Run interprets the program after any pass. Before the pass that adds Allocate statements, all buffers exist. A statement that
 // still needs several ranks is run by all of them together.
@@ -31,7 +32,8 @@ func Run(p *hostir.Program, inputs []map[string]*Array, seed uint64) ([]map[stri
 	return RunOn(nil, p, inputs, seed)
 }
 
-// RunOn is Run on several nodes. nodes has the node of each rank; ranks of one node share memory. Without nodes, all ranks do.
+// RunOn is Run on several nodes. nodes has the node of each rank, in the order of the world; ranks of one node share
+// memory. If nodes is nil, all ranks share memory.
 func RunOn(nodes []int, p *hostir.Program, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
 	issued, err := Issue(nodes, p, inputs)
 	if err != nil {
@@ -62,7 +64,7 @@ func Issue(nodes []int, p *hostir.Program, inputs []map[string]*Array) (*Issued,
 	return &Issued{m}, m.match()
 }
 
-// Run runs the tasks in the order that a seed picks. Buffers start as NaN.
+// Run runs the tasks in the order that a seed picks, and returns the outputs of each rank. Buffers start as NaN.
 func (i *Issued) Run(seed uint64) ([]map[string]*Array, error) {
 	outputs := make([]map[string]*Array, len(i.machine.ranks))
 	for r, rank := range i.machine.ranks {
@@ -75,7 +77,7 @@ func (i *Issued) Run(seed uint64) ([]map[string]*Array, error) {
 	return outputs, i.machine.run(seed)
 }
 
-// newMachine prepares the ranks of a program. Without nodes, all are on one.
+// newMachine prepares the ranks of a program. If nodes is nil, all ranks are on one node.
 func newMachine(nodes []int, p *hostir.Program) (*machine, error) {
 	if len(p.Meshes) == 0 {
 		return nil, fmt.Errorf("program %s has no mesh to run on", p.Name)

@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// kernel returns the work of a statement that computes, except Positions, Attention and a Fused of several operations.
-// Matmuls and reductions accumulate in fp32. A result is rounded to its element type. An unknown statement, or an
-// unknown function of a Unary, Binary or Reduce, is an error.
+// kernel returns a function that runs a statement that computes, except Positions, Attention, TopK and a Fused of
+// several operations. GEMMs and reductions accumulate in fp32. A result is rounded to its element type. An unknown
+// statement, or an unknown function of a Unary, Binary or Reduce, is an error.
 func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 	dtype := hostir.Result(s).DType
 	if _, ok := s.(*hostir.Reshape); ok {
@@ -45,7 +45,7 @@ func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 	}, nil
 }
 
-// kernel returns the work of any statement that computes. The work may depend on the rank.
+// kernel returns a function that runs any statement that computes, on this rank.
 func (r *rank) kernel(s hostir.Stmt, results, in []*view) (func() error, error) {
 	switch s := s.(type) {
 	case *hostir.Attention:
@@ -76,7 +76,7 @@ func (r *rank) kernel(s hostir.Stmt, results, in []*view) (func() error, error) 
 	}, nil
 }
 
-// taken returns the work of a Slice or a Concat: it copies ranges.
+// taken returns a function that runs a Slice or a Concat: it copies the given ranges of the operands.
 func taken(s hostir.Stmt, ranges []hostir.Range, out *view, in []*view) func() error {
 	dtype, rows := hostir.Result(s).DType, hostir.AxisMap(s)
 	return func() error {
@@ -92,10 +92,10 @@ func taken(s hostir.Stmt, ranges []hostir.Range, out *view, in []*view) func() e
 	}
 }
 
-// fused returns the work of a fused kernel, row by row.
+// fused returns a function that computes a fused kernel that does not reduce along columns, row by row.
 func fused(s *hostir.Fused, results, in []*view) func() error {
 	out, columns := results[0], s.Columns()
-	outer, apart := slices.Clone(out.Size), make([]int64, len(results)) // the stride of a result's columns; 0 if it has one
+	outer, apart := slices.Clone(out.Size), make([]int64, len(results)) // apart: the stride of a result's columns; 0: it has one
 	wide := s.Body.Rows(s.HasRows())[len(in):]
 	if last := lastAxis(s.Out[0]); last >= 0 && !s.FoldsRows() {
 		outer[last] = 1
@@ -120,7 +120,7 @@ func fused(s *hostir.Fused, results, in []*view) func() error {
 		}
 		strides, start = append(strides, own), append(start, results[i+1].Offset)
 	}
-	counted := len(strides) // where the indices along the axes of the result begin
+	counted := len(strides) // the offsets from here on are the indices along the axes of the result
 	for axis := range outer {
 		index := make([]int64, len(outer))
 		index[axis] = 1
@@ -187,7 +187,7 @@ func elementFn(s hostir.Stmt, in []*view) (func(at []int64) float64, error) {
 			return nil, fmt.Errorf("there is no function %q", s.Fn)
 		}
 		return func(at []int64) float64 { return fn(in[0].data[at[0]], in[1].data[at[1]]) }, nil
-	case *hostir.Fused: // one operation, element by element, before others join it
+	case *hostir.Fused: // a single element-wise operation, as before kernels are fused
 		return func(at []int64) float64 {
 			row := make([][]float64, len(in))
 			for i, v := range in {
@@ -219,7 +219,7 @@ func gathered(s *hostir.Gather, in []*view) func(at []int64) float64 {
 		if row >= 0 && row < float64(count) {
 			return in[0].data[at[0]+int64(row)*step]
 		}
-		return 0 * row // NaN if the number is not written so far
+		return 0 * row // zero, but NaN if the row number is NaN: nothing has written it yet
 	}
 }
 

@@ -18,7 +18,7 @@ type part struct {
 	in   []*view
 	out  *view
 	more []*view // additional results
-	root int64   // team rank; -1: no root
+	root int64   // index of the root in the team; -1: no root
 	// touches lists the accesses to the rank's own buffers.
 	touches []touch
 }
@@ -30,14 +30,14 @@ type meeting struct {
 	task  *tasks.Task
 }
 
-// meetingKey identifies a communication of a team. The communications of a team take place in the order in which each rank issues
-// them.
+// meetingKey identifies a communication of a team by the team and a counter: the n-th communication that each rank of
+// the team issues has turn n, from 0.
 type meetingKey struct {
 	team string
 	turn int
 }
 
-// pairKey returns the key of the messages from one rank to another.
+// pairKey returns the team of the meetings in which one rank sends to another.
 func pairKey(from, to int) string { return fmt.Sprintf("%d to %d", from, to) }
 
 // join adds a part to its meeting. The first part makes the meeting.

@@ -18,11 +18,11 @@ type rank struct {
 	current   *tasks.Stream // of the current statement
 	views     map[*hostir.Tensor]*view
 	aliases   map[*hostir.Tensor]bool     // views that a Reshape, Broadcast, Permute or Slice made
-	started   hostir.Started[*tasks.Task] // the tasks that a Wait waits for
-	turns     map[string]int              // how many meetings of a team this rank has joined
-	group     []*part                     // of communications of the open group
+	started   hostir.Started[*tasks.Task] // the last task of each communication, for Wait
+	turns     map[string]int              // how many meetings this rank has joined, by key of the team
+	group     []*part                     // this rank's parts of the communications in the open group
 	peerParts []peerPart                  // of the current PeerReadSum; nil outside of one
-	grouping  bool
+	grouping  bool                        // a group is open
 	outputs   map[string]*Array
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // crosses reports whether a statement that computes takes elements of other ranks, or has tensors on
-// several meshes. Before convert-to-communications statements may.
+// several meshes. convert-to-communications replaces such statements.
 func crosses(s hostir.Stmt) bool { return !onOneMesh(s) || len(crossed(s)) > 0 }
 
 // onOneMesh reports whether operands and results are on the same mesh, ignoring tensors without a mesh.
@@ -90,9 +90,10 @@ func (r *rank) together(s hostir.Stmt) error {
 	return nil
 }
 
-// teamOf lists the ranks that run a statement together with this rank. On one mesh they have the same
-// coordinates along the axes along which nothing moves, because other ranks may be at another slice of a
-// pipeline. Otherwise they are all ranks of the meshes of the statement's tensors.
+// teamOf lists the ranks that run a statement together with this rank. If all tensors of the statement are
+// on one mesh, they are the ranks with the same coordinates as this rank along the mesh axes along which
+// nothing moves. Other ranks may be at another slice of a pipeline. If there are several meshes, they are
+// all ranks of these meshes.
 func (r *rank) teamOf(s hostir.Stmt) []int {
 	var team []int
 	for _, t := range slices.Concat(hostir.Uses(s), hostir.Defs(s)) {
@@ -115,9 +116,9 @@ func (r *rank) teamOf(s hostir.Stmt) []int {
 	return team
 }
 
-// reshard copies the shards of the ranks that take part into views of whole operands, runs the statement on
-// them, and writes each of these ranks' shards of the results. It does not fill in shards of other ranks, on
-// which these results do not depend.
+// reshard assembles whole operands from the shards of the ranks that take part, runs the statement on them,
+// and writes the shard of each of these ranks of the results. The shards of other ranks stay NaN in the
+// operands. The results do not depend on them.
 func reshard(s hostir.Stmt, parts []*part) error {
 	whole := make([]*view, len(hostir.Uses(s)))
 	for i, t := range hostir.Uses(s) {
@@ -154,7 +155,7 @@ func reshard(s hostir.Stmt, parts []*part) error {
 	return nil
 }
 
-// wholeKernel returns the work of a statement on whole tensors.
+// wholeKernel returns a function that runs a statement on whole tensors.
 func wholeKernel(s hostir.Stmt, results, in []*view) (func() error, error) {
 	if a, ok := s.(*hostir.Attention); ok {
 		return attention(a, a.Shape(true, nil), results, in), nil

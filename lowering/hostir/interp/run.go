@@ -19,7 +19,7 @@ func (m *machine) run(seed uint64) error {
 }
 
 // deadlock returns an error with the wait of every stuck rank, the first communication that a rank does not
-// reach, and the first one-sided transfer over CUDA IPC.
+// reach, and the first transfer over CUDA IPC of which only one of the two ranks issues its statement.
 func (m *machine) deadlock() error {
 	var lines []string
 	for _, r := range m.ranks {

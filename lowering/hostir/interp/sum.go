@@ -7,11 +7,12 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// peerPart is one summand or one transfer of a PeerReadSum, with the elements of the result that it adds to, or stores.
+// peerPart is one access of a PeerReadSum: a partial sum that it adds, or a peer's buffer in which it stores the
+// result.
 type peerPart struct {
-	rank     int          // the owner of the memory
-	of       *view        // the result, or a part of it
-	transfer *ipcTransfer // nil for the part of the rank that sums
+	rank     int          // the owner of the partial sum or buffer
+	of       *view        // the elements of the result that it adds to, or stores
+	transfer *ipcTransfer // nil for the partial sum of the rank that runs the statement
 }
 
 // peerReadSum issues one task. The task waits for all ready flags of the body, adds the peers' elements, stores the sum in
@@ -52,7 +53,8 @@ func (r *rank) accessPeer(p *part, l *ipcTransfer) {
 	r.peerParts = append(r.peerParts, peerPart{p.peer(), p.in[0], l})
 }
 
-// sum adds the parts in the order of the list, in fp32, and rounds once. Then it stores the result in memory of peers.
+// sum adds the partial sums in the order of parts, in fp32, and rounds the result once to its element type. Then it
+// stores the result in the memory of peers.
 func (r *rank) sum(s *hostir.PeerReadSum, out, own *view, parts []peerPart) error {
 	result, ok := out.contiguous()
 	if !ok {

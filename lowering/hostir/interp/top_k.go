@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// topK returns the work of a TopK, row by row.
+// topK returns a function that computes a TopK, row by row.
 func topK(s *hostir.TopK, out []*view, in *view) func() error {
 	last := lastAxis(s.In)
 	columns, k := in.Size[last], out[0].Size[lastAxis(s.Out[0])]

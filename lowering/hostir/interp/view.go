@@ -35,7 +35,7 @@ func (v *view) each(visit func(at int64)) {
 	walk(v.Size, [][]int64{v.Stride}, []int64{v.Offset}, func(at []int64) { visit(at[0]) })
 }
 
-// read copies the elements in logical row-major order.
+// read returns a copy of the elements in logical row-major order.
 func (v *view) read() *Array {
 	a := &Array{Shape: slices.Clone(v.Size), Data: make([]float64, 0, v.Elements())}
 	v.each(func(at int64) { a.Data = append(a.Data, v.data[at]) })
@@ -60,7 +60,8 @@ func (v *view) contiguous() ([]float64, bool) {
 	return v.data[low:high], true
 }
 
-// walk visits every index of a shape in row-major order, with the offsets for several sets of strides.
+// walk visits every index of a shape in row-major order. at[k] is the offset of the index with strides[k]; start[k] is
+// the offset of index 0.
 func walk(size []int64, strides [][]int64, start []int64, visit func(at []int64)) {
 	index, at := make([]int64, len(size)), slices.Clone(start)
 	for {

@@ -58,8 +58,8 @@ func (x *explicit) inside(s hostir.Stmt) hostir.Stmt {
 	return s
 }
 
-// make appends the statement that makes a view. For an Either it appends a branch, or merges the branch into the last statement if
-// that fits.
+// make appends the statement that makes a view to out, and returns the result. For an Either it appends an If, or
+// merges the If into the last statement of out if fits allows that.
 func (x *explicit) make(out []hostir.Stmt, v *hostir.Tensor) []hostir.Stmt {
 	of, ok := v.Of.(*hostir.Either)
 	if !ok {
@@ -93,7 +93,7 @@ func fits(last, branch *hostir.If) bool {
 	return same && last.Pos == branch.Pos && (last.Note == "" || branch.Note == "" || last.Note == branch.Note)
 }
 
-// appended merges two branches under the same or the opposite condition. The statements of s come first, and the result has the
+// appended merges two Ifs with the same or opposite conditions. The statements of s come first, and the result has the
 // condition of other.
 func appended(s, other *hostir.If) *hostir.If {
 	body, otherwise := s.Body, s.Else

@@ -16,7 +16,7 @@ import (
 // generator makes programs that use every statement of the text form except Attention,
 // and most attributes. Their text is valid, but they compute nothing meaningful.
 type generator struct {
-	on hostir.StreamRef // the stream that statements get
+	on hostir.StreamRef // the stream of the statements that it makes
 	*rand.Rand
 	p *hostir.Program
 }
@@ -187,7 +187,7 @@ func (g *generator) expr(depth int) expr.Expr {
 
 func (g *generator) tensor() *hostir.Tensor { return g.p.Tensors[g.IntN(len(g.p.Tensors))] }
 
-// optional returns a tensor or nil.
+// optional returns a random tensor, or nil in half of the calls.
 func (g *generator) optional() *hostir.Tensor {
 	if g.IntN(2) == 0 {
 		return nil
@@ -214,8 +214,8 @@ func (g *generator) block(depth int) []hostir.Stmt {
 	return body
 }
 
-// makers has an entry for each type of statement except Attention, and Select, which views makes. TestGeneratorMakesEveryStatement
-// checks the number of types.
+// makers has a function for each type of statement except Attention and Select. The method views makes the Selects.
+// TestGeneratorMakesEveryStatement checks the number of types.
 var makers []func(g *generator, depth int) hostir.Stmt
 
 func init() { makers = statementMakers() }

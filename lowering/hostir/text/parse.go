@@ -46,15 +46,15 @@ func Parse(filename, text string) (*hostir.Program, error) {
 type parser struct {
 	*scan.Line // the current line
 	file       string
-	program    *hostir.Program // being parsed
-	start      int             // its first line
-	inHeader   bool
+	program    *hostir.Program // the program or fallback variant that is being parsed
+	start      int             // number of its first line in the text
+	inHeader   bool            // the current line belongs to its header
 	errors     diag.List
 	params     map[string]int64
 	meshes     map[string]*domain.Mesh
 	tensors    map[string]*hostir.Tensor
-	blocks     []*[]hostir.Stmt // the statement list open at each depth
-	lines      map[hostir.Stmt]diag.Pos
+	blocks     []*[]hostir.Stmt         // the open statement list at each depth of nesting
+	lines      map[hostir.Stmt]diag.Pos // positions of statements in the text, for errors
 }
 
 // begin starts to parse a program that begins after the given line of the text.

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// bodyLine parses one line: a statement, which it appends to the list that its indentation selects, or the Else of the last If
-// there.
+// bodyLine parses one line of a body. The indentation selects a statement list. The line is a statement, which bodyLine
+// appends to the list, or the Else of the If at the end of the list.
 func (p *parser) bodyLine() {
 	spaces := len(p.Text) - len(strings.TrimLeft(p.Text, " "))
 	depth := spaces / 2
@@ -78,7 +78,7 @@ func (p *parser) statement() hostir.Stmt {
 	return p.call(s)
 }
 
-// target returns the field left of "="; nil: none.
+// target returns a pointer to the field left of "="; nil if the statement has no such field.
 func target(s hostir.Stmt) any {
 	for _, f := range hostir.Fields(s) {
 		if f.Target {
@@ -151,8 +151,8 @@ func (p *parser) forLine() hostir.Stmt {
 	return s
 }
 
-// first parses the first iteration and ".." before the count of a loop, such as "1..". Without them, it
-// returns 0.
+// first parses the start of a loop's range, such as "1.." in "1..S", and returns the number. If the range has no start,
+// it returns 0.
 func (p *parser) first() int64 {
 	before, _, ok := strings.Cut(p.Text[p.At:], "..")
 	n, err := strconv.ParseInt(strings.TrimSpace(before), 10, 32)

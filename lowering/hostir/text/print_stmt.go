@@ -106,8 +106,8 @@ func value(of any) string {
 	panic(fmt.Sprintf("hostir: no text form for %T", of))
 }
 
-// rangeOf prints the range of a loop: "S", or "1..S" if the first iteration is 1. Another first iteration
-// replaces the 1.
+// rangeOf prints the range of a loop: "S" if the first iteration is 0, else the first iteration and the count, such as
+// "1..S".
 func rangeOf(s *hostir.For) string {
 	if s.First == 0 {
 		return s.Count.String()
@@ -115,8 +115,8 @@ func rangeOf(s *hostir.For) string {
 	return fmt.Sprintf("%d..%s", s.First, s.Count)
 }
 
-// fusedArgs prints the kernel and its operands. An operand that has another name in the kernel's steps is
-// "Z_s as Z".
+// fusedArgs prints the kernel and its operands. If the kernel's steps call tensor Z_s by another name, Z, the operand
+// is "Z_s as Z".
 func fusedArgs(s *hostir.Fused) []string {
 	args := []string{s.Kernel}
 	for i, t := range s.In {

@@ -15,10 +15,10 @@ type SetCurrentStream struct {
 	Stream hostir.StreamRef
 }
 
-// current is the current stream at a place of a text.
+// current is the current stream at one point of a text.
 type current struct {
 	stream hostir.StreamRef
-	path   bool // the stream depends on the path taken; stream is then unused
+	path   bool // the stream depends on the branches and iterations taken before; stream is then unused
 }
 
 // is reports whether s is current on every path.
@@ -62,7 +62,8 @@ func atHead(s *hostir.For, cur current, leaves func(hostir.Stmt) (hostir.StreamR
 	return join(cur, behind(s.Body, cur, leaves).outside(s.Var))
 }
 
-// runsOn returns the stream that has to be current for a statement of the host IR; false if the statement is issued to no stream.
+// runsOn returns the stream that has to be current at a statement other than a For or If; false if the statement is
+// issued to no stream.
 func runsOn(s hostir.Stmt) (hostir.StreamRef, bool) {
 	switch s.(type) {
 	case *hostir.Allocate, *hostir.GetCurrentStream:

@@ -12,8 +12,8 @@ import (
 type viewFolder struct {
 	*parser
 	selected  map[*hostir.Tensor]bool // results of Selects; a Broadcast, Permute, Reshape or Slice into such a view copies
-	allocates bool                    // streams are lowered; before, only Selects are removed from the body
-	order     []*hostir.Tensor
+	allocates bool                    // the program has Allocate statements; without them, only Selects are removed
+	order     []*hostir.Tensor        // the views, in the order of the first statements that make them
 	made      map[*hostir.Tensor][]making
 }
 
@@ -88,8 +88,8 @@ func (f *viewFolder) makesView(s hostir.Stmt) bool {
 	return out.Role == hostir.View && f.allocates && !f.selected[out]
 }
 
-// define sets the Of field of a view. All statements that make the view have to agree, or there are two different ones
-// under opposite conditions.
+// define sets the Of field of a view. All statements that make the view must have the same text, or there are two
+// different texts, under opposite conditions.
 func (f *viewFolder) define(t *hostir.Tensor) {
 	first := f.made[t][0]
 	var other *making
@@ -118,7 +118,7 @@ func (f *viewFolder) refuse(s hostir.Stmt, format string, args ...any) {
 	f.errors.Add(f.lines[s], diag.HostIRSyntax, format, args...)
 }
 
-// namesMemory reports whether a statement only names memory, or is a branch on such statements.
+// namesMemory reports whether a statement only makes a view, or is an If that contains only such statements.
 func namesMemory(s hostir.Stmt) bool {
 	switch s := s.(type) {
 	case *SetCurrentStream:

@@ -9,7 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// bounds computes bounds of an expression over all ranks and iterations. They may be wider than the values.
+// bounds computes an interval that contains all values of an expression over all ranks and iterations. The interval may
+// be wider than necessary.
 type bounds struct {
 	names map[string]interval // the values of parameters, the rank, and the variables of the enclosing loops
 }

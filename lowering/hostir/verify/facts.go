@@ -10,7 +10,7 @@ import (
 // fact is a property of a tensor or a handle that holds from a statement on, on the current path.
 type fact struct {
 	kind factKind
-	what any // *Tensor or a name
+	what any // a *hostir.Tensor, or the handle of a communication (string)
 }
 
 // String returns the name of the fact's tensor or handle.
@@ -56,8 +56,8 @@ func (f *flow) set(kind factKind, what any, value bool) {
 	}
 }
 
-// undo reverts the changes since mark for which drop holds, newest first. The other changes stay in the log.
-// It returns all changes since mark.
+// undo reverts, newest first, those changes after the first mark entries of the log for which drop returns true. The
+// other changes stay in the log. It returns all changes after mark.
 func (f *flow) undo(mark int, drop func(change) bool) []change {
 	changes := slices.Clone(f.log[mark:])
 	f.log = f.log[:mark]

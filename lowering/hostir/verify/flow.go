@@ -17,11 +17,11 @@ type flow struct {
 	group     *hostir.StartCoalescing           // the open group
 	loops     []*hostir.For                     // the enclosing loops
 	started   map[string][]*hostir.For          // handle -> the loops in which it was started
-	shares    map[string]*hostir.Exchange
-	indexed   map[viewAt]bool
-	frees     bool                        // allocated buffers have to be freed
-	allocates map[*hostir.Tensor]diag.Pos // positions of allocations
-	earlier   []earlierWait               // waits for earlier iterations of the current outermost loop
+	shares    map[string]*hostir.Exchange       // by handle
+	indexed   map[viewAt]bool                   // views whose expressions are checked
+	frees     bool                              // allocated buffers have to be freed
+	allocates map[*hostir.Tensor]diag.Pos       // positions of allocations
+	earlier   []earlierWait                     // waits for earlier iterations of the current outermost loop
 }
 
 func (v *verifier) flow() {
@@ -149,7 +149,7 @@ func (f *flow) indices(t *hostir.Tensor) {
 	}
 }
 
-// viewAt is a view in a loop, or outside of loops.
+// viewAt is a view that is used in a loop; loop is the innermost one, or nil outside of loops.
 type viewAt struct {
 	view *hostir.Tensor
 	loop *hostir.For

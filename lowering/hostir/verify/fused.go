@@ -57,7 +57,8 @@ func endsBody(step domain.Step) bool {
 }
 
 // alsoMade checks that the additional results of a kernel have the axes of the first result. A result with one value for each row
-// has one element in place of the columns, or lacks their axis. A kernel that folds columns has no additional results.
+// has one element along the last axis, or lacks that axis. A kernel that reduces along columns has no additional
+// results.
 func (v *verifier) alsoMade(f *hostir.Fused) {
 	rows := f.Body.Rows(f.HasRows())[len(f.In):]
 	for i, at := range f.Body.Results() {
@@ -83,8 +84,9 @@ func oneColumn(t hostir.Tensor) hostir.Tensor {
 	return t
 }
 
-// columns checks a kernel that folds columns. Operands with several rows have equally many, and the result has one row. The folded
-// values have an element for each column. No step is positions, dropout or a fold of a row.
+// columns checks a kernel that reduces along columns. All operands with several rows have the same number of rows, and
+// the result has one row. The values that the last step reduces have an element for each column. No step computes
+// positions or dropout, or reduces along a row.
 func (v *verifier) columns(f *hostir.Fused) {
 	if !f.FoldsColumns() {
 		return

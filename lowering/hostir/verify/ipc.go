@@ -17,7 +17,8 @@ func (v *verifier) shared() {
 	v.sharedIn(v.program.Body, exchanges, map[hostir.Stmt]bool{})
 }
 
-// pairs checks the communications of a single ShareMemHandles. named has the handles that earlier ones name.
+// pairs checks the communications of a single ShareMemHandles. named has the handles that earlier ShareMemHandles name;
+// pairs adds to it.
 func (v *verifier) pairs(s *hostir.ShareMemHandles, exchanges map[string]*hostir.Exchange, named map[string]bool) {
 	if s.Mesh != nil && s.Mesh.Axis(s.MeshAxis) == nil {
 		v.breach(s, "shared", "mesh %s has no axis %q", s.Mesh.Name, s.MeshAxis)

@@ -5,13 +5,13 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// freesAll reports whether a program frees its buffers: it has buffers: free and a Deallocate. Then it has to free all its
-// temporary buffers on every path.
+// freesAll reports whether a program has to free all its temporary buffers on every path. That is so if its schedule
+// has "buffers: free" and it has a Deallocate.
 func freesAll(p *hostir.Program) bool {
 	return p.Choices.Get(schedule.Buffers) == schedule.Free && hostir.Any(p.Body, hostir.Is[*hostir.Deallocate])
 }
 
-// leaked reports buffers that were allocated since mark and not freed.
+// leaked reports buffers that were allocated since the log had length mark, and not freed.
 func (f *flow) leaked(mark int, format string) {
 	for _, k := range f.added(mark, kept) {
 		t, _ := k.what.(*hostir.Tensor)

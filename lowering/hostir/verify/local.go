@@ -37,8 +37,9 @@ func (v *verifier) whole(s hostir.Stmt, t *hostir.Tensor, row []int) {
 }
 
 // made checks that each axis of the result comes from an axis of some operand. Exceptions are a Reshape, axes of one element, the
-// axis of a Slice or Concat, the last axis of a TopK, axes of positions or a concat in a fused kernel, and the own axes of an
-// Attention. The check of each operand compares the extents.
+// axis of a Slice or Concat, the last axis of a TopK or BlockLinear, axes of positions or a concat in a fused kernel,
+// and the axes that Attention.OwnAxes lists. In a lowered program, most of these axes must not be split over ranks. The
+// method operand compares the extents.
 func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 	if _, regroups := s.(*hostir.Reshape); regroups {
 		return
@@ -115,7 +116,8 @@ func (v *verifier) regroups(s *hostir.Reshape) {
 	}
 }
 
-// runs returns, for each mesh axis that splits t, the number of elements in row-major order between the parts of adjacent ranks.
+// runs returns, for each mesh axis that splits t, the distance between the parts of adjacent ranks: the number of
+// elements of t after the split axis, in row-major order.
 func runs(t *hostir.Tensor) map[string]int64 {
 	found, behind := map[string]int64{}, int64(1)
 	for _, i := range slices.Backward(hostir.Live(t)) {

@@ -83,7 +83,8 @@ func (v *verifier) gather(s *hostir.Gather) bool {
 	return ok
 }
 
-// topK checks the results of a TopK: both have the rows of the operand, and at most as many columns. It returns false after a breach.
+// topK checks the two results of a TopK: their types, and that they have the rows of the operand and equally many
+// columns, at most as many as the operand. It returns false after a breach.
 func (v *verifier) topK(s *hostir.TopK) bool {
 	in := domain.Shape(s.In.Axes)
 	last, types := len(in)-1, []domain.DType{s.In.DType, domain.Int32}
@@ -159,7 +160,7 @@ func (v *verifier) operand(s hostir.Stmt, t *hostir.Tensor, row []int) {
 	}
 }
 
-// products checks that the contracted axes of a GEMM have the same extent.
+// products checks that the contracted axes of a GEMM have the same extent. It leaves a BlockLinear to v.blocks.
 func (v *verifier) products(s hostir.Stmt) {
 	var x, y *hostir.Tensor
 	fromEnd := 2
@@ -185,7 +186,7 @@ func (v *verifier) products(s hostir.Stmt) {
 	}
 }
 
-// blocks checks the types and the last two axes of a GEMM with scales of blocks.
+// blocks checks the types and the last two axes of the operands and the result of a BlockLinear.
 func (v *verifier) blocks(s *hostir.BlockLinear) {
 	size := func(t *hostir.Tensor, back int) int64 {
 		if live := hostir.Live(t); len(live) >= back {
@@ -215,9 +216,9 @@ func (v *verifier) addends(s hostir.Stmt) {
 	}
 }
 
-// dtypes checks that a statement keeps the element type. A Cast and a Fused may change it, and v.attention and v.gather check theirs.
-// GEMMs and reductions may return fp32, in which they accumulate. A bias has the result's type. GEMMs with operands of 8 bits have other
-// rules, in operandsOf8Bits.
+// dtypes checks that the operands of a statement have the element type of its result. A Cast and a Fused may change the
+// type; v.attention, v.gather and v.blocks check the types of their statements. GEMMs and reductions may return fp32,
+// in which they accumulate. A bias has the result's type. operandsOf8Bits has the rules for GEMMs with 8-bit operands.
 func (v *verifier) dtypes(s hostir.Stmt) {
 	out := hostir.Result(s)
 	if out == nil {
@@ -244,8 +245,8 @@ func (v *verifier) dtypes(s hostir.Stmt) {
 	}
 }
 
-// operandsOf8Bits checks a GEMM whose first operand has numbers of 8 bits. The second operand has too, and a bias or an addend has the
-// type of the result.
+// operandsOf8Bits checks a GEMM whose first operand has an 8-bit type. The second operand must also have an 8-bit type,
+// and a bias or an addend the type of the result.
 func (v *verifier) operandsOf8Bits(s hostir.Stmt, out *hostir.Tensor) {
 	for i, t := range hostir.Uses(s) {
 		if i == 1 && !t.DType.Saturates() || i > 1 && t.DType != out.DType {

@@ -12,8 +12,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Invariant is a condition that holds for every program, from the first pass to the last. Some, such as on allocation, hold only
-// once the program has Allocate statements.
+// Invariant is a condition that holds for every program, from the first pass to the last. Some invariants, such as
+// those on allocation, hold only once the program has Allocate statements.
 type Invariant struct {
 	Name string
 	Text string
@@ -121,7 +121,7 @@ func (v *verifier) names() {
 	for _, param := range v.program.Params {
 		take(diag.Pos{}, param.Name, "parameter "+param.Name)
 	}
-	delete(seen, "rank") // no expression mentions a tensor, so one of them can be called rank
+	delete(seen, "rank") // a tensor may have the name rank, because expressions do not mention tensors
 	v.tensors = map[*hostir.Tensor]bool{}
 	for i, t := range v.program.Tensors {
 		take(t.Pos, t.Name, fmt.Sprintf("tensor %s (number %d)", t.Name, i))
@@ -195,7 +195,8 @@ func (v *verifier) layout(t *hostir.Tensor) {
 	}
 }
 
-// declared checks that a statement lacks no operand, and that the program declares its tensors and the mesh of a Communication.
+// declared checks that no tensor of a statement is nil, and that the program declares these tensors and the mesh of a
+// Communication.
 func (v *verifier) declared(s hostir.Stmt, tensors []*hostir.Tensor) {
 	for _, t := range tensors {
 		switch {

@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// earlierWait is a Wait for an earlier iteration. The communication may start after the Wait in the loop.
+// earlierWait is a Wait for an earlier iteration. In the loop body, the communication may follow the Wait.
 type earlierWait struct {
 	*hostir.Wait
 	loops []*hostir.For // the enclosing loops
