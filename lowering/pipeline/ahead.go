@@ -10,21 +10,21 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Ahead describes a transfer that is issued some iterations before the one whose data it moves.
+// Ahead describes a transfer that is issued some iterations before the iteration whose data it moves.
 type Ahead struct {
-	of *Task // the transfer, in its own iteration
-	by int64 // iterations
+	of *Task // the original transfer, which moves the data in its own iteration
+	by int64 // number of iterations
 }
 
 // ahead is a loop with the transfers that are issued some iterations ahead.
 type ahead struct {
 	before []hostir.Stmt // transfers of the first iterations
 	loop   *hostir.For   // the loop, whose iterations issue the other transfers
-	copied []hostir.Stmt // statements of the loop for the copy stream: transfers over CUDA IPC, and what they need
+	copied []hostir.Stmt // statements of the loop for the copy stream: transfers over CUDA IPC, and what these need
 }
 
-// ahead issues the transfers of a loop early if they lead by fewer iterations than the loop has. sets has these
-// transfers by the number of iterations. The transfers of the first iterations are issued before the loop, on
+// ahead issues transfers of a loop some iterations early, fewer than the loop has. sets maps the number of
+// iterations to these transfers. The transfers of the first iterations are issued before the loop, on
 // the stream of the list (on). Each iteration begins with the transfers of a later iteration, on its own stream
 // (runs). They wait for the earlier work of that stream, which limits how many transfers are in flight. Copies
 // over CUDA IPC run on the copy stream, which waits for the stream of the iteration. The loop stays unchanged
@@ -73,10 +73,9 @@ func (o *overlap) ahead(sets map[int64]map[*Task]bool, loop *hostir.For, on, run
 	return a
 }
 
-// leading finds the transfers of an outermost loop that are issued some of its iterations ahead, grouped by
-// that number. A transfer qualifies only if every transfer that is issued in the same call, and both sides of a
-// copy over CUDA IPC, have this lead and the edges allow it. It does not qualify if the tasks of the loop that
-// depend on it are all in later iterations (isLate).
+// leading finds the transfers of an outermost loop that are issued some iterations ahead, grouped by the number
+// of iterations. A transfer qualifies only if all transfers that together lists have this lead and the edges
+// allow it. None of these transfers may be isLate.
 func (o *overlap) leading(loop *hostir.For) map[int64]map[*Task]bool {
 	sets := map[int64]map[*Task]bool{}
 	for _, t := range o.graph.inside[loop] {

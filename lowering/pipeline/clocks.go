@@ -58,18 +58,18 @@ type clocks struct {
 	started hostir.Started[ended] // the clock that a Wait for the transfer adds to its stream
 	groups  bool                  // a group is open
 	member  hostir.Stmt           // a member of the open group that this rank takes part in, or nil
-	count   int                   // transfers started
+	count   int                   // number of transfers and groups started so far
 }
 
 // stream is a queue of one rank.
 type stream struct {
-	number  int
+	number  int           // index in the clocks
 	seen    ended         // the work that its next work follows, without the pending waits
 	pending []pendingWait // waits since the last work of the stream
 	all     ended         // seen, with the pending waits
 }
 
-// mostPending limits how many pending waits are compared with each other.
+// mostPending limits the pending waits of a stream, because settle compares all of them.
 const mostPending = 256
 
 // ended counts, by stream number, how much work of each stream has ended.
@@ -108,8 +108,8 @@ func (c *clocks) pend(s *stream, stmt hostir.Stmt, seen ended) {
 	s.all = s.all.UpTo(seen)
 }
 
-// settle applies the pending waits of a stream. A Synchronize is needed unless it is implied by the work that
-// the stream already waits for, the needed waits before it, and all waits after it.
+// settle applies the pending waits of a stream. A Synchronize is redundant if its target's work is covered by the
+// work that the stream already waits for, the needed waits before it, and all waits after it, together.
 func (c *clocks) settle(s *stream) {
 	if len(s.pending) == 0 {
 		return

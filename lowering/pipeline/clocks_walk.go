@@ -67,9 +67,10 @@ func (c *clocks) target(ref hostir.StreamRef) (*stream, error) {
 	return c.stream(fmt.Sprint("worker ", index)), err
 }
 
-// transfer starts a transfer or a group. A collective waits for earlier transfers of its communicator, and any
-// other transfer for those with its handle in earlier iterations. Both wait for the work issued to the current
-// stream. If a transfer runs only intra-node or only inter-node, its end implies nothing about earlier work.
+// transfer starts a transfer or a group. A collective waits for earlier collectives of its communicator, and any
+// other transfer for transfers with its handle in earlier iterations. Both wait for the work issued to the current
+// stream. If a transfer runs only intra-node or only inter-node, its end implies nothing about earlier work,
+// because it may not take place with this rank's peer.
 func (c *clocks) transfer(handle string, s hostir.Stmt) {
 	on := c.stream("transfer " + handle)
 	if team, ok := s.(*hostir.Communication); ok && team.Type != collective.SendRecv {

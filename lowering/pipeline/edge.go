@@ -40,10 +40,10 @@ type Graph struct {
 	Tasks []*Task
 	Edges []*Edge
 
-	in, out [][]*Edge // by task
+	in, out [][]*Edge // the edges that lead to a task and from it, by task
 	of      map[hostir.Stmt]*Task
-	inside  map[*hostir.For][]*Task
-	members map[*hostir.EndCoalescing][]*Task
+	inside  map[*hostir.For][]*Task             // the tasks in a loop
+	members map[*hostir.EndCoalescing][]*Task   // the tasks of a group
 	owners  map[*hostir.ShareMemHandles][]*Task // tasks that set the ready flags of the memory that a statement shares
 }
 
@@ -74,7 +74,8 @@ func common(a, b *Task) int {
 	return n
 }
 
-// carriedBy reports whether the edge leads to another iteration of the loop over a variable.
+// carriedBy reports whether the edge leads to another iteration of the loop over a variable. It is false if no
+// loop around both tasks has this variable.
 func (e *Edge) carriedBy(variable string) bool {
 	for i := range common(e.From, e.To) {
 		if e.From.Loops[i].Var == variable {

@@ -6,26 +6,25 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// element is a top-level statement of a program, with everything in it, as list scheduling sees it.
+// element is a top-level statement of a program, with the statements in it: the unit of list scheduling.
 type element struct {
 	stmt         hostir.Stmt
 	at           int           // index among the elements, in program order
 	names        []hostir.Stmt // the statements that allocate its memory and, for a loop, name the caller's stream
 	preds, succs []*element
 	tasks        []*Task
-	resource     string // that it occupies: the caller's stream, a communicator or the copy stream
+	resource     string // the resource that it occupies: the caller's stream, a communicator or the copy stream
 	duration     int64  // ns on its busiest resource, roughly
 	awaits       int64  // ns from the end of its predecessors until the last transfer of a pipeline among them arrives; 0: none
 	path         int64  // ns from its start to the end of the program, at least
 	transfer     int64  // ns from its start to the start of the next transfer that depends on it, at least
-	urgency      int64  // the element with the largest one goes first
+	urgency      int64  // of the elements that can start, the one with the largest urgency starts first
 	left         int    // predecessors that have not ended
 	end          int64  // ns, in the simulated run: when the awaited transfer arrives, then when the element ends
 	ready        bool   // the awaited transfer has arrived, or there is none
 }
 
-// onlyMoves reports whether an element only moves data between ranks, on one communicator or on the copy
-// stream.
+// onlyMoves reports whether an element consists of transfers on one communicator or on the copy stream.
 func (e *element) onlyMoves() bool { return e.resource != onCaller }
 
 // longest returns the computation of an element whose instances together take the longest time. If the element
@@ -79,7 +78,7 @@ func (b *elementBuilder) name(s hostir.Stmt) {
 	}
 }
 
-// fill records the declarations, the resource and the duration of an element.
+// fill sets the declarations (names), the tasks, the resource and the duration of an element.
 func (b *elementBuilder) fill(e *element) {
 	all := []hostir.Stmt{e.stmt}
 	seen := map[hostir.Stmt]bool{}
@@ -111,8 +110,8 @@ func (b *elementBuilder) fill(e *element) {
 	}
 }
 
-// connect makes elements depend on each other as their tasks do, and sets their awaits. An element that sets a
-// ready flag goes before the copy of the same exchange, which waits for the ready flag of a peer.
+// connect makes elements depend on each other as their tasks do, and sets the field awaits. An element that
+// sets a ready flag precedes the copy of the same exchange, because the copy waits for the ready flag of a peer.
 func (b *elementBuilder) connect(list []*element) {
 	joined := map[[2]int]bool{}
 	connect := func(from, to *element) {

@@ -51,8 +51,8 @@ func (o *overlap) forbid(errors *diag.List, choice schedule.Choice, e *Edge) {
 	hostir.NoteEdge(d, p, e.Kind.String(), e.From.Stmt).WithHint("%s", hint)
 }
 
-// apart describes how many iterations of the outermost loop are between the ends of the edge, at least: "of
-// the iteration before".
+// apart describes the smallest number of iterations of the outermost loop between the ends of the edge: "of the
+// iteration before".
 func (e *Edge) apart() string {
 	switch steps := e.Distances[0][0]; steps {
 	case 0:

@@ -13,8 +13,8 @@ import (
 )
 
 // TestRefusedLeadsFail is property 2 for leads: every refused lead names an edge, with both ends. If the test forces
-// the lead, there is a race or a deadlock, or some order of execution computes a wrong result. The test does not force
-// a lead if the edge comes from another transfer, because both transfers keep their order on the same stream.
+// the lead, there is a race or a deadlock, or some order of execution computes a wrong result. The test skips the
+// second check if the edge comes from another transfer, because both transfers keep their order on the same stream.
 func TestRefusedLeadsFail(t *testing.T) {
 	list, err := subjects()
 	if err != nil {

@@ -62,8 +62,8 @@ func (g *grouping) list(body []hostir.Stmt) []hostir.Stmt {
 	return body
 }
 
-// first returns the collectives of a group that begins a list, and the number of statements up to the last one. Fewer than two
-// collectives are no group.
+// first returns the collectives at the beginning of a list that can form a group, and the number of statements up to
+// the last of them. If it returns fewer than two collectives, there is no group.
 func (g *grouping) first(body []hostir.Stmt) (members []*hostir.Communication, end int) {
 	late, saved := 0.0, 0.0
 	for i, s := range body {
@@ -131,7 +131,8 @@ func alone(s hostir.Stmt, on hostir.StreamRef) float64 {
 	return Alone(machine(), s)
 }
 
-// group moves the collectives of a list into a group at its end, and makes one Wait stand for all their Waits.
+// group moves the collectives of a list into a group at the end of the list. The first of their Waits then waits for
+// the group, and the other Waits are marked for removal (gone).
 func (g *grouping) group(members []*hostir.Communication, body []hostir.Stmt) []hostir.Stmt {
 	info := hostir.InfoFrom(members[0], "")
 	info.On = members[0].On

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// history records the last accesses to the elements of one buffer, in parts whose elements have the same accesses: the last writer,
-// and the later readers. An access only looks at the parts that it touches, and a write replaces them by one part. There can be as
-// many parts as ranks, so an insertion moves the indices of parts and not the parts.
+// history records the last accesses to the elements of one buffer: the last writer, and the later readers. Adjacent
+// elements with the same accesses form a part. An access only looks at the parts that it touches, and a write replaces
+// them by one part. There can be as many parts as ranks. So that insertions stay cheap, they move the indices of parts
+// in order, and not the parts.
 type history struct {
 	parts []part  // in the order of creation; parts that the field order omits are unused
 	order []int32 // indices of the current parts, sorted, without overlap; elements in no part were not touched
@@ -16,7 +17,7 @@ type history struct {
 // at returns the i-th part in the order of elements.
 func (h *history) at(i int) *part { return &h.parts[h.order[i]] }
 
-// find returns the place of the first part that begins at element low or later, and whether it begins at low.
+// find returns the index in order of the first part that begins at element low or later, and whether it begins at low.
 func (h *history) find(low int64) (place int, found bool) {
 	return slices.BinarySearchFunc(h.order, low, func(i int32, low int64) int { return cmp.Compare(h.parts[i].low, low) })
 }
@@ -29,8 +30,8 @@ func (h *history) add(p part) int32 {
 
 type part struct {
 	run
-	writers []int // instances; if several, only one of them runs
-	readers []int
+	writers []int // the instances that wrote it last: one, or several of which only one runs
+	readers []int // the instances that read it since
 }
 
 // pair is an edge between two instances.
@@ -39,8 +40,9 @@ type pair struct {
 	kind     EdgeKind
 }
 
-// access records that an instance reads or writes elements, and returns pairs with the edges from the instances that it depends on.
-// The predicate parameter reports whether an earlier instance and this one are exclusive: only one of the two runs.
+// access records that instance number at reads or writes the elements of r. It appends to pairs the edges from the
+// instances that this instance depends on. beside reports whether an earlier instance and this one are exclusive: only
+// one of the two runs.
 func (h *history) access(r run, at int, writes bool, beside func(int) bool, pairs []pair) []pair {
 	h.cut(r.low)
 	h.cut(r.high)
@@ -53,7 +55,7 @@ func (h *history) access(r run, at int, writes bool, beside func(int) bool, pair
 			writers = append(writers, p.writers[0])
 		}
 		pairs = p.follow(at, writes, beside, pairs)
-		if n := len(p.readers); !writes && (n == 0 || p.readers[n-1] != at) { // instances come in order
+		if n := len(p.readers); !writes && (n == 0 || p.readers[n-1] != at) { // readers are in ascending order
 			p.readers = append(p.readers, at)
 		}
 		end++
@@ -71,7 +73,7 @@ func (h *history) access(r run, at int, writes bool, beside func(int) bool, pair
 	return pairs
 }
 
-// follow adds the edges from the accesses of a part to a new access.
+// follow appends to pairs the edges from the earlier accesses of a part to the access of instance at.
 func (p *part) follow(at int, writes bool, beside func(int) bool, pairs []pair) []pair {
 	kind := Data
 	if writes {
@@ -90,7 +92,8 @@ func (p *part) follow(at int, writes bool, beside func(int) bool, pairs []pair) 
 	return pairs
 }
 
-// fill adds parts, read by reader, for the elements of a run that are in no part yet. order[first:end] are the parts within the run.
+// fill adds parts for the elements of a run that are in no part yet. reader is their only access. order[first:end] are
+// the existing parts within the run.
 func (h *history) fill(r run, reader, first, end int) {
 	var list []int32
 	low := r.low

@@ -7,7 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// insert puts Waits at their places in a list. joined may merge a conditional Wait into an adjacent branch.
+// insert adds to a list the statements that belong before and after its statements. joined may merge a
+// conditional Wait into an adjacent branch.
 func (w *waits) insert(body []hostir.Stmt) []hostir.Stmt {
 	out := make([]hostir.Stmt, 0, len(body))
 	for _, s := range body {
@@ -20,9 +21,9 @@ func (w *waits) insert(body []hostir.Stmt) []hostir.Stmt {
 	return out
 }
 
-// joined appends a Wait that goes before the statement next. A conditional Wait becomes part of next, if next
-// is a branch with the same condition, or of a branch with the same or the opposite condition at the end of
-// out.
+// joined appends a Wait that goes before the statement next to out, and returns the result. If next is a branch
+// with the same condition as a conditional Wait, the Wait becomes part of next instead. It becomes part of the
+// last statement of out if that is a branch with the same or the opposite condition.
 func (w *waits) joined(out []hostir.Stmt, wait, next hostir.Stmt) []hostir.Stmt {
 	branch, ok := wait.(*hostir.If)
 	if !ok {

@@ -33,8 +33,8 @@ func (o *overlap) early(loop *hostir.For) map[*Task]bool {
 // unbounded is the lead of a transfer that can be issued before its loop.
 const unbounded = math.MaxInt64
 
-// lead returns how many iterations ahead the schedule issues a transfer: unbounded for lead: all, and 0 for
-// other tasks.
+// lead returns how many iterations ahead the schedule issues a transfer. It returns unbounded for lead: all, and 0
+// for lead: none and for tasks that are not transfers.
 func (o *overlap) lead(t *Task) int64 {
 	if !t.IsTransfer() {
 		return 0
@@ -74,10 +74,11 @@ func (o *overlap) allOf(group *hostir.EndCoalescing, set map[*Task]bool) bool {
 	return !slices.ContainsFunc(o.graph.members[group], func(t *Task) bool { return !set[t] })
 }
 
-// issue builds the loops that run early transfers before the loop that they leave, or returns nil without early
-// transfers. Copies over CUDA IPC and their ready flags run on the copy stream, which waits for the current
-// stream (on). Other transfers are issued to the current stream, and run on the streams of their communicators.
-// If the loop works on, the notes say what is issued before it, and why.
+// issue builds the loops that run early transfers before loop, from which these transfers are removed. It returns
+// nil without early transfers. Copies over CUDA IPC and their ready flags run on the copy stream, which waits for
+// the current stream (on). Other transfers are issued to the current stream, and run on the streams of their
+// communicators. what names the iterations whose transfers are issued. If works is set, other work remains in
+// loop, and notes explain the overlap with this work.
 func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.StreamRef, what string, works bool) []hostir.Stmt {
 	if len(early) == 0 {
 		return nil

@@ -22,9 +22,9 @@ import (
 // urgent one arrives. So order also tries to wait for such data, for different parts of the long statement's
 // duration, and takes the order that ends first, if it ends clearly earlier (alike).
 //
-// The longest path ignores that transfers of one communicator wait for each other. Of two chains of computation, transfer and
-// computation, it takes both first computations before any transfer. So order also tries to take first what lets a transfer start
-// soonest.
+// The longest path ignores that transfers of one communicator wait for each other. For two chains of computation,
+// transfer and computation, this rule runs the first computations of both chains before any transfer. So order also
+// tries another rule: the statement after which a transfer can start soonest goes first.
 //
 // Cost: O((V+E) log V) for V statements and E edges, if few elements wait. Algorithm: list scheduling with
 // critical-path priorities (Graham 1969; Kohler 1975), by the time after a statement (Jackson's rule for one
@@ -67,8 +67,8 @@ func (o *overlap) order(body []hostir.Stmt) []hostir.Stmt {
 // alike is the factor within which the durations of two orders count as equal, since durations are estimates.
 const alike = 1.01
 
-// listSchedule simulates a run. A resource waits for the data of a more urgent element for at most the given
-// part of the duration of the element that could start.
+// listSchedule simulates a run. A resource may stay idle to wait for the data of a more urgent element. It waits
+// at most for the fraction patience of the duration of the element that it could start.
 func listSchedule(list []*element, patience float64) *listScheduling {
 	s := &listScheduling{patience: patience, queues: map[string]*byPath{}, busy: map[string]bool{}}
 	for _, e := range list {
@@ -123,13 +123,13 @@ const issuedAhead = "issued ahead, so that"
 
 // listScheduling is the state of a simulated run.
 type listScheduling struct {
-	now       int64
-	patience  float64
+	now       int64              // ns since the start of the run
+	patience  float64            // as in listSchedule
 	queues    map[string]*byPath // resource -> elements that can start on it
-	resources []string           // the caller's stream is last, because a transfer also waits for all work issued to that stream before
+	resources []string           // onCaller is last: a transfer also waits for all work issued to that stream before
 	busy      map[string]bool
-	running   byEnd
-	issued    []*element
+	running   byEnd      // elements that run, or that await a transfer
+	issued    []*element // in the order of their starts
 }
 
 // release queues an element whose predecessors have ended. If the element awaits a transfer, release queues it
@@ -191,7 +191,7 @@ func (s *listScheduling) next(resource string) *element {
 }
 
 // waits reports whether an element should wait for a more urgent element of its resource. The last predecessor
-// of that element must end within the patience: a part of the duration of the element that waits.
+// of the more urgent element must end soon: within the fraction patience of the duration of the waiting element.
 func (s *listScheduling) waits(e *element) bool {
 	limit := s.now + int64(s.patience*float64(e.duration))
 	return slices.ContainsFunc(s.running.byPath, func(r *element) bool {
@@ -223,7 +223,7 @@ func (o *overlap) named(body []hostir.Stmt, issued []*element) []hostir.Stmt {
 	return out
 }
 
-// byPath is a heap of elements; the most urgent one is first, of two the one with the longer path.
+// byPath is a heap of elements. The most urgent one is first; of equally urgent ones, the one with the longest path.
 type byPath []*element
 
 func (q byPath) Len() int { return len(q) }

@@ -68,8 +68,8 @@ type overlap struct {
 	graph     *Graph
 	reference bool // joins: body, as in preset: reference: the caller waits for each iteration at its end
 	derive    bool // put Waits where edges require them, not where transfers are issued
-	// forks maps a loop to the initial waits before the loop, if there are any. A Wait that goes before the loop is inserted before
-	// these.
+	// forks maps a loop to the first of the initial waits before the loop, if there are any. A Wait that goes before
+	// the loop is inserted before the initial waits.
 	forks map[hostir.Stmt]hostir.Stmt
 	// around is the stream of the statement list that contains a loop; the loop itself may begin on another
 	// stream.

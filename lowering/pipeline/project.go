@@ -11,9 +11,10 @@ type Projector struct{ program *hostir.Program }
 // NewProjector returns a Projector for the loops of a program.
 func NewProjector(p *hostir.Program) *Projector { return &Projector{p} }
 
-// Project returns a loop with only the statements for which keep returns true, in the same order, in copies of
-// the branches and loops around them. The statements themselves are shared. list is the statement list that
-// contains s. Project returns nil if there are none. It drops iterations at both ends as trim does.
+// Project returns a loop with only the statements s for which keep returns true, in the same order, in copies of
+// the branches and loops around them. The statements themselves are shared. The argument list of keep is the
+// statement list that contains s. Project returns nil if keep returns true for none. It drops iterations at both
+// ends as trim does.
 //
 //	before: For s in D: If s == 0: x Else: y(A_s)
 //	after, with y:  For s in 1..D: y(A_s)

@@ -6,11 +6,11 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// run is a contiguous part of a buffer: the elements low to high-1.
+// run is a contiguous range of a buffer: the elements low to high-1.
 type run struct{ low, high int64 }
 
-// mostRuns limits the runs of a window. A window with more pieces is treated as one run from its first to its
-// last element.
+// mostRuns limits the runs of a window. A window with more runs counts as one run from its first to its last
+// element. That can add edges that the elements do not require, but omits none.
 const mostRuns = 256
 
 // runs lists the elements of a window as runs, in ascending order.

@@ -11,10 +11,10 @@ import (
 // becomes a new statement, with a new handle and a new task.
 type shift struct {
 	*overlap
-	by        int64                // iterations
-	at        map[string]expr.Expr // loop variable -> its value in the later iteration
-	variable  string
-	handles   map[string]string
+	by        int64                             // how many iterations later
+	at        map[string]expr.Expr              // loop variable -> its value in the later iteration
+	variable  string                            // the loop variable
+	handles   map[string]string                 // handle of a transfer -> handle of its copy for the later iteration
 	views     map[*hostir.Tensor]*hostir.Tensor // view of the current iteration -> view of the later one
 	made      map[hostir.Stmt]hostir.Stmt       // statement -> its copy for the later iteration
 	exchanges map[*hostir.Exchange]*hostir.Exchange
@@ -91,7 +91,8 @@ func (s *shift) handle(old string) string {
 	return s.handles[old]
 }
 
-// task creates the task of a new transfer, and records the transfer that it copies.
+// task creates the task of transfer, the copy of old for the later iteration. It replaces the views in transfer and
+// the conditions of the task by those of the later iteration. It returns transfer.
 func (s *shift) task(old, transfer hostir.Stmt) hostir.Stmt {
 	hostir.SubstituteUses(transfer, s.view)
 	hostir.SubstituteDefs(transfer, s.view)

@@ -13,7 +13,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// slotsSpecs are pipelines of four iterations, each of which uses a slice of a buffer of the program.
+// slotsSpecs are pipelines of four iterations. Each iteration uses its own slice of a buffer that the program
+// allocates.
 var slotsSpecs = map[string]string{
 	"gathered": "tensors: {A: [4, DIDx(2), 3, 2], B: [2, 2], C: [Stream(4), 2, 3, 2]}\nops: [\"C = matmul(A, B)\"]\n",
 	"chained": "tensors: {A: [4, DIDx(2), 3, 2], B: [2, 2], T: [Stream(4), 2, 3, 2], C: [Stream(4), 2, 3, 2]}\nops: [\"T = matmul(A, B)\", " +
@@ -90,8 +91,9 @@ func agoIn(steps int64) string {
 	return fmt.Sprintf("%d iterations before", steps)
 }
 
-// lowerWithSlots lowers a pipeline. Before pass number at, it takes the indices of iterations into buffers of the program modulo the
-// given number of slots.
+// lowerWithSlots lowers a pipeline. Before pass number at, it replaces each index s + c of a slice of a temporary
+// buffer by the index modulo slots, so that iterations share the first slices. It returns the order of the lowered
+// program's events.
 func lowerWithSlots(t *testing.T, p *model.Pipeline, at int, slots int64) *lowertest.HappensBefore {
 	t.Helper()
 	h, err := withSlots(t, p, at, slots)

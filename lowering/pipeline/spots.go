@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// spots caches the positions of tensors in their buffers, which every iteration on every rank needs. A nil spot stands for a position
-// that spotOf cannot find.
+// spots caches the positions of tensors in their buffers, which every iteration on every rank needs. The value is nil
+// if spotOf cannot find the position.
 type spots map[*hostir.Tensor]*spot
 
 // spot is the position of a tensor: its buffer, its runs if all indices are 0, and the indices that move the runs.
@@ -16,7 +16,7 @@ type spot struct {
 	indices []index
 }
 
-// index is the index of a Select, the number of its values, and the elements by which the runs move if it grows by 1.
+// index is the index of a Select. It has count valid values, from 0. The runs move by step elements if it grows by 1.
 type index struct {
 	of          expr.Expr
 	count, step int64

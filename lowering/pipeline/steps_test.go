@@ -14,7 +14,7 @@ import (
 // stepOrders are choices of the order of steps, with the number of sub-chunks of a shard.
 var stepOrders = []struct {
 	choices    string
-	subChunks  int
+	subChunks  int    // number of sub-chunks of a shard
 	pairs      bool   // the number of ranks must be a power of two
 	localShard string // when the local shard's sub-chunks come: "first", "last", "both"
 }{
@@ -112,7 +112,7 @@ func checkSteps(t *testing.T, steps [][]int, d, subChunks int, localShard string
 	}
 }
 
-// localSteps returns the steps that take sub-chunks of the local shard.
+// localSteps returns the steps, out of the given number, in which a rank has to take the sub-chunks of its local shard.
 func localSteps(steps, subChunks int, when string) []int {
 	list := make([]int, subChunks)
 	for i := range list {

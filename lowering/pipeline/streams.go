@@ -149,8 +149,9 @@ func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 		"the caller's stream waits for all compute streams: later work may use all of their buffers"), join))
 }
 
-// delay makes the second compute stream idle at first if the schedule sets delay, so that all ranks begin with
-// the same GEMM. It returns nil if delay is 0 or there are fewer than two compute streams.
+// delay returns an If that keeps the compute stream of the loop's second iteration idle at first, for as long as
+// the schedule field delay says. All ranks then begin with the GEMM of the first iteration. delay returns nil if
+// the field is 0 or there are fewer than two compute streams.
 func (o *overlap) delay(loop *hostir.For) []hostir.Stmt {
 	microseconds := schedule.Number(o.program.Choices.Get(schedule.Delay))
 	if microseconds == 0 || o.program.Streams < 2 {

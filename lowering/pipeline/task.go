@@ -25,7 +25,7 @@ type Task struct {
 
 	uses, defs []*hostir.Tensor
 
-	id    int
+	id    int   // index in Graph.Tasks
 	count int64 // the largest number of instances on any rank
 }
 

@@ -37,7 +37,7 @@ type place struct {
 // frame is a loop, or one side of a branch.
 type frame struct {
 	stmt hostir.Stmt
-	cond string // of this side of the branch
+	cond string // the condition of this side of the branch; empty for a loop
 }
 
 // loop returns the loop of the frame, or nil for a branch.
@@ -50,9 +50,9 @@ func (f frame) loop() *hostir.For {
 type waits struct {
 	*overlap
 	places         map[*Task]*place
-	order          []*Task
-	before, behind map[hostir.Stmt][]hostir.Stmt // statement -> statements to insert
-	end            []hostir.Stmt
+	order          []*Task                       // in the order of the program
+	before, behind map[hostir.Stmt][]hostir.Stmt // statement -> statements to insert directly before it, and after it
+	end            []hostir.Stmt                 // statements to append to the program
 }
 
 // find records the places of all tasks.
@@ -179,7 +179,7 @@ func (w *waits) put(stmt *hostir.Wait, t *Task, edge *Edge, loops int, conds []e
 	next := edge.To
 	stmt.Why = edge.Reason()
 	here, to := w.places[t], w.places[next]
-	depth := 0 // number of frames of to.around that the Wait is in; those around both tasks keep it in the same iteration
+	depth := 0 // the Wait is inside to.around[:depth]: the frames around both tasks, or more
 	for stmt.Iteration == nil && depth < len(here.around) && depth < len(to.around) && here.around[depth] == to.around[depth] {
 		depth++
 	}
