@@ -31,8 +31,9 @@ func (c *copier) before(s hostir.Stmt, k int, layout []int) []hostir.Stmt {
 	return []hostir.Stmt{pack, s}
 }
 
-// alongside returns the axes of a copy of operand k for s. Only the axis that runs along the Stream axis of the result is a
-// Stream axis, unless it is split, apart from the exception in before.
+// alongside returns the axes of a copy of operand k for s. The axis that corresponds to the Stream axis of the result
+// becomes a Stream axis, unless it is split over ranks. Other Stream axes become Serial, apart from the exception in
+// before.
 func alongside(s hostir.Stmt, k int) []domain.Axis {
 	in, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
 	axes := slices.Clone(in.Axes)
@@ -60,7 +61,7 @@ func (c *copier) after(list []hostir.Stmt, s hostir.Stmt, layout []int) []hostir
 	return append(list, &hostir.Set{Info: hostir.InfoFrom(s, "back to the order of "+out.Name), Out: out, In: t})
 }
 
-// like declares a Temp like t in another layout. It keeps reduced axes.
+// like declares a Temp with the type, the mesh and all axes of t, including reduced ones, in another layout.
 func (c *copier) like(t *hostir.Tensor, suffix string, layout []int) *hostir.Tensor {
 	n := &hostir.Tensor{
 		Name: c.names.Fresh(t.Name + suffix), DType: t.DType, Axes: slices.Clone(t.Axes), Mesh: t.Mesh,

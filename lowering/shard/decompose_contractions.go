@@ -8,8 +8,8 @@ import (
 )
 
 // DecomposeContractions decomposes a matmul that sums over an axis that is split over ranks, such as a
-// row-parallel linear. It becomes a matmul of the parts on each rank, one reduction over the ranks, and
-// then the addition of the bias, which must not be added once per rank. The axis of an operand is split
+// row-parallel linear. The matmul becomes a local matmul of each rank's parts, one reduction over the
+// ranks, and the addition of the bias, which must not be added once per rank. The axis of an operand is split
 // if a reshape merges it from an axis DIDx and the local axis after it. It is also split if it is an
 // axis DIDx itself, so that each rank has one element. The first operand must have at least two axes,
 // the second must be a matrix, and both must be split over the same axis of one mesh. Without this pass
@@ -171,7 +171,7 @@ func biasOf(s hostir.Stmt) *hostir.Tensor {
 	return nil
 }
 
-// keep returns the axes of t with the given numbers, which are the axes that its buffer has.
+// keep returns the axes of t at the given indices: those that are not reduced.
 func (d *contractions) keep(t *hostir.Tensor, live []int) []domain.Axis {
 	axes := make([]domain.Axis, 0, len(live)+1)
 	for _, i := range live {
@@ -180,8 +180,8 @@ func (d *contractions) keep(t *hostir.Tensor, live []int) []domain.Axis {
 	return axes
 }
 
-// unsplit returns the axes of t that its buffer has, without the split over the mesh axis of an operand. Each
-// rank computes from its part a summand of the whole result, and the reduction scatters the sum. If t is on
+// unsplit returns the axes of t at the given indices, without the split over the mesh axis of an operand. Each
+// rank computes from its part a partial sum of the whole result, and the reduction scatters the sum. If t is on
 // another mesh, the operand's mesh may lack the mesh axes that split t, so unsplit removes all splits.
 func (d *contractions) unsplit(t *hostir.Tensor, live []int, operand *parts) []domain.Axis {
 	axes := d.keep(t, live)

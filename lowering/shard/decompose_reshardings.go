@@ -46,7 +46,8 @@ type decomposer struct {
 	names   *hostir.Namer
 }
 
-// steps returns the statements that do what s does, through intermediate tensors.
+// steps returns statements that together have the effect of s, each with one communication, through intermediate
+// tensors.
 func (d *decomposer) steps(s hostir.Stmt) []hostir.Stmt {
 	m := Describe(s)
 	via := d.via(m)
@@ -134,9 +135,10 @@ func (m Movement) whole() Movement {
 	return m
 }
 
-// first returns the shift to begin with. A Reduce folds first. Next come scatters along a free axis, then gathers, innermost
-// first, then moves to a free axis. Last come gathers that a pipeline may broadcast slice by slice. If mesh axes only
-// exchange the axes that they split, first gathers one of them.
+// first returns the shift to begin with. The shift of a Reduce comes first. Next come scatters along an axis that no
+// mesh axis splits, then gathers, innermost axis first, then moves to an axis that no mesh axis splits. Last come
+// gathers that a pipeline may broadcast slice by slice. If the only shifts left exchange split axes with each other,
+// first returns one of them as a gather.
 func (m Movement) first() Shift {
 	least := slices.MinFunc(m.Shifts, func(a, b Shift) int {
 		return cmp.Or(cmp.Compare(m.rank(a), m.rank(b)), cmp.Compare(b.From, a.From))

@@ -61,6 +61,6 @@ func partsOfAll(names *hostir.Namer, r *hostir.Reduce) *hostir.Tensor {
 		Name: names.Fresh(r.In.Name + "_parts"), DType: r.In.DType, Axes: axes, Mesh: r.In.Mesh, Role: hostir.Temp,
 		Layout: slices.Clone(r.In.Layout), Inferred: true, Pos: r.In.Pos,
 	}
-	parts.Layout = outermost(parts, r.Axis) // each part is contiguous, as it is sent
+	parts.Layout = outermost(parts, r.Axis) // each part is contiguous, so that one copy can send it
 	return parts
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// InsertReshardings inserts a Set before or after every operation whose operands and result live on different ranks, so that
-// each statement is either local to a rank or only moves data. The choice reshard selects the side. With reshard: before,
-// the operands move. With reshard: after, the operation runs on the operand's ranks and its result moves, if one operand
-// differs and the operation can run there.
+// InsertReshardings inserts a Set before or after every operation whose operands and result are on different ranks, so
+// that each statement is either local to a rank or only moves data. The choice reshard selects the side. With reshard:
+// before, the operands move. With reshard: after, the operation runs on the operand's ranks and its result moves, if
+// one operand differs and the operation can run there.
 //
 // Requires: every tensor's sharding is final.
 // Establishes: operands and results of every statement but Set and Reduce agree on
@@ -61,7 +61,7 @@ type resharder struct {
 	program *hostir.Program
 	spec    *hostir.Spec
 	names   *hostir.Namer
-	moved   map[string][]*hostir.Tensor // moved operands, by name and new axes without Stream; one for each mesh and Stream axis
+	moved   map[string][]*hostir.Tensor // moved operands, by name and new axes as text, with Stream axes as Serial
 }
 
 // further moves the additional results of s that are declared on other ranks than the first result. s computes them on
@@ -81,8 +81,8 @@ func (r *resharder) further(s hostir.Stmt) []hostir.Stmt {
 	return list
 }
 
-// operand is one operand of a statement with its row of the axis map. Its number, place, distinguishes it from another
-// operand that is the same tensor.
+// operand is one operand of a statement with its row of the axis map. place is its index in hostir.Uses; two operands
+// can be the same tensor.
 type operand struct {
 	place  int
 	tensor *hostir.Tensor
@@ -115,8 +115,9 @@ func (r *resharder) statement(s hostir.Stmt) []hostir.Stmt {
 }
 
 // inOrder reports whether s must not become a collective, because deterministic: true asks for the same bits on every run. It is true
-// only for a Reduce of the parts of more than two ranks by a function whose order matters. Each rank then gets all parts, and folds them
-// in order. Pipelines from rank to rank also fold in order, so that inOrder is false for them.
+// only for a Reduce of the parts of more than two ranks by a function for which the order of operands matters. Each
+// rank then gets all parts, and reduces them in the order of the ranks. Pipelines from rank to rank also keep this
+// order, so inOrder is false for them.
 func (r *resharder) inOrder(s hostir.Stmt) bool {
 	sum, ok := s.(*hostir.Reduce)
 	return ok && r.program.Choices.Get(schedule.Deterministic) == schedule.True && sum.In.Axes[sum.Axis].Size > 2 &&
@@ -159,8 +160,8 @@ func withoutStreams(axes []domain.Axis) []domain.Axis {
 	return axes
 }
 
-// serves reports whether a moved tensor has the wanted axes. It may have been moved slice by slice, because all slices are
-// there in the end.
+// serves reports whether a tensor with the axes moved can be read as one with the given axes. A Stream axis may replace
+// a Serial axis: after the pipeline all slices have been moved.
 func serves(moved, axes []domain.Axis) bool {
 	return slices.EqualFunc(moved, axes, func(m, a domain.Axis) bool {
 		return m.Kind == a.Kind || m.Kind == domain.Stream && a.Kind == domain.Serial

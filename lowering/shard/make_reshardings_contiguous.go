@@ -40,7 +40,7 @@ type contiguity struct {
 	moves func(hostir.Stmt) string // the name of a movement between ranks in the schedule
 	copier
 	viewed map[*hostir.Tensor]bool   // tensors that have views
-	casts  map[string]*hostir.Tensor // by operand, type and axes: reductions that stream the same axis share a cast
+	casts  map[string]*hostir.Tensor // results of casts, by operand, type and axes, to share them between reductions
 }
 
 // viewed returns the operands of statements that make views.

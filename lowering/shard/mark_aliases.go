@@ -10,8 +10,8 @@ import (
 // temporary of the same type without a layout. None of these operations moves an element. The operand of a Reshape must
 // be row-major, and the operand of a Broadcast must have no layout. A permuted view steps through the buffer in its
 // operand's order, so a matmul reads it as a transposed matrix and needs no copy. A slice that is not contiguous is
-// copied if a statement needs contiguous memory. A result of an Attention is laid out for the Permute that alone reads
-// it.
+// copied if a statement needs contiguous memory. If a Permute is the only reader of a result of an Attention, the
+// result gets the layout in which the permuted view is row-major.
 //
 // Requires: no memory is allocated yet.
 // Establishes: such a result is a View without a buffer, with a layout if its order is not logical.
@@ -103,8 +103,8 @@ func carried(s *hostir.Permute) []int {
 // wholeSlices turns the view of a Slice with gaps into a copy, if a statement needs the slice, or a view of it, as contiguous
 // memory. A Reshape that makes a view needs no copy if it joins no axes across a gap.
 func wholeSlices(p *hostir.Program) {
-	gapped := map[*hostir.Tensor]*hostir.Tensor{} // by view: the slice with gaps that it views, possibly itself
-	gaps := map[*hostir.Tensor][]int{}            // by view that a Slice or Reshape makes: the axes that have gaps before them
+	gapped := map[*hostir.Tensor]*hostir.Tensor{} // view -> the slice with gaps that it is a view of, possibly itself
+	gaps := map[*hostir.Tensor][]int{}            // view of a Slice or Reshape -> the axes that have gaps before them
 	for _, s := range p.Body {
 		out, uses := hostir.Result(s), hostir.Uses(s)
 		r, reshapes := s.(*hostir.Reshape)

@@ -33,8 +33,8 @@ func (c *contiguity) multipliably(list []hostir.Stmt) []hostir.Stmt {
 
 // multipliable reports whether some call can read operand k of a matmul in its layout. Each matrix of the second operand must
 // be contiguous, by rows or by columns. In the first operand the summed axis must be innermost, or only rows may lie inside
-// of it, in the order of the result. The last axis of a bias or an addend must be innermost. A GEMM with scales of blocks reads
-// dense rows alone.
+// of it, in the order of the result. The last axis of a bias or an addend must be innermost. The operands of a
+// BlockLinear must be row-major.
 func multipliable(s hostir.Stmt, k int) bool {
 	t, row := hostir.Uses(s)[k], hostir.AxisMap(s)[k]
 	live, lies := hostir.Live(t), inProduct(s, t, row)

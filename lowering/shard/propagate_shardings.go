@@ -12,7 +12,8 @@ import (
 // PropagateShardings copies Device and Stream axes to temporaries whose axes the user left open,
 // from the tensors of the statements that make or read them. It propagates forward, from operands
 // to results, then backward, from results to operands, and repeats until nothing changes. Axes
-// that the user wrote stay. Outputs stay too, because the caller expects their parts on the ranks.
+// that the user wrote stay. Outputs stay too, because the caller expects their shards where the spec
+// declares them.
 //
 //   - Forward, an axis is split if all operands that have it agree, and streamed if one of them is streamed and the
 //     others are not split. An open sum over a mesh axis agrees with an operand that is split over that mesh axis: the
@@ -41,9 +42,9 @@ type propagation struct {
 	wholeViews          bool                      // do not stream a view that a statement reads as a whole; see gathersParts
 	rooted              bool                      // pipeline: broadcast, so that statements may run along split axes
 	makers              map[*hostir.Tensor]int    // index in body of the statement that makes a tensor
-	readers             map[*hostir.Tensor][]int  // indices of the statements that read it
-	wishes              map[*hostir.Tensor][]wish // of the readers
-	forwards, backwards *queue                    // statements to visit: by number from the first; by negated number from the last
+	readers             map[*hostir.Tensor][]int  // indices in body of the statements that read a tensor
+	wishes              map[*hostir.Tensor][]wish // what the readers of a tensor want for its axes
+	forwards, backwards *queue                    // statements to visit: indices; negated indices
 	errors              diag.List
 }
 
@@ -121,7 +122,8 @@ func has(t *hostir.Tensor, a domain.Axis) bool {
 // places reports whether an axis is a Device or a Stream axis.
 func places(a domain.Axis) bool { return a.Kind == domain.Device || a.Kind == domain.Stream }
 
-// forward gives an open result the kinds on which its operands agree, and other open results of s the kinds of the first.
+// forward gives the first result of s, if it is open, the kinds on which the operands agree. It gives the other open
+// results the kinds of the first result.
 func (pr *propagation) forward(s hostir.Stmt) {
 	out, rows := hostir.Result(s), hostir.AxisMap(s)
 	if out == nil || rows == nil {
@@ -185,7 +187,7 @@ func (w *wish) orNone() domain.Axis {
 	return w.kind
 }
 
-// summedOver returns the mesh axis over which a Reduce makes an open tensor, or "".
+// summedOver returns the mesh axis over which a Reduce sums to make t, or "" if t is not open or not such a sum.
 func (pr *propagation) summedOver(t *hostir.Tensor) string {
 	maker, made := pr.makers[t]
 	if !made || !isOpen(t) {
@@ -243,23 +245,23 @@ func (pr *propagation) runsAlong(s hostir.Stmt, axis int) bool {
 	rows := hostir.AxisMap(s)
 	switch s.(type) {
 	case *hostir.Positions, *hostir.Attention:
-		return false // positions are few, so that readers take slices of them; an attention runs as a whole
+		return false // positions are a short tensor, of which readers take slices; an attention runs as a whole
 	case *hostir.Matmul, *hostir.Linear, *hostir.BlockLinear, *hostir.Slice, *hostir.Concat:
 		if slices.Index(rows[0], axis) < 0 {
-			return false // along the columns, or along the axis of a Slice or Concat
+			return false // the axis is the columns, or the axis of a Slice or Concat
 		}
 	}
 	for k, t := range hostir.Uses(s) {
 		if i := slices.Index(rows[k], axis); i >= 0 && hostir.SplitOver(t.Axes[i]) != "" && !pr.rooted && !pr.gathersParts(s) {
-			return false // along an axis that is split over ranks
+			return false // the axis is split over ranks
 		}
 	}
 	return true
 }
 
-// gathersParts reports whether s may run in a pipeline along an axis that is split over ranks in one operand. An example are
-// scales of rows, when a GEMM before s gathers the rows. The pipeline then gathers this operand part by part. Only a Binary may,
-// with wholeViews.
+// gathersParts reports whether s may run in a pipeline along an axis that is split over ranks in one operand. The
+// pipeline then gathers this operand part by part. For example, s multiplies the rows of a GEMM, which gathers them, by
+// scales. Only a Binary may run so, and only with wholeViews.
 func (pr *propagation) gathersParts(s hostir.Stmt) bool {
 	_, elementwise := s.(*hostir.Binary)
 	return elementwise && pr.wholeViews

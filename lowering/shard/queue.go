@@ -7,8 +7,8 @@ import (
 
 // queue holds numbers, each at most once, and returns the smallest first.
 type queue struct {
-	sort.IntSlice // a heap of the numbers in the queue
-	waits         map[int]bool
+	sort.IntSlice              // a heap of the numbers in the queue
+	waits         map[int]bool // the same numbers, to find duplicates
 }
 
 func newQueue() *queue { return &queue{waits: map[int]bool{}} }

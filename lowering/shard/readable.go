@@ -8,8 +8,8 @@ import (
 
 // readably copies operands of the last statement of a list if the statement cannot read their layout. A matmul
 // reads matrices by rows or by columns, a reshape and a broadcast read logical order, and an attention needs the
-// last axis innermost. A Temp of a pipeline is stored slice after slice. A statement without a Stream axis needs
-// no copy of it if its result stores the rows in the same order.
+// last axis innermost. A pipeline stores a Temp slice after slice. A statement whose result has no Stream axis
+// can read such a Temp without a copy if the result stores the rows in the same order.
 func (c *contiguity) readably(list []hostir.Stmt) []hostir.Stmt {
 	s := list[len(list)-1]
 	if r, ok := s.(*hostir.Reshape); ok {
@@ -92,7 +92,7 @@ func readable(s hostir.Stmt, k int) bool {
 func rowsLieAsResult(s hostir.Stmt, k int) bool {
 	t, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
 	if _, attends := s.(*hostir.Attention); attends {
-		return false // its axis map leaves out heads and rows
+		return false // its axis map may lack heads, and lacks rows
 	}
 	var rows []int
 	for _, a := range hostir.Layout(out) {
@@ -105,7 +105,8 @@ func rowsLieAsResult(s hostir.Stmt, k int) bool {
 	return slices.Equal(lie, rows) && (len(live) == 0 || !hasInside(t, live[len(live)-1]))
 }
 
-// hasInside reports whether an axis has several local elements and such axes lie inside of it in t's buffer.
+// hasInside reports whether an axis has several local elements, and another axis with several is inside of it in t's
+// buffer.
 func hasInside(t *hostir.Tensor, axis int) bool {
 	order := hostir.Layout(t)
 	return t.Axes[axis].LocalSize() > 1 && slices.ContainsFunc(order[slices.Index(order, axis)+1:], func(a int) bool {

@@ -94,7 +94,7 @@ func packed(m Movement, scattered int) []int {
 	})
 }
 
-// inFront sorts axes by place. Axes with equal places keep their order.
+// inFront returns the axes of order sorted by the number that place returns. Axes with equal numbers keep their order.
 func inFront(order []int, place func(int) int) []int {
 	order = slices.Clone(order)
 	slices.SortStableFunc(order, func(a, b int) int { return place(a) - place(b) })

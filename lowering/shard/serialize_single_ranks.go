@@ -58,11 +58,12 @@ func serializeAxes(p *hostir.Program) map[*hostir.Tensor]bool {
 	return changed
 }
 
-// serialization makes statements local. uses counts the reads of a tensor, and gone holds the parts that need no tensor.
+// serialization makes statements local. uses counts the operands that are a tensor, and gone has the tensors that are
+// replaced by the result of a Reduce.
 type serialization struct {
 	changed map[*hostir.Tensor]bool // tensors whose axes serializeAxes changed
 	uses    map[*hostir.Tensor]int
-	makers  map[*hostir.Tensor]hostir.Stmt
+	makers  map[*hostir.Tensor]hostir.Stmt // by result
 	gone    map[*hostir.Tensor]bool
 }
 

@@ -8,7 +8,7 @@ import (
 
 // SerializeStreams makes Stream axes Serial, for preset: eager or none. Each communication is then one collective,
 // and each computation one statement, and they run one after the other. That is fastest if the problem is too small
-// to be cut.
+// for a pipeline to pay off.
 //
 // Establishes: with these presets, no tensor has an axis of kind Stream.
 //

@@ -6,7 +6,7 @@ import (
 
 // SetAllocationDomains sets the layout of every tensor that has none to the logical order of its axes.
 //
-// Requires: nothing; it must see the tensors before sharding changes their layouts.
+// Requires: no pass of the sharding has changed a layout yet.
 // Establishes: every tensor has a layout, and the layouts of inputs and outputs are logical.
 //
 //	before: tensor C: bf16 [S, M, N], output

@@ -11,14 +11,15 @@ import (
 // axis. M becomes D parts of M/D rows, one part for each rank. No element moves. The split begins at
 //
 //   - a GEMM whose result is summed over ranks, if each rank has the whole sum. A rank then has only the sum of its
-//     rows. It also begins there if a reshape makes the parts, which the sum leaves on the ranks, from the rows.
-//   - a reshape that collects the rows of all ranks. The rows then stay on their ranks.
+//     rows. The split also begins there if the sum is scattered along an axis that a reshape made from the rows.
+//   - a reshape that merges an axis split over ranks with the rows after it. The rows then stay on their ranks.
 //   - a tensor that each rank would compute as a whole, if all readers need only the rows of their rank (want).
 //
 // Statements that read only split rows also run on split rows, and each rank computes its own rows. The split ends at a
 // GEMM whose weights are split over the same ranks. It needs all rows, and StreamReshardings gathers them one part after
-// another. A sum or a maximum over all rows first folds the rows of each rank, and then folds over the ranks. Statements
-// that need their rows in one axis get a view. Operands whose rows are not split get one, too.
+// another. A sum or a maximum over all rows first reduces the rows of each rank, and then reduces over the ranks. A
+// statement that needs its rows in one axis reads a view with one axis. A statement on split rows reads unsplit
+// operands through a view that splits their rows.
 //
 // Requires: every tensor has its Device axes, and its layout.
 // Establishes: if the schedule asks for point-to-point pipelines and the spec names none, a sum over ranks next to a
@@ -102,8 +103,8 @@ func (r *rowSplitter) follows(s hostir.Stmt, rows [][]int, splits map[*hostir.Te
 	return at, found
 }
 
-// folds appends a Reduce over split rows as two: the first folds the rows of a rank, the second the results of the ranks.
-// It reports whether s is such a Reduce.
+// folds appends a Reduce over split rows as two: the first reduces the rows of a rank, the second reduces over the
+// ranks. It reports whether s is such a Reduce.
 func (r *rowSplitter) folds(s hostir.Stmt) bool {
 	fold, reduces := s.(*hostir.Reduce)
 	if !reduces || !SameMesh(fold.In, fold.Out) {
@@ -124,7 +125,8 @@ func (r *rowSplitter) folds(s hostir.Stmt) bool {
 	return true
 }
 
-// runsAlongRows reports whether a statement does the same to each row of its operand k, where the rows are along the given axis.
+// runsAlongRows reports whether a statement computes each row of its result from the same row of operand k, whose rows
+// are counted by the given axis.
 func runsAlongRows(s hostir.Stmt, rows [][]int, k, axis int) bool {
 	if len(rows) == 0 || rows[k][axis] == hostir.Unmapped {
 		return false
@@ -134,7 +136,7 @@ func runsAlongRows(s hostir.Stmt, rows [][]int, k, axis int) bool {
 		return k == 0 && !weightsHave(s, rows, rows[0][axis])
 	case *hostir.BlockLinear: // the rows of the first operand, and their scales
 		return k%2 == 0 && !weightsHave(s, rows, rows[k][axis])
-	case *hostir.Fused: // before fusion, only a dropout
+	case *hostir.Fused: // only a dropout, because this pass precedes the fusion of kernels
 		return s.Parts() == 1 && !s.FoldsRows() && !counts(s.Body)
 	case *hostir.Set, *hostir.Unary, *hostir.Binary, *hostir.Cast, *hostir.Reduce, *hostir.Broadcast, *hostir.Slice, *hostir.Concat:
 		return true
@@ -158,7 +160,8 @@ func (r *rowSplitter) onWhole(s hostir.Stmt) {
 	r.program.Body = append(r.program.Body, s)
 }
 
-// along appends a statement that runs along split rows: two axes in place of axis at.At of its result.
+// along appends a statement that runs on split rows: its result has two axes in place of axis at.At. It splits the rows
+// of the operands in the same way, and gathers the result if that must keep its axes.
 func (r *rowSplitter) along(s hostir.Stmt, rows [][]int, at split) {
 	info := hostir.InfoFrom(s, "its rows in parts, one of each rank")
 	operands := hostir.Uses(s)
@@ -206,13 +209,14 @@ func (r *rowSplitter) gather(s hostir.Stmt, out, local *hostir.Tensor) {
 	r.reshape(info, out, local)
 }
 
-// sumsOver reports whether s folds over the mesh axis that splits the rows.
+// sumsOver reports whether s is a Reduce over the mesh axis that splits the rows.
 func (r *rowSplitter) sumsOver(s hostir.Stmt, at split) bool {
 	sum, reduces := s.(*hostir.Reduce)
 	return reduces && hostir.SplitOver(sum.In.Axes[sum.Axis]) == at.By.Mesh
 }
 
-// moveAxis adjusts the axis number of a statement if the split axis comes before it, in the operand or in the result.
+// moveAxis increments the axis field of a statement if the split axis comes before that axis, in the operand or in the
+// result.
 func moveAxis(s hostir.Stmt, rows [][]int, at int) {
 	shift := func(axis *int, split int) {
 		if split >= 0 && split < *axis {

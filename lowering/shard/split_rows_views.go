@@ -18,15 +18,16 @@ func (r *rowSplitter) result(out *hostir.Tensor) *hostir.Tensor {
 	return t
 }
 
-// viewKey identifies a view of a tensor by the axis that is split over a mesh axis or gathered along it, or by the position
-// of the added axis. With the axis NoAxis it identifies the view that has the rows in one axis.
+// viewKey identifies a view of tensor t. If mesh is set, axis at is split into two for this mesh axis, or is gathered
+// over it. If mesh is empty, at is the position of an added axis, or NoAxis for the view that has the rows in one axis.
 type viewKey struct {
 	t    *hostir.Tensor
 	at   int
 	mesh string
 }
 
-// view returns a view of a tensor. On first use it declares the view, and build sets its axes and appends the statement.
+// view returns the view that key identifies. On the first call for a key, view declares it, and build sets its axes and
+// appends the statement that makes it.
 func (r *rowSplitter) view(key viewKey, suffix string, build func(*hostir.Tensor)) *hostir.Tensor {
 	if r.views[key] == nil {
 		v := r.tensor(key.t, suffix, viewRole(key.t))
@@ -72,8 +73,8 @@ func (r *rowSplitter) whole(info hostir.Info, t *hostir.Tensor) *hostir.Tensor {
 	})
 }
 
-// single returns a view of t with an additional axis of one element, which all parts share. The axis comes after the axes of
-// t that are outside of the split axis.
+// single returns a view of t with an additional axis of one element, which is broadcast to all parts of the rows. The
+// axis comes after the axes of t that are outside of the split axis.
 func (r *rowSplitter) single(info hostir.Info, t *hostir.Tensor, row []int, at int) *hostir.Tensor {
 	place := 0
 	for i, j := range row {

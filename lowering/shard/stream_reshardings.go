@@ -42,7 +42,7 @@ func StreamReshardings(p *hostir.Program) error {
 		return nil
 	}
 	pr := newPropagation(p)
-	pr.wholeViews = true // slices of such a view would be copied
+	pr.wholeViews = true // a statement that reads a whole view would need a copy of the slices
 	return pr.run()
 }
 

@@ -9,7 +9,7 @@ import (
 // rows begin at such tensors.
 func (r *rowSplitter) want() {
 	body, splits := r.program.Body, map[*hostir.Tensor]split{}
-	along := make([]*split, len(body)) // the rows that a statement runs along
+	along := make([]*split, len(body)) // the split rows along which each statement runs; nil: none
 	for i, s := range body {
 		at, found := r.follows(s, r.maps[i], splits)
 		if _, reshapes := s.(*hostir.Reshape); !found || reshapes && !isOpen(hostir.Result(s)) {
@@ -50,7 +50,8 @@ func (r *rowSplitter) asks(rows [][]int, k int, t *hostir.Tensor, at *split) *sp
 	return nil
 }
 
-// mayWant reports whether a statement does the same to each row, and the rows of its result may be split over the ranks.
+// mayWant reports whether a statement computes each row of its result in the same way, and these rows may be split over
+// the ranks.
 func (r *rowSplitter) mayWant(s hostir.Stmt, at split) bool {
 	out := hostir.Result(s)
 	switch s := s.(type) {
