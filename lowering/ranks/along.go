@@ -8,16 +8,17 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Axis is the ranks along one mesh axis from the view of a rank: its coordinate, and the rank at another coordinate.
+// Axis describes the ranks along one mesh axis as expressions over the executing rank: its coordinate, and the rank at
+// another coordinate.
 type Axis struct {
 	Mesh       *domain.Mesh
 	Name       string    // of the mesh axis
 	Extent     expr.Expr // the number of ranks, as an expression
 	Size       int64     // the number of ranks
-	Coordinate expr.Expr // of this rank among them
+	Coordinate expr.Expr // the coordinate of the executing rank along the axis, from 0
 	// Rank returns the rank at a coordinate.
 	Rank  func(coordinate expr.Expr) expr.Expr
-	Order string // of the steps, a value of schedule.Steps: pairwise, reverse or, for any other value, ascending coordinates
+	Order string // the order of steps, a value of schedule.Steps: pairwise, reverse or, for any other value, ascending
 }
 
 // Along returns the ranks along an axis of a mesh.
@@ -32,7 +33,8 @@ func Along(mesh *domain.Mesh, axis string) *Axis {
 	return r
 }
 
-// Blocks returns x divided by block and rounded down. Its division is exact, as expressions require.
+// Blocks returns the expression (x - x % block) / block: x divided by block, rounded down. Divisions in expressions
+// must be exact.
 func Blocks(x expr.Expr, block int64) expr.Expr {
 	return expr.Op("/", expr.Op("-", x, expr.Op("%", x, expr.Int(block))), expr.Int(block))
 }
@@ -67,9 +69,9 @@ func (r *Axis) BlockAt(d Offset, back bool) expr.Expr {
 	return r.along(Blocks(r.Coordinate, d.Width), d.Block, expr.Int(r.Size/d.Width), back)
 }
 
-// along moves steps coordinates forward on a circle of around coordinates. Each of back and the order reverse reverses the
-// direction. In pairwise order along returns coordinate XOR steps instead. around is then a power of two, and steps == around
-// leads back to the coordinate itself.
+// along returns the coordinate that is steps after the given one, modulo around. With back, or in the order reverse, it
+// is steps before; with both, it is steps after. In pairwise order along returns (coordinate XOR steps) % around.
+// around is then a power of two, and steps == around gives the coordinate itself.
 func (r *Axis) along(coordinate, steps, around expr.Expr, back bool) expr.Expr {
 	switch {
 	case r.Order == schedule.Pairwise:

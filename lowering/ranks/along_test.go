@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// TestAlong compares coordinates and ranks with the mesh's own coordinates.
+// TestAlong compares the ranks that After and Before lead to with the teams and coordinates of the mesh.
 func TestAlong(t *testing.T) {
 	for _, c := range []struct {
 		extents []int64

@@ -13,7 +13,7 @@ import (
 // 1, 3, 5 or the tiles of a larger mesh.
 type grid struct {
 	first int64
-	axes  []stride // from the outermost in ranks to the innermost
+	axes  []stride // from the largest stride to the smallest
 }
 
 // stride is a mesh axis: its name, its extent, and the distance between adjacent ranks along it.
