@@ -141,7 +141,8 @@ func integers(program *hostir.Program) []map[string]*interp.Array {
 	return ranks
 }
 
-// fillPart appends the elements of the axes from the given one on. place is the row-major index so far.
+// fillPart appends to a the rank's elements along axis and all later axes, with fixed indices along the earlier axes.
+// place is the row-major number of these fixed indices in the whole tensor. salt varies the values between tensors.
 func fillPart(a *interp.Array, t *hostir.Tensor, rank, axis int, place int64, salt int) {
 	if axis == len(t.Axes) {
 		a.Data = append(a.Data, float64((place*7+int64(salt)*3)%5-2))

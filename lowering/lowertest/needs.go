@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// CheckNeeds returns an error for a communication without a Need, or with a Need that names something other than inputs and
-// results of the model's operations.
+// CheckNeeds returns an error for a communication without a Need, or with a Need that names a tensor other than an
+// input or a result of the model's operations. It checks the program and its fallback variants.
 func CheckNeeds(p *hostir.Program) error {
 	known := func(name string) bool {
 		return slices.ContainsFunc(p.Tensors, func(t *hostir.Tensor) bool { return t.Name == name && t.Role == hostir.Input }) ||

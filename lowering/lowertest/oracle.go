@@ -30,8 +30,8 @@ func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*eval.Arr
 	return ranks
 }
 
-// Oracle has the inputs and the expected outputs of every rank. If it allows for rounding, it also has bounds of the deviations
-// of the outputs; otherwise the bounds are nil.
+// Oracle has the inputs and the expected outputs of every rank. If it allows for rounding, it also has an upper bound
+// of the error of each output element; otherwise the bounds are nil and outputs must be equal.
 type Oracle struct {
 	Inputs, want, bounds []map[string]*interp.Array
 	Values, Bounds       map[string]*eval.Array // whole tensors

@@ -10,8 +10,9 @@ import (
 // elementsOfSmall is the most elements that a tensor of a small spec should have.
 const elementsOfSmall = 1 << 15
 
-// Smallest loads a spec with parameters halved, one after the other, as long as it loads. It halves parameters that are plain numbers
-// and, if a tensor is still large, also those that are expressions. D stays.
+// Smallest loads a spec with small parameters: it halves one parameter after the other as long as the spec still loads.
+// It halves parameters that are plain numbers and, if a tensor is still large, also those that are expressions. It
+// keeps the parameter D.
 func Smallest(t *testing.T, file string) *model.Pipeline {
 	t.Helper()
 	p, _, err := model.LoadFile(file, nil)
@@ -41,8 +42,9 @@ func isLarge(t *model.Tensor) bool {
 	return n > elementsOfSmall
 }
 
-// halved divides parameters of a spec by 2, one after the other, as long as the spec loads, and returns the smallest pipeline.
-// It starts at values, and changes only parameters in it.
+// halved divides parameters of a spec by 2, one after the other, as long as the spec loads, and returns the last
+// pipeline that it loaded, or p if it loaded none. values has the parameters to halve and their first values; halved
+// updates it.
 func halved(p *model.Pipeline, file string, values map[string]int64) *model.Pipeline {
 	for again := true; again; {
 		again = false
