@@ -10,8 +10,8 @@ import (
 // dim is an axis of a form: the blocks of a tensor axis, one for each rank of a mesh axis, or the elements of a tensor axis.
 type dim struct {
 	axis  int    // index of the tensor's axis, or summands; the dim one has another negative number
-	ranks string // of blocks: the mesh axis, with a block for each rank; empty for elements
-	whole bool   // each rank has all blocks
+	ranks string // for blocks: the mesh axis that has a rank for each block; empty for elements
+	whole bool   // for blocks: each rank has all of them
 	domain.Extent
 }
 

@@ -10,13 +10,13 @@ import (
 
 // Next is the cheapest assignment that avoids one communication of the chosen assignment.
 type Next struct {
-	Us      float64 // how much longer it takes, in microseconds, by the prices of the search
-	Instead string  // the communications that the chosen assignment does not have, as text; or, if there are none, that ranks do more work
+	Us      float64 // how much longer it takes than the chosen assignment, in microseconds, by the prices of the search
+	Instead string  // its communications that the chosen assignment lacks, in words; see instead
 }
 
-// NextBest returns a function that finds the cheapest assignment without a communication of the chosen one, for a tensor and all that
-// alike maps to the same name. The function returns false if the chosen assignment has no such communication, and a nil Next if no
-// assignment avoids it.
+// NextBest returns a function that finds the cheapest assignment without a communication of the chosen one. That
+// assignment also lacks the same communication of tensors that alike maps to the same name. The function returns false
+// if the chosen assignment has no such communication, and a nil Next if no assignment avoids it.
 func NextBest(p *hostir.Program, prices Prices) func(without hostir.Change) (next *Next, found bool) {
 	chosen, least := assigned(p, prices, hostir.Change{})
 	known := map[hostir.Change]*Next{}

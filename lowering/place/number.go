@@ -20,12 +20,12 @@ type forms struct {
 	paths  [][]path    // to each placement, from those of the tensor, then from those of the operand, its operand, and so on; see findPaths
 }
 
-// mostForms limits the placements of one tensor, because a number is one byte. The search drops choices with more placements, which
-// are possible for tensors of six or more axes on a mesh of three axes.
+// mostForms limits the placements of one tensor, because a number is one byte. The search drops choices that need more.
+// That can happen for tensors of six or more axes on a mesh of three axes.
 const mostForms = 256
 
-// number numbers the placements of all choices. It drops choices whose results cannot be changed to their stated placements, and
-// choices with placements beyond mostForms.
+// number numbers the placements of all choices. It drops choices with a result that cannot be changed to its stated
+// placement, and choices that need more than mostForms placements of a tensor.
 func (g *graph) number() {
 	g.forms = map[*hostir.Tensor]*forms{}
 	for i := range g.choices {

@@ -22,7 +22,7 @@ const (
 // splits reports whether each rank has a block of an axis.
 func (p Placement) splits() bool { return p >= 0 }
 
-// Placements holds one Placement for each axis of a mesh.
+// Placements holds one Placement for each axis of a mesh, in the order of the axes, one byte each.
 type Placements string
 
 // placements packs a list of Placement values.
@@ -34,7 +34,7 @@ func placements(list ...Placement) Placements {
 	return Placements(text)
 }
 
-// of returns the placement along the mesh axis with this number.
+// of returns the placement along the mesh axis with this index.
 func (p Placements) of(axis int) Placement { return Placement(p[axis]) }
 
 // with returns the placements with another placement along one mesh axis.
@@ -68,7 +68,7 @@ func declared(t *hostir.Tensor, mesh *domain.Mesh) Placements {
 
 // step changes the placement along one mesh axis. It is one communication, or each rank takes its block of a whole tensor.
 type step struct {
-	mesh     int
+	mesh     int // index of the mesh axis
 	from, to Placement
 }
 

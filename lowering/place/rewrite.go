@@ -15,7 +15,7 @@ type rewriter struct {
 	body    []hostir.Stmt
 	first   int            // the index in body of the first statement of the current operation
 	from    hostir.Stmt    // the current operation, in the old body
-	of      *hostir.Tensor // the tensor of the old program whose form is made
+	of      *hostir.Tensor // the tensor of the old program of which the rewriter makes a form
 	made    map[*hostir.Tensor]map[Placements]form
 	named   map[*hostir.Tensor]bool // whether a form has the name of the tensor
 	parent  map[node]node           // the node from which a node is made
@@ -139,8 +139,8 @@ func (r *rewriter) has(t *hostir.Tensor, at Placements) bool {
 	return has
 }
 
-// step writes one step: a communication, or a Set in which each rank takes its block of a whole tensor. After a gather, or a move from
-// axis to axis, it merges the blocks that each rank then has.
+// step writes one step: a communication, or a Set in which each rank takes its block of a whole tensor. A gather, or a
+// move from axis to axis, gives each rank all blocks of an axis; step then merges them into one dim.
 func (r *rewriter) step(f form, s step) form {
 	over := r.mesh.Axes[s.mesh]
 	if s.to.splits() {
@@ -199,8 +199,8 @@ func (r *rewriter) operation(s hostir.Stmt, c choice) {
 	}
 }
 
-// deliver makes the declared tensor t from a form. If the current operation makes the form, it makes t in its place. Otherwise deliver
-// appends a copy.
+// deliver makes the declared tensor t from a form. If statements of the current operation make the form, they make t
+// instead. Otherwise deliver appends a copy.
 func (r *rewriter) deliver(t *hostir.Tensor, f form) {
 	f = r.arranged(f, dimsOf(t))
 	fresh := slices.IndexFunc(r.body[r.first:], func(s hostir.Stmt) bool { return slices.Contains(hostir.Defs(s), f.tensor) })

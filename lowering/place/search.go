@@ -12,7 +12,7 @@ type choice struct {
 	in, out []Placements
 	reads   []byte  // the numbers of in, as forms numbers them
 	makes   []byte  // the numbers of out, or of the stated placements of results
-	us      float64 // of the local work, and of changes of results to stated placements
+	us      float64 // time of the local work and of changes of results to stated placements, in microseconds
 }
 
 // graph is the program that the search works on.

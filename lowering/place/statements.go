@@ -70,7 +70,7 @@ func (r *rewriter) gather(s *hostir.Gather, in []form, rows [][]int) []form {
 	}
 	table, ids := batches(in[0]), batches(in[1])
 	n := *s
-	if n.Batches = max(table, ids); table < ids { // the other operand has whole axes for the blocks of one
+	if n.Batches = max(table, ids); table < ids { // one operand has blocks of batch axes that the other does not cut
 		in[0] = r.reshaped(in[0], slices.Concat(in[1].dims[:ids], in[0].dims[table:]))
 	} else {
 		in[1] = r.reshaped(in[1], slices.Concat(in[0].dims[:table], in[1].dims[ids:]))
@@ -252,8 +252,8 @@ func (r *rewriter) broadcast(s *hostir.Binary, in []form, rows [][]int) []dim {
 	return full
 }
 
-// stretched returns the dims of a form in the order of others. It replaces a dim that the form lacks by a dim of one element, except
-// before the first dim that the form has.
+// stretched returns the dims of a form in the order of others. It replaces a dim that the form lacks by a dim of one
+// element, but omits it before the first dim that the form has.
 func stretched(f form, others []dim) (dims []dim) {
 	for _, d := range others {
 		at := slices.IndexFunc(f.dims, func(o dim) bool { return o.axis == d.axis && o.ranks == d.ranks })
@@ -294,7 +294,7 @@ func (r *rewriter) inOrder(s hostir.Stmt, in []form, c choice) []form {
 	return r.clone(s, in, dims...)
 }
 
-// inner drops the dims of one element along axes along which the form is split.
+// inner drops those dims of one element whose axis is split in the form: the dim of the blocks is enough.
 func inner(elements []dim, f form) []dim {
 	return slices.DeleteFunc(elements, func(d dim) bool {
 		return d.Size == 1 && slices.ContainsFunc(f.dims, func(b dim) bool { return b.axis == d.axis && b.split() })

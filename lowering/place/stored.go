@@ -5,11 +5,14 @@ import "github.com/hirgen/hirgen/lowering/hostir"
 // traffic records which operands and results kernels read from memory and write to it. Pass fuse-elementwise fuses operations on
 // elements into few kernels, so that most of their operands and results never reach memory.
 type traffic struct {
-	writes map[*hostir.Tensor]bool                 // outputs, and tensors that statements read that are not onElements, also through views
-	reads  map[hostir.Stmt]map[*hostir.Tensor]bool // operands that a statement loads: not kept in a kernel or loaded by an earlier onElements
+	// writes has the outputs, and the tensors that statements that are not onElements read, also through views.
+	writes map[*hostir.Tensor]bool
+	// reads has the operands that a statement loads from memory. It lacks operands that stay inside a fused kernel, and
+	// operands that an earlier statement onElements has loaded.
+	reads map[hostir.Stmt]map[*hostir.Tensor]bool
 }
 
-// onElements reports whether a statement is taken to become a part of a fused kernel.
+// onElements reports whether the prices assume that a statement becomes a part of a fused kernel.
 func onElements(s hostir.Stmt) bool {
 	switch s.(type) {
 	case *hostir.Unary, *hostir.Binary, *hostir.Cast, *hostir.Reduce:
