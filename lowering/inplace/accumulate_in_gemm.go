@@ -25,7 +25,7 @@ func AccumulateInGEMM(p *hostir.Program) error {
 		return nil
 	}
 	accumulated := map[string]bool{}    // by path of the choice
-	left := map[string][2]hostir.Stmt{} // the statements that make the parts and that add to them
+	left := map[string][2]hostir.Stmt{} // by path: a maker of partial sums that is no GEMM, and the If that adds
 	p.Body = hostir.RewriteBlocks(p.Body, func(body []hostir.Stmt) []hostir.Stmt {
 		out := make([]hostir.Stmt, 0, len(body))
 		for _, s := range body {
@@ -59,8 +59,8 @@ func AccumulateInGEMM(p *hostir.Program) error {
 }
 
 // addsToOther looks at a branch that ends with an addition. It returns the statement before the branch that makes the
-// sum's tensor, or the tensor's Of if there is no such statement. It returns nil if the statement is a GEMM, or the
-// branch does not end with an addition.
+// sum's tensor, or the tensor's Of if there is no such statement. It returns nil if the statement is a Matmul or
+// Linear, or the branch does not end with an addition.
 func addsToOther(split *hostir.If, before []hostir.Stmt) hostir.Stmt {
 	if len(split.Body) == 0 {
 		return nil

@@ -9,15 +9,17 @@ import (
 // operand is an operand of a concat. In a pipeline it is the slice of the current iteration.
 type operand struct {
 	*joined
-	number int
+	number int              // index among the operands of the concat
 	result *hostir.Tensor   // the buffer of the concat's result
 	by     []*hostir.Select // Selects that take the result from its buffer, the one nearest to the result first
 
-	whole  *hostir.Tensor // the operand without the Selects that take it, which equal the first ones of by; the operand if there are none
-	axis   int            // of the concat, counted among the axes of the result's buffer that are not reduced
-	buffer *hostir.Tensor
-	views  []hostir.Stmt // from the buffer to whole or, with slice, to the tensor that slices are taken from; the last view first
-	slice  *sliced       // set if slices are taken between the buffer and whole; else nil
+	// whole is the tensor from which the operand is taken by Selects that equal the first ones of by; the operand
+	// itself if no Selects take it.
+	whole  *hostir.Tensor
+	axis   int            // axis of the concat, counted among the axes of the result's buffer that are not reduced
+	buffer *hostir.Tensor // the buffer of whole
+	views  []hostir.Stmt  // from the buffer to whole or, with slice, to slice.cut.In; the last view first
+	slice  *sliced        // set if slices are taken between the buffer and whole; else nil
 }
 
 // place makes the buffer of an operand a view of the result, and reports whether it can.

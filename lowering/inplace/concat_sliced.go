@@ -15,7 +15,8 @@ import (
 //
 //	U_s_whole = Slice(C, ...); V = Reshape(U_s_whole)
 
-// sliced is an operand whose slices are taken before some of its reshapes and permutes.
+// sliced is an operand of a concat in a pipeline that takes the slice of each iteration first, and reshapes or permutes
+// it then.
 type sliced struct {
 	*operand
 	views []hostir.Stmt    // reshapes and permutes between the slice and the operand, the one that makes the operand first

@@ -11,15 +11,15 @@ type users struct {
 	program    *hostir.Program
 	statements []hostir.Stmt // without loops and Allocates, in program order
 	sites      map[hostir.Stmt]site
-	of         map[*hostir.Tensor][]hostir.Stmt    // by buffer: elements of the field statements that name it or a view of it
+	of         map[*hostir.Tensor][]hostir.Stmt    // buffer -> those of statements that name it or a view of it
 	allocates  map[*hostir.Tensor]*hostir.Allocate // allocations outside of loops
 }
 
 // site is the position of a statement.
 type site struct {
-	at       int // its index among the statements, from 1
-	loops    []*hostir.For
-	branches bool // in a branch, or in a sum over peers
+	at       int           // its position in users.statements, from 1
+	loops    []*hostir.For // the enclosing loops, outermost first
+	branches bool          // in a branch, or in a sum over peers
 }
 
 func usersOf(p *hostir.Program) *users {
@@ -90,8 +90,8 @@ func takesGaps(s hostir.Stmt, buffer *hostir.Tensor) bool {
 	}
 }
 
-// earlier reports whether the write of s to buffer precedes the read by reader of t, a view of the same buffer. s
-// must precede reader. If both are in the same outermost loop, s must write the slice that reader reads.
+// earlier reports whether s writes its part of buffer before reader reads t, a view of the buffer. s must precede
+// reader in the program. If both are in the same outermost loop, s must write the slice that reader reads.
 func (u *users) earlier(s hostir.Stmt, buffer *hostir.Tensor, reader hostir.Stmt, t *hostir.Tensor) bool {
 	first, then := u.sites[s], u.sites[reader]
 	if first.at >= then.at {

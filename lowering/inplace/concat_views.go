@@ -81,8 +81,8 @@ func (j *joined) start(number int) domain.Extent {
 // mostAxes is the largest number of axes of a non-contiguous tensor that kernels support.
 const mostAxes = 8
 
-// lies reports whether the buffer's elements keep their order in memory, except for gaps between runs of elements, in
-// at most as many axes as kernels support.
+// lies reports whether the buffer, as a view of the result, keeps the order of its elements in memory, except for gaps
+// between runs of elements. It must not have more axes than kernels support.
 func (o *operand) lies() bool {
 	w, err := hostir.WindowOf(o.buffer, anywhere)
 	if err != nil || w.Whole {

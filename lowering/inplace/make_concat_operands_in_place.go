@@ -39,7 +39,7 @@ func MakeConcatOperandsInPlace(p *hostir.Program) error {
 type concats struct {
 	*users
 	names *hostir.Namer
-	rest  map[hostir.Stmt][]hostir.Stmt // of concats that have operands in place: copies of the others
+	rest  map[hostir.Stmt][]hostir.Stmt // concat with operands in place -> the copies of its other operands
 }
 
 // joined is a concat: a Concat statement, or a kernel that only concatenates.
@@ -47,7 +47,7 @@ type joined struct {
 	stmt hostir.Stmt
 	out  *hostir.Tensor
 	in   []*hostir.Tensor
-	axis int // of out
+	axis int // the axis of out along which it joins the operands
 }
 
 // joinedBy returns the concat of a statement, or nil if the statement does not only concatenate.

@@ -11,8 +11,9 @@ import (
 )
 
 // MakeLocalShardsInPlace computes a rank's local shard directly in the buffer that the rank gathers into, if the
-// schedule has local_shard: in-place. A buffer that was only copied there becomes a view of the local shard. Peers read
-// the shard from there, or the rank sends it from there.
+// schedule has local_shard: in-place. The separate buffer of the shard, which was copied to the gathered buffer,
+// becomes a view of its slice there. Peers read the shard from the gathered buffer, or the rank sends it from that
+// buffer.
 //
 // Requires: a separate step copies the local shard; peers write only the other slices.
 // Establishes: with local_shard: in-place, a local slice is not copied if the program computes it in a buffer that

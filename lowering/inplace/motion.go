@@ -9,11 +9,11 @@ import (
 type way int
 
 const (
-	stays    way = iota
-	ahead        // before the loop
-	atTheEnd     // to the end of the program: a Wait until the peer has copied
-	inSum        // into a sum, which does the transfer itself
-	dropped      // removed
+	stays    way = iota // in the loop
+	ahead               // before the loop
+	atTheEnd            // to the end of the program: a Wait until the peer has copied
+	inSum               // into a sum, which does the transfer itself
+	dropped             // removed
 )
 
 // motion moves statements out of loops, together with the branches around them.
@@ -22,7 +22,7 @@ type motion struct {
 	program   *hostir.Program
 	names     *hostir.Namer
 	exchanges map[string]*hostir.Exchange
-	ways      map[hostir.Stmt]way
+	ways      map[hostir.Stmt]way // statements that are not in the map stay
 }
 
 func newMotion(p *hostir.Program) *motion {

@@ -12,8 +12,8 @@ import (
 // peerReads finds the sums that can read their parts in place.
 type peerReads struct {
 	*motion
-	moves  func(hostir.Stmt) string // the name of a sum in the schedule
-	filled map[*hostir.Tensor]*summedParts
+	moves  func(hostir.Stmt) string        // the name of a sum in the schedule
+	filled map[*hostir.Tensor]*summedParts // by buffer of the parts
 	errors diag.List
 }
 
@@ -23,7 +23,7 @@ type summedParts struct {
 	recv     *hostir.P2PCommunication
 	subChunk *hostir.Select // makes the view that the receive writes
 	local    localCopy
-	waits    map[string]*hostir.Wait
+	waits    map[string]*hostir.Wait // the Waits in the loop, by handle
 }
 
 // localCopy copies the local partial sum into the buffer of the parts.
