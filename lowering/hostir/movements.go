@@ -20,7 +20,7 @@ type Movement struct {
 	Mesh     string          // name of the mesh of the ranks, or of the receivers
 	From     string          // name of the mesh of the senders, if it is not Mesh; else empty
 	By       string          // the backend and locality: "NCCL", "IPC-get intra-node"
-	Times    int64           // how often it runs in a call, on the rank with the most runs; the sum over merged transfers
+	Times    int64           // runs in a call, on the rank with the most runs; summed over merged transfers
 	Bytes    int64           // size of the result on one rank
 	Pos      diag.Pos
 	Needs    []*Need // why ranks communicate; several if equal transfers of several needs are merged

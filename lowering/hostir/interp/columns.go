@@ -9,7 +9,7 @@ import (
 // the other.
 func foldedColumns(s *hostir.Fused, out *view, in []*view) func() error {
 	columns, count := s.Columns(), int64(1)
-	rows, steps := make([]int64, len(in)), make([]int64, len(in)) // strides of an operand's rows and columns; 0 if there is one
+	rows, steps := make([]int64, len(in)), make([]int64, len(in)) // strides of rows and columns; 0: only one
 	for i, t := range s.In {
 		if axis := hostir.RowAxis(t); axis != hostir.Unmapped && in[i].Size[axis] > 1 {
 			rows[i], count = in[i].Stride[axis], max(count, in[i].Size[axis])

@@ -95,7 +95,7 @@ func taken(s hostir.Stmt, ranges []hostir.Range, out *view, in []*view) func() e
 // fused returns a function that computes a fused kernel that does not reduce along columns, row by row.
 func fused(s *hostir.Fused, results, in []*view) func() error {
 	out, columns := results[0], s.Columns()
-	outer, apart := slices.Clone(out.Size), make([]int64, len(results)) // apart: the stride of a result's columns; 0: it has one
+	outer, apart := slices.Clone(out.Size), make([]int64, len(results)) // apart: strides of columns; 0: one column
 	wide := s.Body.Rows(s.HasRows())[len(in):]
 	if last := lastAxis(s.Out[0]); last >= 0 && !s.FoldsRows() {
 		outer[last] = 1
