@@ -85,7 +85,7 @@ func (s *Fused) WholeAxis() int {
 	return Unmapped
 }
 
-// rank returns the largest number of axes of an operand.
+// rank returns the largest number of axes that an operand has, without reduced axes.
 func (s *Fused) rank() int {
 	most := 0
 	for _, t := range s.In {

@@ -29,7 +29,7 @@ type Program struct {
 	File    string // the spec that positions refer to
 	Params  []Param
 	Meshes  []*domain.Mesh // the first is the world
-	Tensors []*Tensor      // inputs, then outputs, then the rest, including those of passes
+	Tensors []*Tensor      // inputs, then outputs, then all others, including tensors that passes add
 	Streams int            // number of worker streams
 	Choices Choices        // the schedule
 	Auto    *Auto          // set: passes choose unset fields from the problem size; nil: they do not

@@ -171,9 +171,9 @@ type (
 		Axis       int     `text:"axis?"`
 		Batches    int     `text:"batches?"`
 	}
-	// TopK selects the largest elements of each row of In, in descending order. Rows lie along the last axis. Out is their values, and
-	// then their positions in the row, in int32; the first of equal elements comes first. In a row with NaN all values are NaN, and all
-	// positions the largest int32.
+	// TopK selects the largest elements of each row of In, in descending order. Rows run along the last axis. Out is
+	// their values, and then their positions in the row, in int32; the first of equal elements comes first. In a row
+	// with NaN all values are NaN, and all positions the largest int32.
 	TopK struct {
 		Info
 		Out []*Tensor `text:"="`

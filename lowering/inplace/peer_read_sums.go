@@ -68,8 +68,8 @@ func selectOf(t *hostir.Tensor) *hostir.Select {
 	return sel
 }
 
-// isGathered reports whether a buffer is gathered and not summed, or gets no local copy. A gathered buffer has the local
-// slice at the index of its step. A buffer of parts has the local part at a fixed index.
+// isGathered reports whether a buffer is gathered and not summed, or gets no local copy. The index of the local slice
+// in a gathered buffer depends on the loop variable. The index of the local part in a buffer of parts does not.
 func (f *summedParts) isGathered() bool {
 	return f.local.set == nil || f.local.to != nil && expr.Mentions(f.local.to.Index, f.loop.Var)
 }

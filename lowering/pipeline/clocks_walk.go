@@ -69,8 +69,8 @@ func (c *clocks) target(ref hostir.StreamRef) (*stream, error) {
 
 // transfer starts a transfer or a group. A collective waits for earlier collectives of its communicator, and any
 // other transfer for transfers with its handle in earlier iterations. Both wait for the work issued to the current
-// stream. If a transfer runs only intra-node or only inter-node, its end implies nothing about earlier work,
-// because it may not take place with this rank's peer.
+// stream. Whether a transfer that is only intra-node or only inter-node takes place is not known here, so its end
+// implies nothing about earlier work.
 func (c *clocks) transfer(handle string, s hostir.Stmt) {
 	on := c.stream("transfer " + handle)
 	if team, ok := s.(*hostir.Communication); ok && team.Type != collective.SendRecv {

@@ -30,8 +30,8 @@ func (k EdgeKind) String() string {
 type Edge struct {
 	From, To *Task
 	Kind     EdgeKind // Data if both kinds apply
-	// Distances are the numbers of iterations from From to To, one for each loop around both tasks, the
-	// outermost first. They are sorted and distinct.
+	// Each element of Distances has one number for each loop around both tasks, outermost first: how many
+	// iterations To is after From. The elements are sorted and distinct.
 	Distances [][]int64
 }
 

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// edges folds the edges between instances, on all ranks, into edges between tasks.
+// edges combines the edges between instances, on all ranks, into edges between tasks.
 type edges struct {
 	found map[[2]int]*Edge
-	seen  map[[2]int]map[string]bool // distances already recorded, by edge
+	seen  map[[2]int]map[string]bool // distances already recorded, encoded as strings, by the ids of both tasks
 }
 
 func newEdges() *edges {

@@ -8,14 +8,15 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Placement describes the part of a tensor that a rank has along one mesh axis. It is Whole, Partial, or the number of a tensor axis of
-// which each rank has a block.
+// Placement describes the part of a tensor that a rank has along one mesh axis. It is Whole, Partial, or the index of
+// the tensor axis of which each rank has a block.
 type Placement int8
 
 const (
 	// Whole means that each rank has all elements.
 	Whole Placement = hostir.Whole
-	// Partial means that each rank has a summand of every element, or an operand of another reduction, such as a maximum.
+	// Partial means that each rank has a partial sum of every element, or an operand of another reduction, such as a
+	// maximum.
 	Partial Placement = hostir.Partial
 )
 

@@ -17,7 +17,7 @@ func (r *rewriter) product(s hostir.Stmt, in []form, rows [][]int) form {
 		column, inner = inner, column
 	}
 	scaled := hostir.Is[*hostir.BlockLinear](s)
-	if scaled { // no axis maps to the columns, which no pass may split; here they need a number
+	if scaled { // AxisMap maps no axis to the columns of the result, but the dims need their axis number
 		rows[1][column], rows[3][column] = rank-1, rank-1
 	}
 	x := form{in[0].tensor, summed(in[0].dims, k, rows[0])}

@@ -10,8 +10,8 @@ import (
 // choice is one way to run a statement over all mesh axes: the placements of its operands and results, and the time.
 type choice struct {
 	in, out []Placements
-	reads   []byte  // the numbers of in, as forms numbers them
-	makes   []byte  // the numbers of out, or of the stated placements of results
+	reads   []byte  // in, as numbers of forms
+	makes   []byte  // out, as numbers of forms; a result with a stated placement has the number of that placement
 	us      float64 // time of the local work and of changes of results to stated placements, in microseconds
 }
 
@@ -28,8 +28,8 @@ type graph struct {
 	forms   map[*hostir.Tensor]*forms
 }
 
-// view is a statement whose result is a view of its operand. The search chooses no placement for the result. It makes the view anew in
-// each placement that a statement reads.
+// view is a statement whose result is a view of its operand. The search chooses no placement for the result. Instead,
+// the view is made in each placement in which a statement reads it.
 type view struct {
 	stmt hostir.Stmt
 	ways []choice

@@ -80,7 +80,8 @@ func (r *rewriter) gather(s *hostir.Gather, in []form, rows [][]int) []form {
 	return r.clone(&n, in, standard(slices.DeleteFunc(dims, func(d dim) bool { return d.axis == hostir.Unmapped })))
 }
 
-// standard returns dims in the order of the tensor's axes. Blocks come before the elements of their axis, and summands before all axes.
+// standard returns dims in the order of the tensor's axes. Blocks come before the elements of their axis, and dims of
+// the axis summands come before all others.
 func standard(dims []dim) []dim {
 	return slices.SortedStableFunc(slices.Values(dims), func(a, b dim) int {
 		if (a.ranks == "") != (b.ranks == "") && a.axis == b.axis {
@@ -191,8 +192,9 @@ func (r *rewriter) regrouped(s *hostir.Reshape, in form, c choice) form {
 	return r.reshaped(operand, standard(append(blocks, inner(inside, form{dims: blocks})...)))
 }
 
-// folded writes a reduction of each rank's elements, if a rank has several. Blocks of the reduced axis become summands, which a later
-// communication reduces. If each rank has one element, folded only removes the axis and casts if the result has another type.
+// folded writes a reduction of each rank's elements along the reduced axis, if a rank has several. Blocks of the axis
+// become a dim of the axis summands, over which a later communication reduces. If each rank has one element, folded
+// only removes the axis, and casts if the result has another type.
 func (r *rewriter) folded(s *hostir.Reduce, in form, row []int) form {
 	at := slices.IndexFunc(in.dims, func(d dim) bool { return d.axis == s.Axis && d.ranks == "" })
 	f := form{in.tensor, slices.Clone(in.dims)}

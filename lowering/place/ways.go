@@ -45,7 +45,7 @@ func divides(t *hostir.Tensor, axis int, ranks int64) bool {
 func along(s hostir.Stmt, ranks int64) (ways []way) {
 	switch s := s.(type) {
 	case *hostir.Positions:
-		return nil // positions are few, so that each rank has all
+		return nil // a tensor of positions is small, so each rank computes all of it
 	case *hostir.Attention:
 		if s.Blocks() != hostir.Unmapped {
 			return nil // another leading axis would be taken for the axis that counts blocks

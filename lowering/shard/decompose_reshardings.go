@@ -191,7 +191,7 @@ func (m Movement) splits() map[int]string {
 	return splits
 }
 
-// after returns the splits after one shift. A shift that folds an axis also scatters the result in the same step, if no mesh
+// after returns the splits after one shift. The shift of a Reduce also scatters the result in the same step, if no mesh
 // axis splits the target axis.
 func (m Movement) after(sh Shift) map[int]string {
 	splits := m.splits()

@@ -21,7 +21,7 @@ type Movement struct {
 type Shift struct {
 	Mesh     string
 	From, To int  // axis of the operand and of the result; NoAxis if the mesh axis splits none
-	Reduced  bool // the operand's axis is the one that a Reduce folds
+	Reduced  bool // a Reduce reduces the tensor along axis From
 }
 
 // NoAxis stands for an axis that does not exist, such as the axis that an unused mesh axis splits.

@@ -57,7 +57,8 @@ func (n *needs) of(s hostir.Stmt) *hostir.Need {
 	return need
 }
 
-// folds returns the Reduce that reads the result of a movement and folds the axis that the movement gathers, or nil if there is none.
+// folds returns the Reduce that reads the result of a movement and reduces the axis that the movement gathers, or nil
+// if there is none.
 func (n *needs) folds(out *hostir.Tensor, sh Shift) *hostir.Reduce {
 	for _, s := range n.readers[out] {
 		if fold, ok := s.(*hostir.Reduce); ok && fold.Axis == sh.From && sh.To == NoAxis {

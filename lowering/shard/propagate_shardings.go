@@ -38,13 +38,15 @@ func PropagateShardings(p *hostir.Program) error {
 }
 
 type propagation struct {
-	body                []hostir.Stmt
-	wholeViews          bool                      // do not stream a view that a statement reads as a whole; see gathersParts
-	rooted              bool                      // pipeline: broadcast, so that statements may run along split axes
-	makers              map[*hostir.Tensor]int    // index in body of the statement that makes a tensor
-	readers             map[*hostir.Tensor][]int  // indices in body of the statements that read a tensor
-	wishes              map[*hostir.Tensor][]wish // what the readers of a tensor want for its axes
-	forwards, backwards *queue                    // statements to visit: indices; negated indices
+	body       []hostir.Stmt
+	wholeViews bool                      // do not stream a view that a statement reads as a whole; see gathersParts
+	rooted     bool                      // pipeline: broadcast, so that statements may run along split axes
+	makers     map[*hostir.Tensor]int    // index in body of the statement that makes a tensor
+	readers    map[*hostir.Tensor][]int  // indices in body of the statements that read a tensor
+	wishes     map[*hostir.Tensor][]wish // what the readers of a tensor want for its axes
+	// Statements to visit: forwards holds indices in body, and returns the first statement first. backwards holds
+	// negated indices, and returns the last statement first.
+	forwards, backwards *queue
 	errors              diag.List
 }
 

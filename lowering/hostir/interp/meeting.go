@@ -13,7 +13,7 @@ import (
 type part struct {
 	rank *rank
 	stmt hostir.Stmt
-	key  string // of the team; meetings with the same key take place in order
+	key  string // identifies the team; meetings with the same key take place in order
 	team []int  // world ranks; sender and receiver for a point-to-point pair
 	in   []*view
 	out  *view

@@ -148,8 +148,8 @@ func firstNeed(body []hostir.Stmt) (hostir.StreamRef, bool) {
 	return hostir.StreamRef{}, false
 }
 
-// folded removes the SetCurrentStreams from a parsed body, and sets the stream of each statement. It also returns the current
-// stream after the body.
+// folded removes the SetCurrentStreams from a parsed body, and sets the stream of each other statement. It also returns
+// the current stream after the body.
 func (p *parser) folded(body []hostir.Stmt, cur current) ([]hostir.Stmt, current) {
 	sets := func(s hostir.Stmt) (hostir.StreamRef, bool) {
 		set, ok := s.(*SetCurrentStream)
