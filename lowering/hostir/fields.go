@@ -9,7 +9,7 @@ import (
 // Field is one field of a statement: a pointer to its value, and its form in text and JSON.
 type Field struct {
 	Value    any
-	Key      string // in JSON
+	Key      string // its key in JSON
 	Word     string // text before the value, or the words of a bool: "send|recv"; empty: the position identifies the field
 	Target   bool   // the field is left of "="
 	Joined   bool   // no comma precedes it
@@ -85,7 +85,7 @@ func layoutOf(s Stmt) *structLayout {
 	return l
 }
 
-// fieldOf reads the tags of a field.
+// fieldOf returns the Field for a struct field, from its tags and name, without the value.
 func fieldOf(f reflect.StructField) Field {
 	var out Field
 	word := f.Tag.Get("text")

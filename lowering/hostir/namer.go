@@ -9,7 +9,7 @@ type Namer struct {
 	next map[string]int // the first suffix to try, so that n clashes cost n steps
 }
 
-// NewNamer returns a namer that knows the names of a program.
+// NewNamer returns a namer for which the names in a program, and "rank", "worker" and the caller's stream, are used.
 func NewNamer(p *Program) *Namer {
 	n := &Namer{used: make(map[string]bool, len(p.Params)+len(p.Tensors)+len(p.Body)), next: map[string]int{}}
 	for _, name := range []string{"rank", "worker", Caller} {

@@ -36,8 +36,9 @@ type Program struct {
 	// Reference lists the model's operations in order, on whole tensors. The emitted program checks its results against them.
 	// Passes do not change it.
 	Reference []domain.Operation
-	// Saved lists the operations that compute the inputs of an attention gradient that the forward pass saves: its result and
-	// log-sum-exps. Each such input is the result of a set. Some of the operations are also in Reference.
+	// Saved lists operations that compute those inputs of attention gradients that the forward pass saves: the result
+	// and the log-sum-exps of the attention. A set operation writes each such input. Some of the operations are also in
+	// Reference.
 	Saved []domain.Operation
 	Body  []Stmt
 	// Fallback computes the same, with NCCL between ranks that cannot share memory. It runs if there are such ranks. nil: no
@@ -51,7 +52,7 @@ type Program struct {
 type Derived struct {
 	From    string  // the text form of the program without derived placements
 	Applied bool    // the program has derived placements
-	Slower  float64 // if not applied: how many microseconds longer they take by prediction; 0 also without a prediction
+	Slower  float64 // if not applied: how much longer the program with them takes, in predicted microseconds; 0 if unknown
 }
 
 // Variants lists the program and its fallback, if it has one.

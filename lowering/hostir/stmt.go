@@ -18,7 +18,7 @@ type Info struct {
 	Pos  diag.Pos
 	Note string    // the reason for the statement, a phrase without a full stop; or empty
 	On   StreamRef // the stream that it is issued to; unused in a For, If, Allocate or GetCurrentStream
-	Why  string    // the edges that require a wait, or that a transfer depends on, in words; not part of the text form
+	Why  string    // reason for a wait, or what a transfer depends on, in words, such as edges; not part of the text form
 	Need *Need     // why ranks communicate, or nil; not part of the text form
 }
 
@@ -143,8 +143,8 @@ type (
 		Out *Tensor `text:"="`
 		In  *Tensor
 	}
-	// Slice takes the elements of In from Start on, along the logical axis Axis of In. The extent of Out along the axis is their
-	// number.
+	// Slice takes adjacent elements of In along its logical axis Axis, from Start on. The extent of Out along the axis
+	// is the number of these elements.
 	Slice struct {
 		Info
 		Out   *Tensor `text:"="`
@@ -236,10 +236,11 @@ type (
 		Handle   string    `text:"="`
 		Send     bool      `text:"send|recv" json:"type"`
 		Buffer   *Tensor   `text:"buffer"`
-		Peer     expr.Expr `text:"peer"` // world rank
+		Peer     expr.Expr `text:"peer"` // world rank of the peer
 		Backend  Backend   `text:"?"`
-		Locality Locality  `text:"&?"` // the peers that it is for; with other peers it does nothing
-		// name in the schedule of the communication that it is part of, if the schedule has choices for that communication alone
+		Locality Locality  `text:"&?"` // limits the peers; with other peers the statement does nothing
+		// Of is the name in the schedule of the communication that the transfer is part of, if the schedule has choices
+		// for that communication alone; else empty.
 		Of string `text:"of?"`
 	}
 	// PeerReadSum is Out = In plus the buffers that the receives of Body read from peers. One operation on the statement's stream does
@@ -267,7 +268,7 @@ type (
 	Wait struct {
 		Info
 		Handle    string
-		Iteration expr.Expr `text:"iteration?"` // nil: the same
+		Iteration expr.Expr `text:"iteration?"` // nil: the same iteration
 	}
 	// ShareMemHandles exchanges the CUDA IPC handles of the buffers of Comms among the ranks of a team: the ranks along an axis of a
 	// mesh or, without a mesh, all ranks. Ranks exchange the handle of a buffer once (see Exchange).

@@ -64,8 +64,9 @@ func (o *operand) find() bool {
 		whole.Mesh.Same(o.result.Mesh)
 }
 
-// through finds the reshapes and permutes from the buffer to whole, and a slice in between. That slice must match by,
-// the remaining slices of the result.
+// through finds the buffer, the reshapes and permutes from the buffer to whole, and at most one slice in between. by
+// has the Selects of the result without a counterpart in the operand. If there is a slice, its index must be that of
+// the only Select in by; otherwise by must be empty. through reports whether that is so.
 func (o *operand) through(by []*hostir.Select) bool {
 	for o.buffer = o.whole; o.buffer.Of != nil; o.buffer = hostir.Uses(o.buffer.Of)[0] {
 		switch of := o.buffer.Of.(type) {
@@ -146,7 +147,7 @@ func decides(t *hostir.Tensor) bool {
 	return false
 }
 
-// named lists the tensors in statements that are in a buffer.
+// named lists the tensors that statements name and that are a buffer or may be views of it.
 func (c *concats) named(buffer *hostir.Tensor) (list []*hostir.Tensor) {
 	for _, s := range c.of[buffer] {
 		for _, t := range hostir.Mentions(s) {
@@ -158,8 +159,8 @@ func (c *concats) named(buffer *hostir.Tensor) (list []*hostir.Tensor) {
 	return list
 }
 
-// rearranges reports whether a statement copies into a view made by the same kind of statement. The text form would
-// read such a copy back as the view.
+// rearranges reports whether a statement copies into a view that the same kind of statement makes. In the text form,
+// such a copy would be read back as the statement that makes the view.
 func rearranges(s hostir.Stmt) bool {
 	of := hostir.Result(s).Of
 	return hostir.MakesView(s) && of != nil && hostir.Op(of) == hostir.Op(s)

@@ -25,7 +25,7 @@ type sliced struct {
 	made  []*hostir.Tensor // the tensors that turn declares
 }
 
-// turn makes the tensor that the slices are taken from a view of the result, by calling set, and reports whether that is
+// turn makes l.cut.In, the tensor of all slices, a view of the result by calling set. It returns false if that is not
 // possible.
 func (l *sliced) turn(c *concats, set func(*hostir.Tensor, hostir.Stmt)) bool {
 	at, first := l.from.Axis, l.slice(c)

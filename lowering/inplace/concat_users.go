@@ -52,7 +52,7 @@ func (u *users) list(body []hostir.Stmt, loops []*hostir.For, branches bool) {
 	}
 }
 
-// add records a statement.
+// add records the position of a statement, and that the statement uses the buffers of its tensors.
 func (u *users) add(s hostir.Stmt, at site) {
 	u.sites[s] = at
 	var seen []*hostir.Tensor

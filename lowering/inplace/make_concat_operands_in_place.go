@@ -114,7 +114,7 @@ func (c *concats) inPlace(j *joined) {
 	}
 }
 
-// makesAlone reports whether a concat alone writes to a buffer.
+// makesAlone reports whether no statement but the concat writes to a buffer.
 func (c *concats) makesAlone(j *joined, buffer *hostir.Tensor) bool {
 	return !slices.ContainsFunc(c.of[buffer], func(s hostir.Stmt) bool { return s != j.stmt && writesTo(s, buffer) })
 }

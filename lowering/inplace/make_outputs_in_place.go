@@ -59,8 +59,8 @@ func makeIn(p *hostir.Program, s hostir.Stmt, in, out *hostir.Tensor) {
 	buffer.Role, buffer.Of = hostir.View, &hostir.Reshape{Info: info, Out: buffer, In: out}
 }
 
-// isReshaped reports whether a reshape copies into a buffer. If the buffer became a reshaped view, the text form would
-// read that copy back as the view.
+// isReshaped reports whether a reshape copies into a buffer. If the buffer became a reshaped view, that copy would be
+// read back from the text form as the statement that makes the view.
 func isReshaped(p *hostir.Program, buffer *hostir.Tensor) bool {
 	for r := range hostir.Each[*hostir.Reshape](p.Body) {
 		if r.Out == buffer {

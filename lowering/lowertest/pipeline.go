@@ -8,7 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// Pipeline loads an fp32 pipeline on d ranks. Tensors and operations are one line each, and the schedule has only defaults.
+// Pipeline loads an fp32 pipeline on d ranks with the default schedule. tensors and ops are comma-separated entries of
+// these sections of a spec, such as "A: [D, 2], B: [D, 2]" and "B = neg(A)".
 func Pipeline(t *testing.T, d int64, tensors, ops string) *model.Pipeline {
 	t.Helper()
 	text := fmt.Sprintf("hirgen: 1\nname: cut\nparams: {D: %d}\nmesh: {x: D}\ndtype: fp32\ntensors: {%s}\nops: [%s]\nschedule: {}\n", d,

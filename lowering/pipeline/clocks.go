@@ -114,7 +114,7 @@ func (c *clocks) settle(s *stream) {
 	if len(s.pending) == 0 {
 		return
 	}
-	behind := make([]ended, len(s.pending)) // by pending wait: the union of the waits after it
+	behind := make([]ended, len(s.pending)) // by index in pending: all work that the later pending waits wait for
 	for i := len(s.pending) - 2; i >= 0; i-- {
 		behind[i] = behind[i+1].Merged(s.pending[i+1].seen)
 	}
@@ -128,7 +128,7 @@ func (c *clocks) settle(s *stream) {
 	s.seen, s.pending, s.all = before, nil, slices.Clone(before)
 }
 
-// work adds one piece of work to a stream.
+// work adds one piece of work to a stream. The pending waits of the stream take effect before it.
 func (c *clocks) work(s *stream) {
 	c.settle(s)
 	s.seen = s.seen.At(s.number, s.seen.Of(s.number)+1)

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// statement processes a statement when it is issued.
+// statement updates the clocks for a statement. The rank's statements come in the order of issue.
 func (c *clocks) statement(s hostir.Stmt) error {
 	on, err := c.target(s.Meta().On)
 	if err != nil {
@@ -31,7 +31,7 @@ func (c *clocks) statement(s hostir.Stmt) error {
 	return nil
 }
 
-// leaf processes a statement that does not order streams.
+// leaf updates the clocks for a statement that does not order streams.
 func (c *clocks) leaf(s hostir.Stmt) {
 	switch s := s.(type) {
 	case *hostir.StartCoalescing:

@@ -43,11 +43,11 @@ type grouping struct {
 	gone  map[hostir.Stmt]bool // Waits that the Wait for a group replaces
 }
 
-// awaited is a Wait at its place in a list.
+// awaited is a Wait with its position.
 type awaited struct {
 	*hostir.Wait
-	body []hostir.Stmt
-	at   int
+	body []hostir.Stmt // the statement list that contains it
+	at   int           // its index in the list
 }
 
 // list makes groups in a list of statements.

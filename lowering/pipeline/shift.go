@@ -28,7 +28,8 @@ func newShift(o *overlap, variable string, by int64) *shift {
 	}
 }
 
-// list rewrites statements. Their loops and branches must not be shared with other lists.
+// list rewrites the statements of a list for the later iteration, and creates the tasks of the new transfers. Loops and
+// branches in the list must not be part of other lists.
 func (s *shift) list(body []hostir.Stmt) []hostir.Stmt {
 	body = hostir.Rewrite(body, func(one hostir.Stmt) []hostir.Stmt {
 		s.made[one] = s.statement(one)

@@ -59,13 +59,13 @@ func (o *overlap) subChunks(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt
 		follows(on, beside, hostir.InfoFrom(last, ""), o.whyJoin(rest)))}
 }
 
-// follows makes one stream wait for another, with the reason.
+// follows returns a Synchronize that makes stream on wait for stream other. why is the reason for the wait.
 func follows(on, other hostir.StreamRef, info hostir.Info, why string) *hostir.Synchronize {
 	info.On, info.Why = on, why
 	return &hostir.Synchronize{Info: info, Stream: other}
 }
 
-// overSame makes a loop over the iterations of loop.
+// overSame returns a loop with the given body over the same iterations as loop.
 func overSame(loop *hostir.For, info hostir.Info, body ...hostir.Stmt) *hostir.For {
 	return &hostir.For{Info: info, Var: loop.Var, First: loop.First, Count: loop.Count, Body: body}
 }

@@ -28,7 +28,7 @@ func (o *overlap) placeWaits(body []hostir.Stmt) []hostir.Stmt {
 
 // place is the position of a statement in the scheduled program.
 type place struct {
-	number  int         // in the order of the program
+	number  int         // index of the task in the order of the scheduled program
 	around  []frame     // the loops and branches around it, from the outermost one
 	element hostir.Stmt // the statement, or the one that opens its group
 	last    hostir.Stmt // the statement, or the one that closes its group

@@ -15,7 +15,7 @@ type way struct{ in, out []Placement }
 //
 //   - Whole: each rank does the same.
 //   - Along an axis: all operands that have the axis are split along it. The others are whole.
-//   - A matmul that sums over a split axis, or a Reduce of one with any function, has a partial result.
+//   - A matmul that sums over a split axis, or a Reduce along a split axis with any function, has a partial result.
 //   - An operation that is linear in a partial sum has a partial sum as its result.
 func waysOf(s hostir.Stmt, ranks int64) []way {
 	ways := []way{whole(s)}

@@ -12,7 +12,7 @@ import (
 // another coordinate.
 type Axis struct {
 	Mesh       *domain.Mesh
-	Name       string    // of the mesh axis
+	Name       string    // name of the mesh axis
 	Extent     expr.Expr // the number of ranks, as an expression
 	Size       int64     // the number of ranks
 	Coordinate expr.Expr // the coordinate of the executing rank along the axis, from 0

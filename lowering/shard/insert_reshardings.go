@@ -198,7 +198,8 @@ func (r *resharder) spread(s hostir.Stmt) []hostir.Stmt {
 }
 
 // follow returns the axes of an operand with the kinds of the corresponding axes of the result. Split
-// axes become whole if they have no corresponding axis, or one of another extent.
+// axes become whole if they have no corresponding axis, or one of another extent. A Stream axis without
+// a corresponding axis becomes Serial if the result has a Stream axis.
 func follow(o operand, out *hostir.Tensor) []domain.Axis {
 	axes := slices.Clone(o.tensor.Axes)
 	for i := range axes {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestQueue adds numbers while it removes others.
+// TestQueue checks that a queue returns each number once and the smallest first, also if numbers are added in between.
 func TestQueue(t *testing.T) {
 	q := newQueue()
 	for _, n := range []int{5, -1, 3, 5, 3} {

@@ -27,7 +27,7 @@ func (c *contiguity) readably(list []hostir.Stmt) []hostir.Stmt {
 
 // inRows copies the operand of the reshape that ends a list if the operand is not row-major. In a
 // pipeline, each slice must be row-major, otherwise the whole tensor. A
-// temporary result without a Stream axis is a view of the copy.
+// row-major temporary result without a Stream axis becomes a view of the copy.
 func (c *contiguity) inRows(list []hostir.Stmt, r *hostir.Reshape) []hostir.Stmt {
 	along := SlicedAlong(r)
 	rows := inFront(logicalOrder(r.In), func(a int) int {

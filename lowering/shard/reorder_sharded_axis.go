@@ -41,7 +41,7 @@ func streamed(t *hostir.Tensor) func(int) bool {
 	return func(i int) bool { return t.Axes[i].Kind == domain.Stream }
 }
 
-// isOutermost reports whether only sliced axes and axes of one element lie outside of axis.
+// isOutermost reports whether all axes outside of the given axis are sliced or have one local element.
 func isOutermost(t *hostir.Tensor, axis int, sliced func(int) bool) bool {
 	for _, a := range hostir.Layout(t) {
 		if a == axis {

@@ -45,7 +45,7 @@ func (r *rank) transfer(s hostir.Stmt) error {
 }
 
 // wait makes the current stream follow the end of a communication. On a rank that never started the communication it
-// does nothing.
+// does nothing. It fails if the rank started the communication only in other iterations.
 func (r *rank) wait(s *hostir.Wait) error {
 	if r.started[s.Handle] == nil {
 		return nil

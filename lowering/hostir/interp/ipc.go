@@ -75,7 +75,8 @@ func (r *rank) ipcTransfer(e *hostir.Exchange, owner, copier int) *ipcTransfer {
 	return m.transfers[key]
 }
 
-// setReady issues the task that sets the ready flag, which allows the peer to use the buffer. A Wait waits for the done flag.
+// setReady issues the task that sets the ready flag, which allows the peer to access the buffer. A Wait for s waits for
+// the done flag.
 func (r *rank) setReady(s *hostir.P2PCommunication, p *part, l *ipcTransfer) {
 	l.owner, l.ready = p, r.issue(r.current, s, nil)
 	back := r.machine.tasks.Add(r.number, s, r.current, nil)

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// statement issues a statement.
+// statement issues the tasks of a statement. The stream of the statement becomes the current stream.
 func (r *rank) statement(s hostir.Stmt) error {
 	if _, current := s.(*hostir.GetCurrentStream); current {
 		return nil
@@ -107,7 +107,8 @@ func (r *rank) window(s hostir.Stmt, t *hostir.Tensor) (*view, error) {
 	return &view{buffer.data, w}, nil
 }
 
-// compute issues a statement that computes.
+// compute issues a statement that computes: on this rank, or together with other ranks if it needs elements of other
+// ranks. A statement that makes a view gets no task.
 func (r *rank) compute(s hostir.Stmt) error {
 	if crosses(s) {
 		if r.machine.allocates && !hostir.MayMove(s) {

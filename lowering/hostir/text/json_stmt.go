@@ -36,8 +36,8 @@ func statementObject(s hostir.Stmt, world int) object {
 	return o
 }
 
-// fields returns the fields that are present. For statements with results and without a handle, "out" with the first result, the
-// list "in" and, if there are other results, the list "further" of them come first.
+// fields returns the fields that are present. The object of a statement with results and without a handle begins with
+// "out" (the first result), the list "in" of operands and, if there are other results, their list "further".
 func fields(s hostir.Stmt) object {
 	var o object
 	_, current := s.(*hostir.GetCurrentStream)

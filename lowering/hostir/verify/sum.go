@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// sum checks the transfers of a PeerReadSum, at least one of them a receive, and marks them as waited for.
+// sum checks the transfers of a PeerReadSum, of which at least one must be a receive, and marks them as waited for.
 func (f *flow) sum(s *hostir.PeerReadSum) {
 	found := false
 	f.block(s.Body)
@@ -24,7 +24,7 @@ func (f *flow) sum(s *hostir.PeerReadSum) {
 	}
 }
 
-// transferOf checks one transfer of a sum.
+// transferOf checks one transfer of a sum, and marks it as waited for.
 func (f *flow) transferOf(s *hostir.PeerReadSum, t *hostir.P2PCommunication) {
 	switch {
 	case t.Owns() || !t.Backend.IPC():
