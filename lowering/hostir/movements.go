@@ -16,7 +16,7 @@ import (
 type Movement struct {
 	Type     collective.Type // SendRecv for transfers between two ranks
 	Transfer bool            // a send and its receive (P2PCommunication), not a Communication
-	Axes     string          // mesh axes along which data moves: "x and y"; empty: the whole mesh, two meshes, or unknown
+	Axes     string          // mesh axes along which data moves: "x and y"; empty: whole mesh, two meshes, or unknown
 	Mesh     string          // name of the mesh of the ranks, or of the receivers
 	From     string          // name of the mesh of the senders, if it is not Mesh; else empty
 	By       string          // the backend and locality: "NCCL", "IPC-get intra-node"

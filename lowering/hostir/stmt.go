@@ -18,7 +18,7 @@ type Info struct {
 	Pos  diag.Pos
 	Note string    // the reason for the statement, a phrase without a full stop; or empty
 	On   StreamRef // the stream that it is issued to; unused in a For, If, Allocate or GetCurrentStream
-	Why  string    // reason for a wait, or what a transfer depends on, in words, such as edges; not part of the text form
+	Why  string    // reason for a wait, or what a transfer depends on (edges), in words; not part of the text form
 	Need *Need     // why ranks communicate, or nil; not part of the text form
 }
 

@@ -119,7 +119,8 @@ func (o *overlap) block(body []hostir.Stmt, on hostir.StreamRef) []hostir.Stmt {
 	return out
 }
 
-// loop schedules one loop that runs on a stream: first the transfers that are issued before it, then the rest.
+// loop schedules one loop of a list whose other statements run on the given stream. It returns the statements that
+// replace the loop: the transfers that are issued before it, then the rest of the loop.
 func (o *overlap) loop(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt {
 	early := o.early(loop)
 	rest := loop

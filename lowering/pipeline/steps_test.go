@@ -91,7 +91,7 @@ func checkSteps(t *testing.T, steps [][]int, d, subChunks int, localShard string
 		if len(rows) != d*subChunks || len(slices.Compact(sorted)) != d*subChunks {
 			t.Fatalf("rank %d takes the sub-chunks %v", rank, rows)
 		}
-		var local []int // steps
+		var local []int // the steps in which the rank takes its local shard
 		for step, row := range rows {
 			if row/subChunks == rank {
 				local = append(local, step)

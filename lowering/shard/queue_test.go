@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestQueue checks that a queue returns each number once and the smallest first, also if numbers are added in between.
+// TestQueue checks that a queue returns the smallest number first, and a number that is added twice only once, unless
+// it is removed in between.
 func TestQueue(t *testing.T) {
 	q := newQueue()
 	for _, n := range []int{5, -1, 3, 5, 3} {

@@ -89,8 +89,8 @@ func (r *rowSplitter) statement(s hostir.Stmt, rows [][]int) {
 	}
 }
 
-// follows returns the split rows of its result along which a statement runs: a split that begins at the result, or the split
-// of an operand. It returns false if there are none.
+// follows returns how the rows of a statement's result are split: a split that begins at the result, or the split of an
+// operand along whose rows the statement runs. It returns false if there is none.
 func (r *rowSplitter) follows(s hostir.Stmt, rows [][]int, splits map[*hostir.Tensor]split) (at split, found bool) {
 	out := hostir.Result(s)
 	at, found = r.begin[out]

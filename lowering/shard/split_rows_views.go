@@ -37,8 +37,8 @@ func (r *rowSplitter) view(key viewKey, suffix string, build func(*hostir.Tensor
 	return r.views[key]
 }
 
-// rows returns t with its rows in two axes, or t itself if it has these already. Rows that are split over ranks are
-// gathered first, because each rank has a single row, which cannot be split.
+// rows returns a view of t with its rows in two axes, or t itself if it has these already. If the row axis of t is
+// split over ranks, t is gathered first, because each rank has a single row, which cannot be split.
 func (r *rowSplitter) rows(info hostir.Info, t *hostir.Tensor, at split) *hostir.Tensor {
 	if _, is := r.splits[t]; is {
 		return t
