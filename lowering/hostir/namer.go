@@ -9,7 +9,7 @@ type Namer struct {
 	next map[string]int // the first suffix to try, so that n clashes cost n steps
 }
 
-// NewNamer returns a namer for which the names in a program, and "rank", "worker" and the caller's stream, are used.
+// NewNamer returns a Namer that does not return names in a program, nor "rank", "worker" and the caller's stream.
 func NewNamer(p *Program) *Namer {
 	n := &Namer{used: make(map[string]bool, len(p.Params)+len(p.Tensors)+len(p.Body)), next: map[string]int{}}
 	for _, name := range []string{"rank", "worker", Caller} {

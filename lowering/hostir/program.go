@@ -52,7 +52,7 @@ type Program struct {
 type Derived struct {
 	From    string  // the text form of the program without derived placements
 	Applied bool    // the program has derived placements
-	Slower  float64 // if not applied: predicted microseconds that the derived placements cost; 0 if unknown
+	Slower  float64 // if not applied: how many microseconds slower they are by prediction; 0 also without a prediction
 }
 
 // Variants lists the program and its fallback, if it has one.

@@ -15,8 +15,8 @@ import (
 //
 //	U_s_whole = Slice(C, ...); V = Reshape(U_s_whole)
 
-// sliced is an operand of a concat in a pipeline that takes the slice of each iteration first, and reshapes or permutes
-// it then.
+// sliced is an operand of a concat in a pipeline that first takes the slice of the iteration, and then reshapes or
+// permutes the slice.
 type sliced struct {
 	*operand
 	views []hostir.Stmt    // reshapes and permutes between the slice and the operand, the one that makes the operand first

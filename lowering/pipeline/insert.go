@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// insert adds to a list the statements that belong before and after its statements. joined may merge a
+// insert adds Waits before and after the statements of a list, as w.before and w.behind say. joined may merge a
 // conditional Wait into an adjacent branch.
 func (w *waits) insert(body []hostir.Stmt) []hostir.Stmt {
 	out := make([]hostir.Stmt, 0, len(body))

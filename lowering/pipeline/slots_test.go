@@ -91,9 +91,9 @@ func agoIn(steps int64) string {
 	return fmt.Sprintf("%d iterations before", steps)
 }
 
-// lowerWithSlots lowers a pipeline. Before pass number at, it replaces each index s + c of a slice of a temporary
-// buffer by the index modulo slots, so that iterations share the first slices. It returns the order of the lowered
-// program's events.
+// lowerWithSlots lowers a pipeline. Before pass number at, it replaces each index of a slice of a temporary buffer that
+// depends on the loop variable s by the index modulo slots, so that iterations share slices. It returns the
+// happens-before relation of the lowered program.
 func lowerWithSlots(t *testing.T, p *model.Pipeline, at int, slots int64) *lowertest.HappensBefore {
 	t.Helper()
 	h, err := withSlots(t, p, at, slots)

@@ -47,8 +47,9 @@ const extent = 12
 
 func serial() domain.Axis { return domain.Axis{Extent: domain.Extent{Size: extent}} }
 
-// program makes a random program of the given number of statements, on two to four ranks along one mesh axis, or on
-// four ranks along two mesh axes. With two axes there are at most four statements.
+// program makes a random program of the given number of statements, where a Reduce and its Broadcast count as one. It
+// is on two to four ranks along one mesh axis, or on four ranks along two. With two axes there are at most four
+// statements.
 func (g *graphs) program(statements int) *hostir.Program {
 	mesh := &domain.Mesh{Name: "world", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Size: 2}}}}
 	if g.IntN(2) == 0 {

@@ -117,8 +117,8 @@ func (r *rank) teamOf(s hostir.Stmt) []int {
 }
 
 // reshard assembles whole operands from the shards of the ranks that take part, runs the statement on them,
-// and writes the shard of each of these ranks of the results. The shards of other ranks stay NaN in the
-// operands. The results do not depend on them.
+// and writes to each of these ranks its shards of the results. The shards of other ranks stay NaN in the
+// whole operands. The written shards do not depend on them.
 func reshard(s hostir.Stmt, parts []*part) error {
 	whole := make([]*view, len(hostir.Uses(s)))
 	for i, t := range hostir.Uses(s) {

@@ -38,8 +38,9 @@ func (v *verifier) whole(s hostir.Stmt, t *hostir.Tensor, row []int) {
 
 // made checks that each axis of the result comes from an axis of some operand. Exceptions are a Reshape, axes of one element, the
 // axis of a Slice or Concat, the last axis of a TopK or BlockLinear, axes of positions or a concat in a fused kernel,
-// and the axes that Attention.OwnAxes lists. In a lowered program, most of these axes must not be split over ranks. The
-// method operand compares the extents.
+// and the axes that Attention.OwnAxes lists. Positions and concats may only be along Serial axes. In a lowered program,
+// the other exceptions, except a Reshape and axes of one element, must not be split over ranks. The method operand
+// compares the extents.
 func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 	if _, regroups := s.(*hostir.Reshape); regroups {
 		return
