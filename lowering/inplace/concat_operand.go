@@ -115,8 +115,9 @@ func beyond(a, b *hostir.Select, axis int) int {
 	return axis
 }
 
-// mayMove reports whether statements write the buffer of an operand, all of them before the concat copies it, and all
-// statements that use the buffer support gaps and name no view that a condition selects.
+// mayMove reports whether the buffer of an operand may become a view. Some statement must write the buffer, and all
+// writes must precede the copy by the concat. All statements that use the buffer must support gaps, and name no view
+// that a condition selects.
 func (c *concats) mayMove(o *operand) bool {
 	made := false
 	for _, s := range c.of[o.buffer] {

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// elementsOfSmall is the most elements that a tensor of a small spec should have.
+// elementsOfSmall is the largest number of elements that a tensor of a small spec should have.
 const elementsOfSmall = 1 << 15
 
 // Smallest loads a spec with small parameters: it halves one parameter after the other as long as the spec still loads.

@@ -96,8 +96,8 @@ func (o *overlap) leading(loop *hostir.For) map[int64]map[*Task]bool {
 	return sets
 }
 
-// together lists a transfer, the transfers issued in the same call, and both sides of its copy. A side inside a
-// PeerReadSum is nil, because it has no task.
+// together lists a transfer, the other transfers of its group, and both sides of its copy over CUDA IPC. A side
+// inside a PeerReadSum is nil, because it has no task.
 func (o *overlap) together(t *Task) []*Task {
 	list := []*Task{t}
 	if t.Group != nil {
@@ -188,8 +188,8 @@ func among(variable, op string, n int64) expr.Expr {
 	return &expr.Binary{Op: op, X: expr.Var(variable), Y: expr.Int(n)}
 }
 
-// waitLater places the Wait for a transfer that was issued ahead before the first task that depends on it, or at
-// the end of the program if there is none.
+// waitLater places the Wait for a transfer that was issued ahead. The Wait goes before the first task that depends
+// on the transfer, or to the end of the program if there is none.
 func (w *waits) waitLater(stmt *hostir.Wait, t *Task) {
 	of := t.Ahead.of
 	next, loops := w.first(of, (*Edge).aligned), len(of.Loops)

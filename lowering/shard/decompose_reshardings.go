@@ -46,8 +46,8 @@ type decomposer struct {
 	names   *hostir.Namer
 }
 
-// steps returns statements that together have the effect of s, each with one communication, through intermediate
-// tensors.
+// steps returns statements that together have the effect of s, each with at most one communication, through
+// intermediate tensors.
 func (d *decomposer) steps(s hostir.Stmt) []hostir.Stmt {
 	m := Describe(s)
 	via := d.via(m)

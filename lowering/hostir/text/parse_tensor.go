@@ -105,7 +105,8 @@ func (p *parser) axis() domain.Axis {
 	return domain.Axis{Extent: p.extent(",]")}
 }
 
-// extent parses an expression over the parameters. The extent of a plain number has no text.
+// extent parses an expression over the parameters, up to one of the bytes in stops. The Text of the result is empty for
+// a plain number.
 func (p *parser) extent(stops string) domain.Extent {
 	if p.Err != nil {
 		return domain.Extent{}
