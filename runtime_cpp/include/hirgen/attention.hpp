@@ -31,10 +31,10 @@ struct AttentionShape {
   int64_t query_rows = 0, key_rows = 0;
   int64_t head_size = 0;       ///< at most kMostHeadSize
   bool causal = false;         ///< a query sees only keys up to its position
-  int64_t window = 0;          ///< most keys that a causal query sees, the nearest; 0: no limit
+  int64_t window = 0;          ///< a causal query sees at most this many keys, the nearest; 0: all
   int64_t query_start = 0;     ///< position of the first query row
   float scale = 1;             ///< factor of the scores Q K^T
-  DType dtype = DType::kBf16;  ///< of all tensors but lse; lse and arithmetic are fp32
+  DType dtype = DType::kBf16;  ///< of all tensors except lse; lse and all sums are fp32
   bool deterministic = false;  ///< the gradient has the same bits on every run
 
   bool operator==(const AttentionShape&) const = default;
@@ -56,15 +56,15 @@ std::string describe(const AttentionShape& shape);
 /// are adjacent.
 struct AttentionStride {
   int64_t batch = 0, head = 0, row = 0;
-  int64_t align = 16;  ///< of all pointers to the tensor, in bytes, at most 16
+  int64_t align = 16;  ///< alignment of all pointers to the tensor in bytes, at most 16
 
   bool operator==(const AttentionStride&) const = default;
 };
 
-/// The strides of Q, K, V and O, or of their gradients.
+/// The strides and alignments of Q, K, V and O, or of their gradients.
 struct AttentionLayout {
   AttentionStride q{}, k{}, v{}, o{};
-  int64_t align_lse = 16;  ///< of pointers to lse, in bytes, at most 16
+  int64_t align_lse = 16;  ///< alignment of pointers to lse in bytes, at most 16
 
   bool operator==(const AttentionLayout&) const = default;
 };
@@ -96,9 +96,9 @@ class AttentionPlan {
  public:
   size_t workspace_bytes = 0;
 
-  /// Throws Error(kInternal) for an invalid shape, Error(kUsage) if HIRGEN_ATTENTION is set to
-  /// another name than "cudnn" and "tiled", and Error(kEnvironment) if it is "cudnn" and cuDNN does
-  /// not compute the attention. `where` is the spec position, a string that outlives the plan.
+  /// Throws Error(kInternal) for an invalid shape, Error(kUsage) if HIRGEN_ATTENTION is neither
+  /// empty, "cudnn" nor "tiled", and Error(kEnvironment) if it is "cudnn" and cuDNN does not
+  /// support the attention. `where` is the spec position, a string that outlives the plan.
   AttentionPlan(Context& context, const AttentionShape& shape, const AttentionLayout& layout,
                 const char* where);
   /// Returns workspace_bytes, for workspace_for().
@@ -113,12 +113,13 @@ class AttentionPlan {
   std::shared_ptr<const AttentionMethod<AttentionProblem>> method_;
 };
 
-/// The gradient of one attention.
+/// The gradient of one attention, with the implementation that computes it.
 class AttentionGradPlan {
  public:
   size_t workspace_bytes = 0;
 
-  /// `gradients` has the strides of the gradients of Q, K, V and O. Throws as AttentionPlan() does.
+  /// `layout` describes Q, K, V and O, and `gradients` describes their gradients. Throws the same
+  /// errors as AttentionPlan().
   AttentionGradPlan(Context& context, const AttentionShape& shape, const AttentionLayout& layout,
                     const AttentionLayout& gradients, const char* where);
   /// Returns workspace_bytes, for workspace_for().

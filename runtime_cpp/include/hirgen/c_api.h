@@ -52,9 +52,9 @@ enum {
  * create, they also return HIRGEN_USAGE: CUDA does not work there. */
 typedef struct hirgen_handle hirgen_handle;
 
-/* How this process joins. Zero-initialise, then set version. With world == 0, the library takes
- * rank, world, device and rendezvous from the launcher's environment (torchrun, Open MPI, PMI,
- * Slurm, HIRGEN_*), and ignores the five fields after `version`.
+/* How this process joins the other ranks. Zero-initialise, then set version. With world == 0, the
+ * library takes rank, world, device and rendezvous from the launcher's environment (torchrun, Open
+ * MPI, PMI, Slurm, HIRGEN_*), and ignores the five fields after `version`.
  *
  * `plans` is a file that the emitted executable wrote with --tune. The library uses its choices
  * for this GPU model and this version of the GEMM library. It reports on stderr each GEMM of the

@@ -1,7 +1,7 @@
-// Launches of fused kernels that reduce along columns: each result folds the values that a kernel
-// computes in one column, over all rows. An emitted program has a struct of operands for each such
-// kernel, its body. The call operator of a body returns the values of some columns of one row.
-// Include this from .cu files only.
+// Launches of fused kernels that reduce along columns: each result folds (reduces) the values of
+// one column over all rows. For each such kernel, an emitted program has a body: a struct of the
+// operands whose call operator returns the values of some columns of one row. Include this from .cu
+// files only.
 #pragma once
 
 #include <cstdint>
@@ -35,15 +35,15 @@ struct ColumnsOfRow : RowPlace<A> {
     }
     return held;
   }
-  /// Evaluates x once and returns its values, for several uses.
+  /// Evaluates x once and returns its values, so that a body can use them several times.
   template <Vector X>
   HG_HOST_DEVICE Kept<W, 1> keep(const X& x) const {
     return {{columns_of<W>(x, place)}};
   }
 };
 
-/// The fold (fold.hpp) of a body's values over all rows. A slice is a row, and a thread computes W
-/// columns.
+/// The Fold (fold.hpp) of a body's values over all rows. Each slice is a row, and each thread
+/// computes the results of W adjacent columns.
 template <ReduceFn Fn, typename Body, typename Out, int W, int A, typename Index>
 struct ColumnFold {
   static constexpr int kWidth = W;
@@ -68,7 +68,8 @@ struct ColumnFold {
     HG_UNROLL
     for (int j = 0; j < W; ++j) x[j] = values.value[j];
   }
-  /// Stores results `result` to `result` + N - 1. The results are a single row, row 0 of `out`.
+  /// Stores the results with indices `result` to `result` + N - 1, which are columns of `out`.
+  /// `out` has a single row.
   template <int N>
   HG_HOST_DEVICE void store(int64_t result, const float (&sum)[N]) const {
     const RowPlace<A> place{0, 0, columns, 0};
@@ -78,8 +79,8 @@ struct ColumnFold {
 };
 
 /// Enqueues out[c] = the fold by Fn of the body's values in column c over all rows, for each of
-/// `columns` columns. Operands are dense, or have strides along the A axes of rows (Scattered,
-/// Counted), as in launch_rows().
+/// `columns` columns. As in launch_rows(), operands are dense, or have strides along the A axes of
+/// rows (Scattered, Counted).
 template <ReduceFn Fn, int A = 0, typename Out, typename Body, int W, int O, typename Index>
 void launch_columns(const Out& out, const Body& body, int64_t columns, const Rows<A>& rows,
                     Accesses<W, O, Index> accesses, cudaStream_t stream, const char* where) {

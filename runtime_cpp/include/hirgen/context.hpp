@@ -1,4 +1,4 @@
-// The resources that one rank owns while its program lives: device, communicators, streams, events,
+// The resources with which one rank runs its programs: device, communicators, streams, events,
 // cuBLASLt handle, rendezvous and watchdog.
 #pragma once
 
@@ -27,8 +27,8 @@ class PlanBook;
 class Rendezvous;
 class Watchdog;
 
-/// How a rank joins the other ranks of its program. Filled from the launcher's environment
-/// variables, the options of the command line or of hirgen_options, and ProgramInfo.
+/// How a rank joins the other ranks of its program. The driver and the C ABI fill it from the
+/// launcher's environment variables, the command line or hirgen_options, and ProgramInfo.
 struct ContextOptions {
   int rank = 0;
   int world = 1;
@@ -36,35 +36,35 @@ struct ContextOptions {
   int local_rank = -1;  ///< rank among the ranks of this node; -1: unknown
   std::string address;  ///< host of rank 0; unused when world is 1
   int port = 0;         ///< TCP port of rank 0; unused when world is 1
-  std::string job;      ///< id of the launcher's job; ranks of other jobs are rejected
+  std::string job;      ///< id of the launcher's job; rank 0 rejects ranks of other jobs
   std::string secret;   ///< known only to the ranks of this job; empty: none
   bool require_secret = false;  ///< an empty secret is an error if there are several ranks
-  std::string meeting_hint;     ///< added to errors of ranks that do not meet; may be empty
+  std::string meeting_hint;     ///< added to the error if ranks do not meet; may be empty
   double timeout_seconds = 60;  ///< deadline of every wait
-  bool running_time = false;    ///< time limits leave out time in which the process is stopped
+  bool running_time = false;    ///< deadlines do not count time in which the process is stopped
   std::string program;          ///< name of the program
   std::string digest;           ///< ProgramInfo::digest: equal on every rank
-  std::string parameters;       ///< of the spec, "D=2 M=128": for errors about digests
+  std::string parameters;       ///< of the spec, as "D=2 M=128"; shown if digests differ
   int mesh_size = 1;            ///< ranks that the program was generated for
-  bool survives = false;        ///< a rank's failure ends this process only if a call is stuck
+  bool survives = false;        ///< a failure of any rank ends this process only if a call is stuck
   /// Called on another thread with the code and report of a failure, before this process ends or
   /// its calls return. The watchdog waits at most one second for it. May be empty.
   std::function<void(Code, const std::string&)> on_failure;
 };
 
-/// Memory and a stream that a program leaves to its context after a failure. They may be in use
-/// until all streams are idle.
+/// Memory and a stream that a program does not free after a failure, because work may use them
+/// until all streams are idle. The context frees what it safely can.
 struct Remains {
-  std::vector<void*> opened;   ///< memory of peers, opened here
+  std::vector<void*> opened;   ///< memory of peers that this process opened over CUDA IPC
   std::vector<void*> reached;  ///< memory that peers have opened; never freed
   cudaStream_t stream = nullptr;
 };
 
 /// Device memory that a program allocates, in bytes. The tensors of the caller do not count.
 struct MemoryBytes {
-  int64_t buffers = 0;     ///< results that only this rank uses
-  int64_t workspaces = 0;  ///< of GEMMs and attentions
-  int64_t ipc = 0;         ///< results and flags that other ranks access
+  int64_t buffers = 0;     ///< tensors that only this rank accesses
+  int64_t workspaces = 0;  ///< scratch memory of GEMMs and attentions
+  int64_t ipc = 0;         ///< tensors and flags that other ranks access
 
   int64_t total() const { return buffers + workspaces + ipc; }
   MemoryBytes since(const MemoryBytes& before) const {
@@ -81,24 +81,26 @@ struct Team {
   int size = 1;
 };
 
-/// The number of the call that was begun last (from 1; 0: none). Events are numbered as the host
-/// records them.
+/// The counters with which Events finds out which events a call has recorded. `call` is the number
+/// of the call that began last, from 1 (0: none). `uses` is the number of events recorded in all
+/// calls.
 struct EventClock {
   std::atomic<int64_t> call{0};
   std::atomic<uint64_t> uses{0};
   std::atomic<uint64_t> before{0};  ///< `uses` when the call began
 };
 
-/// The events of one statement, with the name and the position that the watchdog reports when a
-/// call is stuck. The last kCalls calls have separate events, because a later call must not record
-/// an event again that a stuck call still waits for.
+/// The events of one statement, with the name and the spec position that the watchdog reports when
+/// a call is stuck. Each of the last kCalls calls has its own events: a call must not record an
+/// event again while an earlier, stuck call still waits for it.
 class Events {
  public:
   static constexpr int64_t kCalls = 16;
 
   Events() = default;
-  /// Returns the i-th event (from 0, without timing) of the call that is being issued. Counts the
-  /// first use in a call, which records the event: later uses wait for it.
+  /// Returns the i-th event (from 0, without timing) of the call that the host is issuing. The
+  /// first use of an event in a call records it, and later uses wait for it, so only the first use
+  /// increments EventClock::uses.
   cudaEvent_t operator[](int64_t i) const {
     const auto index = static_cast<size_t>(slot(clock_->call) * set_->count + i);
     std::atomic<uint64_t>& use = set_->uses[index];
@@ -107,11 +109,11 @@ class Events {
   }
   const std::string& name() const { return set_->name; }
   const std::string& where() const { return set_->where; }
-  /// The number of events of one call.
+  /// The number of events that the statement has in one call.
   int64_t size() const { return set_->count; }
 
-  /// For the watchdog: the i-th event of a call, and the value of EventClock::uses when the host
-  /// recorded this event (0: never).
+  /// For the watchdog: of_call() returns the i-th event of a call. use_in_call() returns the value
+  /// of EventClock::uses when the host last recorded this event (0: never).
   cudaEvent_t of_call(int64_t call, int64_t i) const {
     return set_->events[static_cast<size_t>(slot(call) * set_->count + i)];
   }
@@ -133,9 +135,9 @@ class Events {
   EventClock* clock_ = nullptr;  // the context's, which outlives its programs
 };
 
-/// One rank's resources. Not thread-safe: callers run member functions one at a time, on threads
-/// whose current device is that of the context. Only failure() and note_failure() may run at any
-/// time.
+/// One rank's resources. Not thread-safe: callers must not run member functions concurrently, and
+/// the current device of their thread must be the context's device. Only failure() and
+/// note_failure() may run at any time.
 class Context {
  public:
   /// Opens the device, joins the rendezvous, checks that all ranks run the same program and, unless
@@ -157,16 +159,18 @@ class Context {
   /// The attentions of the programs on this context, and the implementation chosen for each.
   AttentionBook& attentions() { return *attentions_; }
 
-  /// The ranks whose memory programs on this context may access, including this rank: all ranks,
-  /// unless set_ipc_peers() was called. All of these ranks have the same list.
+  /// Returns the ranks whose memory programs on this context may access, including this rank. These
+  /// are all ranks unless set_ipc_peers() was called. Every rank in the list must have the same
+  /// list.
   const std::vector<int>& ipc_peers() const { return ipc_peers_; }
   void set_ipc_peers(std::vector<int> ranks) { ipc_peers_ = std::move(ranks); }
 
   /// Returns the team of these world ranks, in this order. Collective over the world: each rank
-  /// passes the team that it is in, or an empty list. Throws Error(kInternal) for a list without
-  /// this rank.
+  /// passes the ranks of its own team, or an empty list if it is in none. Throws Error(kInternal)
+  /// for a list without this rank.
   Team& team(const std::vector<int>& ranks, const char* where);
-  /// Makes a team with a stream and no communicator, for libraries other than NCCL. Not collective.
+  /// Makes a team with a stream but no communicator, for libraries other than NCCL. Not collective.
+  /// Takes the same list as team().
   Team& bare_team(const std::vector<int>& ranks, const char* where);
 
   /// Returns the compute stream with this index, which is created on first use and destroyed with
@@ -176,15 +180,15 @@ class Context {
   /// Names a stream for traces, and registers it with the watchdog. A stream without a name is
   /// called "stream".
   void name_stream(cudaStream_t stream, const std::string& name);
-  /// Undoes name_stream(). Call this before a named stream is destroyed, other than one of the
-  /// context.
+  /// Undoes name_stream(). Call this before you destroy a named stream that the context did not
+  /// create.
   void forget_stream(cudaStream_t stream);
   std::string stream_name(cudaStream_t stream) const;
 
   /// Creates Events with `count` events per call for one statement.
   Events events(const char* name, const char* where, int64_t count);
 
-  /// Allocates device memory that lives as long as the context; returns nullptr for zero bytes.
+  /// Allocates device memory that the context frees at its end; returns nullptr for zero bytes.
   /// `what` describes the memory in errors: position in the spec, and name. Throws
   /// Error(kEnvironment) if there is too little memory.
   void* allocate(size_t bytes, const std::string& what);
@@ -194,27 +198,28 @@ class Context {
     return static_cast<T*>(allocate(static_cast<size_t>(elements) * sizeof(T), what));
   }
 
-  /// Takes over the memory and stream that a program leaves after a failure.
+  /// Takes ownership of the memory and the stream that a program does not free after a failure.
   void inherit(Remains remains);
 
   /// allocate() for the workspace of GEMMs and attentions.
   void* workspace(size_t bytes, const std::string& what);
-  /// Returns `scratch`, memory of the program that is otherwise unused while the workspace is in
-  /// use, if scratch_bytes >= bytes. Allocates otherwise.
+  /// Returns `scratch` if scratch_bytes >= bytes, and allocates a workspace otherwise. `scratch` is
+  /// memory of the program that nothing else uses while the workspace is in use.
   void* workspace(size_t bytes, void* scratch, size_t scratch_bytes, const std::string& what);
 
   /// Returns the start of the allocation that contains the address, or the address itself if it is
   /// not in memory of allocate().
   void* allocation(void* buffer) const;
-  /// Counts memory as used by other ranks: the allocation that `buffer` points into (once, however
-  /// often this is called), or `bytes` of memory that allocate() did not return.
+  /// Count memory in MemoryBytes::ipc, as accessed by other ranks. The first function counts the
+  /// allocation that `buffer` points into, once even if it is called again. The second counts
+  /// `bytes` bytes of memory that allocate() did not return.
   void reached(void* buffer);
   void reached(size_t bytes);
   /// All device memory counted so far.
   const MemoryBytes& memory() const { return memory_; }
 
-  /// Registers the flags of a shared buffer, so that the watchdog can report the flags that a stuck
-  /// call waits for.
+  /// Registers the waits for flags of a shared buffer, so that the watchdog can report the flags
+  /// that a stuck call waits for.
   void watch(std::shared_ptr<FlagWaits> waits);
 
   /// Tells the watchdog that the host begins to issue a call, or captures one into a graph of the
@@ -251,10 +256,11 @@ class Context {
   void fail(const Error& error);
   /// The failure of this or another rank, with the report; nullopt if there is none.
   std::optional<Error> failure() const;
-  /// Notes that a call on `caller` failed, perhaps after a part of it was issued. In a process that
-  /// survives, resources are freed only after that part has completed.
+  /// Notes that issuing a call on `caller` failed, perhaps after part of its work was enqueued. In
+  /// a process that survives, resources are freed only after that work has completed.
   void call_failed(cudaStream_t caller);
-  /// Lets end() leave the communicators to the process.
+  /// Makes end() keep the communicators open. Used when CUDA graphs that contain NCCL calls still
+  /// exist, because NCCL would wait for the end of the graphs.
   void keep_communicators();
   /// Does the work of the destructor and returns failure(). Afterwards, only the destructor may be
   /// called.
@@ -280,18 +286,18 @@ class Context {
   struct Resources;
   std::unique_ptr<Resources> resources_;
   EventClock clock_;
-  bool captured_ = false;  // the call that the host is issuing goes into a graph of the caller
+  bool captured_ = false;  // the application captures the current call into its own graph
   MemoryBytes memory_;
-  /// The memory that allocate() returned, by address.
+  /// A block of memory that allocate() returned. allocated_ maps start addresses to blocks.
   struct Allocated {
     int64_t bytes;
-    bool reached;  ///< by other ranks
+    bool reached;  ///< counted by reached()
   };
   std::map<void*, Allocated> allocated_;
 };
 
-/// Returns the size in bytes of a workspace that suffices for each of the plans (MatmulPlan,
-/// AttentionPlan, AttentionGradPlan), one at a time. May be 0.
+/// Returns the size in bytes of a workspace that is large enough for each of the plans (MatmulPlan,
+/// AttentionPlan, AttentionGradPlan), if they run one after another. May be 0.
 template <typename... Plans>
 size_t workspace_for(const Plans&... plans) {
   return std::max({plans.scratch_bytes()...});

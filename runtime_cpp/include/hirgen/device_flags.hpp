@@ -1,5 +1,5 @@
-// Functions with which kernels wait for this rank's flags and write flags of peers. For .cu files
-// only; the CPU device uses stream operations instead.
+// Device functions with which kernels wait for flags of this rank and write flags of peers. Only
+// code that nvcc compiles has them; the CPU device uses operations on streams instead.
 #pragma once
 
 #ifdef __CUDACC__
@@ -12,7 +12,7 @@
 
 namespace hirgen {
 
-/// Returns `sequence.value` plus the counter's content, if there is a counter.
+/// Returns `sequence.value` plus the current value of the counter, if there is a counter.
 __device__ inline uint32_t value_of(const SequenceNumber& sequence) {
   return sequence.counter == nullptr ? sequence.value : sequence.value + *sequence.counter;
 }
@@ -37,15 +37,16 @@ __device__ inline void spin_on_flag(CUdeviceptr flag, uint32_t sequence) {
   }
 }
 
-/// Writes a flag, after all writes that this thread has made or observed.
+/// Writes `sequence` to a flag. A thread that reads this value with has_reached() also sees all
+/// writes that this thread has made or observed.
 __device__ inline void write_flag(CUdeviceptr flag, uint32_t sequence) {
   asm volatile("st.release.sys.u32 [%0], %1;" ::"l"(flag), "r"(sequence) : "memory");
 }
 
-/// Returns whether the calling block is the last of gridDim.x blocks to call this with `blocks`.
-/// All threads of a block must call this. In the last block, the earlier writes of all these blocks
-/// are complete. `*blocks` counts the calls of blocks, and is zero before the first and after the
-/// last one.
+/// Returns whether the calling block is the last of gridDim.x blocks that call this with the same
+/// `blocks`. All threads of a block must call this. In the last block, the earlier writes of all
+/// these blocks are visible. `*blocks` counts the blocks that have called. It must be zero at
+/// first, and the last block resets it to zero.
 __device__ inline bool is_last_block(uint32_t* blocks) {
   __shared__ bool last;
   __syncthreads();

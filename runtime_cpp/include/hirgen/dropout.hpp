@@ -1,6 +1,6 @@
 // Counter-based dropout: a probability, a seed, a salt and the index of an element in the whole
-// tensor decide whether the element is dropped. There is no state and no mask in memory. All ranks
-// and passes decide alike for the same element.
+// tensor decide whether the element is dropped. So there is no generator state and no mask in
+// memory, and all ranks, forward and backward, drop the same elements.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ HG_HOST_DEVICE inline Words philox(Words counter, uint32_t key0, uint32_t key1) 
   return counter;
 }
 
-/// Returns the random words of the eight elements from index 8 * block on: 16 bits for each
-/// element, in the order of the elements, the lower half of a word first.
+/// Returns the random words of the elements with indices 8 * block to 8 * block + 7. Word j has 16
+/// bits for element 2 j in its lower half and 16 bits for element 2 j + 1 in its upper half.
 HG_HOST_DEVICE inline Words words_of(const Dropout& dropout, int64_t seed, uint64_t block) {
   const auto salt = static_cast<uint64_t>(dropout.salt), key = static_cast<uint64_t>(seed);
   return philox({{static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
@@ -44,13 +44,13 @@ HG_HOST_DEVICE inline Words words_of(const Dropout& dropout, int64_t seed, uint6
                 static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32));
 }
 
-/// Returns p in units of 2^-16, rounded. An element is kept if its 16-bit random number is at least
-/// this.
+/// Returns p in units of 2^-16, rounded to an integer. An element is kept if its 16-bit random
+/// number is at least this integer.
 HG_HOST_DEVICE inline uint32_t least_of(const Dropout& dropout) {
   return (static_cast<uint32_t>(dropout.p * 0x1p17F) + 1) / 2;
 }
 
-/// Returns the factor of kept elements: 1 / (1 - p), with the rounded p.
+/// Returns the factor of kept elements: 1 / (1 - p), where p is rounded as in least_of().
 HG_HOST_DEVICE inline float scale_of(const Dropout& dropout) {
   return 1.0F / (1.0F - static_cast<float>(least_of(dropout)) * 0x1p-16F);
 }
@@ -93,7 +93,7 @@ struct DropoutExpression {
 
   template <int W>
   HG_HOST_DEVICE ThreadVector<W> at(Place place) const {
-    const uint32_t kept = mask<W>(place);  // before x takes registers
+    const uint32_t kept = mask<W>(place);  // computed first, while x does not occupy registers
     ThreadVector<W> result = columns_of<W>(x, place);
     HG_UNROLL
     for (int j = 0; j < W; ++j) {
@@ -114,7 +114,7 @@ struct DropoutExpression {
     const uint64_t first = index(0);
     uint32_t kept = 0;
     if ((W == 4 || W == 8) && first % W == 0 && index(W - 1) == first + (W - 1)) {
-      Words words = words_of(dropout, seed, first / 8);  // of all W elements
+      Words words = words_of(dropout, seed, first / 8);  // holds the bits of all W elements
       if (W == 4 && (first & 4) != 0) words = {{words.value[2], words.value[3]}};
       HG_UNROLL
       for (int j = 0; j < W; ++j) {
@@ -141,7 +141,7 @@ HG_HOST_DEVICE inline auto dropout(const X& x, int64_t seed, const C& column, co
     return dropped_at(dropout, x, seed, index_of(dropout, row, column));
   }
 }
-/// The same for a tensor of a single row.
+/// dropout() for a tensor with a single row, row 0.
 template <Value X, Value C>
 HG_HOST_DEVICE inline auto dropout(const X& x, int64_t seed, const C& column, const Dropout& with) {
   return dropout(x, seed, column, 0.0F, with);

@@ -47,20 +47,21 @@ class Error : public std::runtime_error {
 /// when the host is stuck in a call. Never null.
 extern std::atomic<const char*> host_position;
 
-/// The number of statements that the process has begun. Threads that begin statements at the same
-/// time may lose a count. The watchdog measures the progress of the host by this number.
+/// The number of statements that the process has begun. If two threads begin statements at the same
+/// time, only one of them may be counted. The watchdog sees from changes of this number that the
+/// host makes progress.
 extern std::atomic<uint64_t> host_statements;
 
 /// Begins a statement: sets host_position to `where`, a string that outlives the program, and
-/// increments host_statements. In a process that survives failures, throws Error(kPeer) on a thread
-/// that uses a context one of whose ranks has failed, unless another exception is in flight.
+/// increments host_statements. In a process that survives failures, throws Error(kPeer) if the
+/// thread is using a context of which a rank has failed, unless another exception is in flight.
 void begin_statement(const char* where);
 
 /// Throws unless `status` is success: Error(kEnvironment) if the process has too many open files,
 /// else Error(kDevice). `call` is the text of the call, `where` the label of the statement.
 void check(cudaError_t status, const char* call, const char* where, const char* file, int line);
-/// The same for NCCL, but Error(kPeer) instead of kDevice for ncclRemoteError: a network error, or
-/// the end of a remote process.
+/// The same for NCCL, except that ncclRemoteError (a network error, or the end of a remote process)
+/// throws Error(kPeer) instead of Error(kDevice).
 void check(ncclResult_t status, const char* call, const char* where, const char* file, int line);
 /// The same for cuBLAS.
 void check(cublasStatus_t status, const char* call, const char* where, const char* file, int line);

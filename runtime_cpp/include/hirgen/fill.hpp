@@ -1,5 +1,5 @@
 // Generates inputs and checks outputs. The value of an input element depends only on the seed, the
-// input and the element's index in the whole tensor. So each rank fills its shard, and the
+// input and the element's index in the whole tensor. So each rank can fill its shard alone, and the
 // reference fills the whole tensor with the same values.
 #pragma once
 
@@ -18,18 +18,20 @@ namespace hirgen {
 /// seed.
 void fill_integers(void* local, const TensorDesc& desc, int input, uint64_t seed,
                    cudaStream_t stream);
-/// The same values for the whole tensor, as fp32.
+/// Fills the whole tensor with the values of fill_integers(), stored as fp32.
 void fill_integers_whole(float* whole, const TensorDesc& desc, int input, uint64_t seed,
                          cudaStream_t stream);
 
 /// Fills this rank's shard with normally distributed values (mean 0, deviation desc.deviation), or
-/// as desc.fill requires. They are for checks that cannot be exact, and for timing: the power draw
-/// of a GEMM depends on its data. Integer types get other values: row numbers (desc.deviation > 1)
-/// are below desc.deviation; else a tensor of one element gets a seed of 24 bits, and larger
-/// tensors, which are positions or masks, get values below 256, about half of them 0.
+/// as desc.fill requires. Used for checks that cannot be exact, and for timing: realistic values
+/// matter because the power draw of a GEMM, and so its speed, depends on its data. Integer types
+/// get other values: row numbers (desc.deviation > 1) are below desc.deviation; else a tensor of
+/// one element gets a seed of 24 bits, and larger tensors, which are positions or masks, get values
+/// below 256, about half of them 0.
 void fill_normal(void* local, const TensorDesc& desc, int input, uint64_t seed,
                  cudaStream_t stream);
-/// The same values for the whole tensor, rounded to its element type, as fp32.
+/// Fills the whole tensor with the values of fill_normal(), rounded to its element type and stored
+/// as fp32.
 void fill_normal_whole(float* whole, const TensorDesc& desc, int input, uint64_t seed,
                        cudaStream_t stream);
 
@@ -40,14 +42,15 @@ void poison(void* buffer, size_t bytes, cudaStream_t stream);
 void shard_from_whole(void* local, const TensorDesc& desc, const float* whole, cudaStream_t stream);
 /// Copies this rank's shard to its place in a whole tensor, as fp32.
 void shard_into_whole(float* whole, const TensorDesc& desc, const void* local, cudaStream_t stream);
-/// Convert n contiguous elements: of `type` to fp32, and back with rounding.
+/// Convert n contiguous elements in device memory: widen_elements() from `type` to fp32, and
+/// narrow_elements() from fp32 to `type`, with rounding.
 void widen_elements(float* out, const void* in, DType type, int64_t n, cudaStream_t stream);
 void narrow_elements(void* out, DType type, const float* in, int64_t n, cudaStream_t stream);
 
 /// The result of a check of one rank's shard.
 struct Wrong {
-  int64_t count = 0;            ///< elements that differ
-  int64_t first_index = 0;      ///< smallest index of these in the whole tensor, if count > 0
+  int64_t count = 0;        ///< elements that are farther from the reference than their bound
+  int64_t first_index = 0;  ///< smallest index of a wrong element in the whole tensor, if count > 0
   float got = 0, expected = 0;  ///< the values at first_index, if count > 0
   int64_t not_finite = 0;       ///< elements whose reference is NaN or infinite
   int64_t unsure = 0;           ///< elements with an infinite bound, which are not compared

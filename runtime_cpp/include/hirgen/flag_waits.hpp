@@ -1,5 +1,5 @@
-// Records the waits for flags of a shared buffer that the host of a rank has issued. If a call is
-// stuck, the watchdog finds here the flags that the call waits for and that peers have not set.
+// Records for which flags of a shared buffer the host has issued waits. If a call is stuck, the
+// watchdog finds out from these records which flags the call waits for and peers have not set.
 #pragma once
 
 #include <array>
@@ -35,10 +35,11 @@ class FlagWaits {
   /// Notes that call number `call` of the context (Context::call) uses the buffer with this
   /// sequence number.
   void begin_call(int64_t call, uint32_t sequence);
-  /// Notes that the device counts the calls. The numbers of begin_call() then do not apply.
+  /// Notes that the device counts the calls, because they are captured in CUDA graphs. sequence()
+  /// then reads the counter instead of the numbers of begin_call().
   void begin_captured() { counted_by_device_ = true; }
-  /// Ends access to the flags, after waiting for a thread that is reading them. Call this before
-  /// the flags are freed.
+  /// Ends access to the flags; if another thread is reading them, waits for it first. Call this
+  /// before you free the flags.
   void close();
 
   const std::string& name() const { return name_; }
@@ -46,20 +47,21 @@ class FlagWaits {
   /// Copies the flags from the device on `stream`, which has no other work, and waits for the copy.
   /// Returns an empty vector after close(), or if the device has failed.
   std::vector<uint32_t> read(cudaStream_t stream);
-  /// Sets all flags of this rank 2^30 calls ahead, by a copy on `stream`, so that no issued wait
-  /// blocks any longer. A live peer may overwrite a flag with a smaller number, so callers repeat
-  /// this.
+  /// Sets all flags of this rank to a sequence number 2^30 ahead of the latest call, by a copy on
+  /// `stream`, so that all issued waits end. A live peer may overwrite a flag with a smaller
+  /// number, so callers repeat this.
   void release(cudaStream_t stream);
   /// Returns the sequence number of `call`, which began before read() returned `flags`; nullopt if
   /// the call does not use the buffer, or is older than the last Events::kCalls calls. If the
   /// device counts the calls, returns its counter for any `call`.
   std::optional<uint32_t> sequence(int64_t call, const std::vector<uint32_t>& flags) const;
-  /// Returns whether the host has issued the wait of `entry` for `sequence`, and the flag's value
-  /// `flag` has not reached that number. False if no statement waits for the flag, or its writer is
-  /// unknown.
+  /// Returns whether the host has issued the wait of `entry` for `sequence`, and the flag's value,
+  /// `flag`, has not reached that number. Returns false if no statement waits for the flag, or if
+  /// the rank that writes it is unknown.
   bool missing(const Entry& entry, uint32_t sequence, uint32_t flag) const;
 
-  /// Waits for ready and for done flags, by transfer; of a RowExchange, by row of each transfer.
+  /// The waits for ready flags and for done flags, indexed by transfer; in a RowExchange, by
+  /// transfer times the number of rows, plus the row.
   std::vector<Entry> ready, done;
 
  private:
@@ -69,7 +71,8 @@ class FlagWaits {
   uint32_t* flags_;  // device memory; null after close()
   std::atomic<bool> counted_by_device_{false};
   std::atomic<uint32_t> newest_{0};  // the sequence number of the latest call
-  // The call and its sequence number, 32 bits each, by call modulo kCalls.
+  // For each of the last kCalls calls, at index call modulo kCalls: the number of the call in the
+  // upper 32 bits, and its sequence number in the lower 32 bits.
   std::array<std::atomic<uint64_t>, Events::kCalls> calls_{};
 };
 

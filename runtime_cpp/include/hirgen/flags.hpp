@@ -1,6 +1,6 @@
 // Flags order the use of memory that ranks share. A rank waits for flags in its own memory, and
-// writes flags in the memory of its peers. A flag holds a sequence number, which only grows (modulo
-// 2^32), so a rank waits until the flag is at least a number.
+// writes flags in the memory of its peers. A flag holds the sequence number of a call, which only
+// grows (modulo 2^32). A wait ends when the flag is at least the number of the current call.
 //
 // A schedule chooses one of three ways to wait for flags and write them: one stream memory
 // operation per flag, batched stream memory operations, or a kernel. A CUDA graph needs a kernel: a
@@ -19,12 +19,11 @@
 
 namespace hirgen {
 
-/// For HG_CHECK on the driver's calls. Throws unless `status` is success, as check() of a
-/// cudaError_t does (error.hpp).
+/// Lets HG_CHECK run driver calls. Throws the same errors as check() of a cudaError_t (error.hpp).
 void check(CUresult status, const char* call, const char* where, const char* file, int line);
 
-/// The driver's stream memory operations, under their own names. They are looked up at run time. So
-/// a program does not link libcuda, and starts on machines without libcuda.
+/// The driver's stream memory operations, under their own names. They are looked up at run time, so
+/// that a program does not link libcuda and also starts on machines without it.
 struct StreamMemory {
   Traced<TraceKind::kFlagWait, decltype(::cuStreamWaitValue32)> cuStreamWaitValue32{
       "cuStreamWaitValue32", nullptr};
@@ -71,7 +70,8 @@ class MemOpBatch {
   std::vector<CUstreamBatchMemOpParams> operations_;
 };
 
-/// Waits for many flags, or writes them: one kernel of one block for each 128 flags.
+/// Waits for many flags, or writes them. Launches one kernel of one block for each 128 flags, with
+/// one thread for each flag.
 class FlagKernel {
  public:
   explicit FlagKernel(FlagUse use) : use_(use) {}

@@ -1,13 +1,12 @@
 // Kernels that fold many slices of a tensor into one: reductions (reduce.cu) and fused kernels that
-// reduce along columns (columns.hpp). They are made to run at memory bandwidth: each thread issues
-// the reads of several slices before it folds them. If there are few results, as for the weight
-// gradient of a norm, the threads of a block and the blocks of a cluster share each result. On one
-// GPU, the order of folding is fixed, so a result has the same bits each time. Include this from
-// .cu files only.
+// reduce along columns (columns.hpp). To reach memory bandwidth, each thread issues the reads of
+// several slices before it folds them. If there are few results, as for the weight gradient of a
+// norm, the threads of a block and the blocks of a cluster share each result. On one GPU, the order
+// of folding is fixed, so a result has the same bits each time. Include this from .cu files only.
 //
 // A Fold is a type with these members:
 //
-//   kWidth                   adjacent results that a thread computes at once
+//   kWidth                   number of adjacent results that a thread computes at once
 //   fn, count                the function, and the number of slices
 //   adjacent                 whether consecutive slices are adjacent in memory
 //   results()                the number of results
@@ -54,8 +53,9 @@ struct Slices {
 };
 
 /// Sets `sum` to the fold of the values of slices first, first + every, ... at start(i). The reads
-/// of N slices are issued together. Past the end, it reads the last slice and folds the identity.
-/// With a branch instead, the compiler would delay reads until after the branch.
+/// of N slices are issued together. Past the last slice, the function reads the last slice again
+/// and folds the identity instead. With a branch, the compiler would delay the reads until after
+/// the branch.
 template <int N = kSlicesAtOnce, typename Fold>
 HG_HOST_DEVICE void fold_every(const Fold& fold, int64_t every, int64_t first, int64_t i,
                                float (&sum)[Fold::kWidth]) {
@@ -79,7 +79,7 @@ HG_HOST_DEVICE void fold_every(const Fold& fold, int64_t every, int64_t first, i
   }
 }
 
-/// A thread folds all slices of its results.
+/// The body of parallel_for() if each thread alone folds all slices of its kWidth results.
 template <typename Fold>
 struct FoldAlone {
   Fold fold;
@@ -95,8 +95,8 @@ struct FoldAlone {
   }
 };
 
-/// Returns the argument i of start(i) for lane 0 of a block; each cluster of `blocks` blocks has
-/// `lanes` lanes.
+/// Returns the argument i of start(i) for lane 0 of a block. All `blocks` blocks of a cluster
+/// compute the same `lanes` lanes.
 HG_HOST_DEVICE constexpr int64_t first_of_block(unsigned block, int blocks, int lanes) {
   return int64_t{block} / blocks * lanes;
 }
@@ -114,7 +114,7 @@ struct Sharing {
 constexpr int kFoldThreads = 256, kMostFoldThreads = 512;
 constexpr int kClusterBlocks = 8;  // the most that every GPU with clusters supports
 
-/// Replaces `sum` in every thread by the fold of the sums of all threads of the warp.
+/// Replaces `sum` in every thread of a warp by the fold of the sums of all 32 threads.
 template <int W>
 __device__ void fold_in_warp(ReduceFn fn, float (&sum)[W]) {
   for (int apart = 1; apart < 32; apart *= 2) {
@@ -129,7 +129,7 @@ template <int T, typename Fold>
 __global__ void __launch_bounds__(T) fold_kernel(const __grid_constant__ Fold fold) {
   await_earlier_kernels();
   constexpr int W = Fold::kWidth;
-  __shared__ float partial[T * W];  // of each thread or warp; then, at the start, of the block
+  __shared__ float partial[T * W];  // by thread or warp; later, the results of the block
   const int lanes = static_cast<int>(blockDim.x), threads = static_cast<int>(blockDim.y);
   int block = 0, blocks = 1;
 #if __CUDA_ARCH__ >= 900
@@ -179,13 +179,13 @@ __global__ void __launch_bounds__(T) fold_kernel(const __grid_constant__ Fold fo
     }
   }
 #if __CUDA_ARCH__ >= 900
-  cluster.sync();  // a block whose memory is read must not exit
+  cluster.sync();  // a block must not exit while block 0 reads its memory
 #endif
 }
 
-/// Chooses how threads share results: about 1024 threads for each SM, and for adjacent slices at
-/// least a warp for each result. This holds as long as each thread has kSlicesAtOnce slices to read
-/// and a cluster has enough threads.
+/// Chooses how threads share results. Aims at about 1024 threads for each SM and, if slices are
+/// adjacent, at least a warp for each result. Chooses fewer threads if a thread would have fewer
+/// than kSlicesAtOnce slices to read, or if a cluster cannot have that many threads.
 template <typename Fold>
 Sharing sharing_of(const Fold& fold, const char* where) {
   const int64_t at_once = int64_t{1024} * multiprocessors(where);
@@ -197,7 +197,7 @@ Sharing sharing_of(const Fold& fold, const char* where) {
   if (wanted < 2) return {kFoldThreads, 1, 1};
   const int lanes = fold.adjacent ? 1 : Fold::kWidth > 1 ? 8 : 32;
   constexpr int kMost = kHopper ? kClusterBlocks : 1;
-  int sharing = 2;  // at most 4/3 of `wanted`: a second wave of blocks would find few SMs free
+  int sharing = 2;  // ends at most 4/3 of `wanted`: more blocks would need a second wave
   while (3 * sharing <= 2 * wanted) sharing *= 2;
   const int block = lanes * sharing > kFoldThreads * kMost ? kMostFoldThreads : kFoldThreads;
   const int threads = std::min(sharing, block / lanes);

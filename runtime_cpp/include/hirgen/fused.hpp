@@ -1,7 +1,7 @@
 // Launches of fused kernels. An emitted program has one kernel for each group of elementwise
-// operations and reductions along rows (NAME_kernels.cu). The body of a kernel is a struct of
-// operands, whose call operator computes one row (row.hpp), a run of rows or a tile of elements of
-// the results. Include this from .cu files only.
+// operations and reductions along rows (NAME_kernels.cu). The body of a kernel is a struct of the
+// operands. Its call operator computes one row of the results (row.hpp), part of a row, a run of
+// rows, or a tile of elements. Include this from .cu files only.
 #pragma once
 
 #include <algorithm>
@@ -23,30 +23,31 @@
 
 namespace hirgen {
 
-/// How a kernel reads its operands: W elements per access if they are aligned. Row indices have
-/// type I: 64-bit divisions take many times as long as 32-bit divisions.
+/// How a kernel reads its operands: W elements per access if `aligned`, else one. Row indices have
+/// type I, which is 32 bits wide if possible, because 64-bit divisions take many times as long.
 template <int W, int Operands, typename I = uint32_t>
 struct Accesses {
   using Index = I;
   static constexpr int kWidth = W;
-  /// The number of reads of each operand that a thread issues before it waits: the fewer operands,
-  /// the more reads.
+  /// The number of reads of each operand that a thread issues before it uses the first of them.
+  /// With fewer operands, the registers suffice for more reads of each.
   static constexpr int kAtOnce = Operands <= 2 ? 4 : Operands <= 4 ? 2 : 1;
-  /// The same for kernels on rows, so that the registers of an SM suffice for kThreadsOfSm threads.
+  /// The same for kernels on rows. With this number, the registers of an SM suffice for
+  /// kThreadsOfSm threads.
   static constexpr int kOfRow = Operands <= 4 ? 4 : 2;
   bool aligned;
 
-  /// Returns the accesses of a kernel with five operands or more, which issues fewer reads at once:
-  /// for kernels that need the registers for arithmetic.
+  /// Returns accesses as for a kernel with at least five operands, which issues fewer reads at
+  /// once. Used for kernels that need many registers for arithmetic.
   Accesses<W, std::max(Operands, 5), I> few() const { return {aligned}; }
-  /// Returns the accesses for a kernel with more rows than 32 bits count, or more blocks than a
-  /// grid can have.
+  /// Returns accesses with 64-bit row indices, for a kernel with 2^32 rows or more, or with more
+  /// blocks than a grid can have.
   Accesses<W, Operands, uint64_t> wide() const { return {aligned}; }
 };
 
-/// element_of() has the element type of an operand; it is only declared. aligned() returns whether
-/// the data, and all rows of a Scattered operand, start at multiples of 16 bytes, and its columns
-/// are adjacent.
+/// element_of() is declared only for its result type, the element type of an operand. aligned()
+/// returns whether the operand starts at a multiple of 16 bytes. For a Scattered operand, all rows
+/// must start at such multiples, and columns must be adjacent.
 template <typename T>
 T element_of(T* operand);
 template <typename T, int A>
@@ -62,8 +63,8 @@ bool aligned(const Scattered<T, A>& operand) {
          operand.stride[A] == 1;
 }
 
-/// Returns the accesses of a kernel with these operands: as many elements as 16 bytes of the
-/// smallest element type hold.
+/// Returns the accesses of a kernel with these operands. An access has the number of elements of
+/// the smallest element type that fill 16 bytes.
 template <typename... Operand>
 auto accesses(const Operand&... operands) {
   constexpr int kWidth = 16 / static_cast<int>(std::min({sizeof(element_of(operands))...}));
@@ -83,8 +84,8 @@ __global__ void __launch_bounds__(T* Rows, kThreadsOfSm / (T * Rows))
   block(blockIdx.x);
 }
 
-/// Enqueues block(i) for i in [0, n), each in a thread block with T threads for each of `Rows`
-/// rows. With a 64-bit Index, n may exceed the size of a grid.
+/// Enqueues block(i) for i in [0, n), each in a thread block of Rows x T threads: T threads for
+/// each of `Rows` rows. With a 64-bit Index, n may exceed the size of a grid.
 template <int T, int Rows, typename Index, typename Block>
 void launch_blocks(int64_t n, const Block& block, cudaStream_t stream, const char* where) {
   const auto launch = [&](int64_t blocks, const auto& part) {
@@ -104,9 +105,9 @@ inline int64_t blocks_at_once(int threads, const char* where) {
   return int64_t{kThreadsOfSm / threads} * multiprocessors(where);
 }
 
-/// Returns whether to prefetch into the L2 cache the row that an SM processes next. This pays if
-/// the reads of the threads alone cannot use the memory bandwidth per SM. On an H200, with 37 GB/s
-/// per SM, it gains up to 5%; on an H100, with 25 GB/s, it loses up to 5%.
+/// Returns whether kernels prefetch into the L2 cache the row that an SM processes next. This pays
+/// if the reads of an SM's threads alone cannot use its share of the memory bandwidth. On an H200,
+/// with 37 GB/s per SM, it gains up to 5%; on an H100, with 25 GB/s, it loses up to 5%.
 inline bool fetches_ahead(const char* where) {
   static const bool is_fast = [where] {
     constexpr double kFast = 30e9;
@@ -119,10 +120,10 @@ inline bool fetches_ahead(const char* where) {
   return is_fast;
 }
 
-/// Returns the number of threads for a row of `accesses` accesses: a power of two, at most 1024.
-/// For up to 32 accesses there is at least one thread for each. Beyond 32 threads, the number
-/// doubles only while a thread would otherwise have more than `each` accesses. Blocks are small, so
-/// that an SM runs several: while one block waits for all threads of its row, another block reads.
+/// Returns the number of threads for a row of `accesses` accesses: a power of two, at most 1024. A
+/// row of up to 32 accesses has at least one thread for each access. Beyond 32 threads, the number
+/// doubles only while a thread would otherwise have more than `each` accesses. Small blocks let an
+/// SM run several of them: while one block waits for all threads of its row, another block reads.
 constexpr int row_threads(int64_t accesses, int each) {
   int threads = 1;
   while (threads < 32 && threads < accesses) threads *= 2;
@@ -136,7 +137,8 @@ constexpr int64_t kMostChunks = 8;
 /// Returns the number of rows of a block whose rows have `threads` threads: 128 / threads up to a
 /// warp, otherwise 1.
 constexpr int rows_of_block(int threads) { return threads <= 32 ? 128 / threads : 1; }
-/// The number of columns of a part of a row in launch_parts(), with `each` accesses of a thread.
+/// The number of columns in one part of a row in launch_parts(), if each thread makes `each`
+/// accesses of `width` elements.
 constexpr int64_t columns_of_part(int width, int each) {
   return int64_t{width} * each * kTileThreads;
 }
@@ -167,8 +169,8 @@ inline int64_t row_of_block() { return 0; }
 
 #endif
 
-/// Launches the blocks of a kernel without an exchange. RowExchange::Rows can be used instead: it
-/// exchanges the rows of each block with peers before the block runs.
+/// Launches the blocks of a kernel that exchanges no rows. With RowExchange::Rows in its place, the
+/// rows of each block are exchanged with peers before the block computes.
 struct NoExchange {
   template <int T, int Rows, typename Index, typename Block>
   void launch(int64_t n, const Block& block, cudaStream_t stream, const char* where) const {
@@ -176,8 +178,8 @@ struct NoExchange {
   }
 };
 
-/// A block of launch_elements(): runs the body on a tile of dense operands, C chunks of W elements
-/// for each of T threads.
+/// A block of launch_elements(): runs the body on a tile of C * T * W elements of dense operands.
+/// Each of T threads has C chunks of W elements.
 template <typename Body, int W, int C, int T>
 struct TileBlock {
   static constexpr int64_t kElements = int64_t{W} * C * T;
@@ -191,20 +193,20 @@ struct TileBlock {
   }
 };
 
-/// The number of rows along each of A axes.
+/// The extents of the A axes along which the rows of a kernel are numbered.
 template <int A>
 struct Rows {
   int64_t extent[A + 1] = {1};
 
-  /// Takes A extents, or one extent if A is 0. The copy is bounded because compilers that do not
-  /// see the caller warn otherwise.
+  /// Takes A extents, or the number of rows if A is 0. std::min() bounds the copy: without it,
+  /// compilers warn about a possible overflow if they do not see the caller.
   Rows(std::initializer_list<int64_t> extents) {
     std::copy_n(extents.begin(), std::min(extents.size(), std::size(extent)), extent);
   }
   int64_t count() const {
     return std::accumulate(extent, extent + std::max(A, 1), int64_t{1}, std::multiplies<>());
   }
-  /// Returns count(). Throws Error(kInternal) if an Index is too small for it.
+  /// Returns count(). Throws Error(kInternal) if type Index cannot represent it.
   template <typename Index>
   int64_t count_by(const char* where) const {
     const int64_t rows = count();
@@ -227,8 +229,8 @@ struct Rows {
   }
 };
 
-/// A block of launch_rows(): runs the body on kRows rows of `Columns` columns. Row is RegisterRow
-/// or StreamedRow.
+/// A block of launch_rows(): runs the body on kRows rows of `Columns` columns, with T threads for
+/// each row. Row is RegisterRow or StreamedRow.
 template <typename Body, typename Row, int T, int64_t Columns, int A, typename Index>
 struct RowBlock {
   static constexpr int kRows = rows_of_block(T);
@@ -247,15 +249,15 @@ struct RowBlock {
   }
 };
 
-/// A block of launch_rows() with runs: runs the body on kRows runs (RunOfRows), each of up to
-/// `length` rows along axis `Along` of the rows.
+/// A block of launch_rows() if Along >= 0: executes the body on kRows runs (RunOfRows). Each run
+/// has up to `length` rows that are adjacent along axis `Along`.
 template <typename Body, typename Row, int T, int64_t Columns, int A, int Along, typename Index>
 struct RunBlock {
   static constexpr int kRows = rows_of_block(T);
   Body body;
   int64_t count;
   Rows<A> runs;
-  int64_t along;  ///< number of rows along the axis
+  int64_t along;  ///< number of rows along axis `Along`
   int64_t length;
 
   HG_HOST_DEVICE void operator()(int64_t block) const {
@@ -270,7 +272,8 @@ struct RunBlock {
   }
 };
 
-/// A block of launch_parts(): runs the body on a part of a row of `Columns` columns.
+/// A block of launch_parts(): runs the body on one part of a row. A row has `Columns` columns, and
+/// a part has `Part` columns or, at the end of the row, fewer.
 template <typename Body, typename Row, int64_t Columns, int64_t Part, int A, typename Index>
 struct PartBlock {
   static constexpr int64_t kParts = (Columns + Part - 1) / Part;
@@ -304,15 +307,17 @@ void launch_elements(const Body& body, int64_t elements, Accesses<W, O, Index> a
   }
 }
 
-/// Returns the number of rows of a run: the largest from 1 to 4 with which there are at least twice
-/// as many runs as the GPU processes at once, or 1. On the CPU device (rows_at_once is 0): 4.
+/// Returns the number of rows of a run, from 1 to 4: the largest number that still leaves at least
+/// twice as many runs as the GPU processes at once. Returns 1 if no number does, and 4 on the CPU
+/// device, where rows_at_once is 0.
 inline int64_t run_length(int64_t rows, int64_t rows_at_once) {
   constexpr int64_t kMost = 4;
   return rows_at_once == 0 ? kMost : std::clamp(rows / (2 * rows_at_once), int64_t{1}, kMost);
 }
 
-/// Enqueues the body on each row, with accesses of W elements; if Along >= 0, on runs of rows along
-/// that axis.
+/// launch_rows() with accesses of W elements. Chooses the number of threads for a row from `Each`,
+/// the preferred number of accesses of a thread, and chooses RegisterRow if a thread's elements fit
+/// into registers, else StreamedRow.
 template <int64_t Columns, int W, int Each, int Along, typename Index, int A, typename Body,
           typename Exchange>
 void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const char* where,
@@ -343,9 +348,9 @@ void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const
   }
 }
 
-/// Enqueues the body on each row. A dense operand has `Columns` columns for each row, a single row
-/// for all rows, or one element for each row. A Scattered operand has strides along the A axes of
-/// rows. If Along >= 0, the body takes runs of rows along that axis (RunOfRows). With
+/// Enqueues the body on each row. A dense operand has `Columns` elements for each row, a single row
+/// that all rows use, or one element for each row. A Scattered operand has strides along the A axes
+/// of rows. If Along >= 0, the body takes runs of rows along that axis (RunOfRows). With
 /// RowExchange::rows() as `exchange`, each block exchanges its rows of dense operands with peers
 /// before the body runs.
 template <int64_t Columns, int A = 0, int Along = -1, typename Body, int W, int O, typename Index,
@@ -361,8 +366,8 @@ void launch_rows(const Body& body, const Rows<A>& rows, Accesses<W, O, Index> ac
   launch_by<Columns, 1, 4, Along, Index>(body, rows, stream, where, exchange);
 }
 
-/// Enqueues the body on each row, in parts that different blocks compute, so that a few long rows
-/// keep all SMs busy. The body has no reductions. Operands are those of launch_rows().
+/// Enqueues the body on each row, divided into parts that different blocks compute, so that a few
+/// long rows keep all SMs busy. The body must not reduce rows. Operands are as in launch_rows().
 template <int64_t Columns, int A = 0, typename Body, int W, int O, typename Index>
 void launch_parts(const Body& body, const Rows<A>& rows, Accesses<W, O, Index> accesses,
                   cudaStream_t stream, const char* where) {

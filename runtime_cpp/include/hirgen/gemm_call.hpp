@@ -1,5 +1,5 @@
-// The arguments of cublasLtMatmul in an emitted program. If the plan uses another GEMM library, the
-// same call runs that library.
+// The arguments that emitted programs pass to cublasLtMatmul. If the plan of a GEMM uses another
+// library, the same call runs that library.
 #pragma once
 
 #include <cublasLt.h>
@@ -11,13 +11,14 @@ namespace hirgen {
 
 class GemmMethod;
 
-/// MatmulPlan::op: cuBLASLt's descriptor, or the method of another library. Within HG_CHECK,
-/// cublasLtMatmul accepts it as a descriptor (trace.hpp), at the cost of a comparison of a pointer.
+/// The type of MatmulPlan::op: cuBLASLt's descriptor, or the method of another library. Within
+/// HG_CHECK, cublasLtMatmul accepts a GemmOp in place of a descriptor (trace.hpp). This costs one
+/// comparison of a pointer per call.
 struct GemmOp {
   cublasLtMatmulDesc_t cublaslt = nullptr;
   const GemmMethod* other = nullptr;  ///< if not null, runs instead of cuBLASLt
-  const void* bias = nullptr;         ///< bias vector of later calls; null without a bias
-  /// Scales of blocks of A and B of later calls, row-major in fp32; null without scales.
+  const void* bias = nullptr;         ///< bias vector of the next calls; null without a bias
+  /// The scales of the blocks of A and B in the next calls, row-major in fp32; null without scales.
   const void *scales_a = nullptr, *scales_b = nullptr;
 };
 
@@ -29,8 +30,8 @@ struct GemmCall {
   size_t workspace_bytes = 0;
 };
 
-/// Enqueues the GEMM of `op.other`, which is not null. `added` is read only if the shape has an
-/// addend. Throws Error.
+/// Enqueues the GEMM of `op.other`, which is not null. The other pointers are row-major operands;
+/// `added` is read only if the GEMM's shape has an addend. Throws Error.
 void run_other_library(const GemmOp& op, const void* a, const void* b, const void* added, void* c,
                        void* workspace, cudaStream_t stream);
 

@@ -1,5 +1,5 @@
-// CUDA graphs of whole calls: captured in the first or second call with a list of tensor pointers,
-// then launched in each call with these pointers.
+// CUDA graphs of whole calls. A graph is captured in the first or second call with a list of tensor
+// pointers, and is then launched in each call with the same pointers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,27 +14,28 @@
 
 namespace hirgen {
 
-/// The number of consecutive calls in each graph that is captured later. 1, unless the driver times
-/// several calls per launch.
+/// The number of consecutive calls that each newly captured graph contains. It is 1 unless the
+/// driver times graphs of several calls.
 extern std::atomic<int64_t> calls_per_graph;
 
-/// Whether the first call with a list of tensor pointers captures a graph, as the driver wants it.
-/// If not, the first call is issued without a graph and the second call captures one. The reason is
-/// that a framework may pass new memory in each call, and that a capture takes longer than a call.
+/// Whether the first call with a list of tensor pointers captures a graph. The driver sets this. By
+/// default, the first call is issued without a graph and the second call captures one: a framework
+/// may pass new memory in each call, and a capture takes longer than the call itself.
 extern std::atomic<bool> capture_first_calls;
 
 /// The graphs of one program. A graph holds the pointers that it was captured with, so calls with
-/// other tensors need another graph. It remembers kMostLists lists of pointers and drops the least
-/// recently used one. After a change of a GEMM's algorithm (MatmulPlan::use), all are dropped, and
-/// captured again when needed.
+/// other tensors need another graph. The cache has an entry for each of the kMostLists lists of
+/// pointers used last. When the algorithm of any GEMM changes (MatmulPlan::use), the cache drops
+/// all graphs, and later calls capture new ones.
 class GraphCache {
  public:
   using Issue = std::function<void(cudaStream_t)>;
 
-  /// Enough for a model that calls one program in each of its layers, with other weights.
+  /// Enough for a model that calls one program once per layer, each time with the weights of that
+  /// layer.
   static constexpr size_t kMostLists = 256;
 
-  /// `where` is the spec position for errors.
+  /// `where` is the spec position for errors, a string that outlives the cache.
   explicit GraphCache(const char* where) : where_(where) {}
   ~GraphCache();
   GraphCache(const GraphCache&) = delete;

@@ -24,12 +24,14 @@ inline unsigned grid_of(int64_t blocks, const char* where) {
   return static_cast<unsigned>(blocks);
 }
 
-/// Returns the index of a thread in a grid whose blocks have `threads` threads.
+/// Returns the index in the grid of thread `thread` of block `block`, if each block has `threads`
+/// threads.
 HG_HOST_DEVICE constexpr int64_t thread_of_grid(unsigned block, unsigned threads, unsigned thread) {
   return int64_t{block} * threads + thread;
 }
 
-/// The blocks from number `first` on: one part of a launch that is too large for one grid.
+/// One part of a launch that is too large for one grid: block i of the part is block first + i of
+/// the launch.
 template <typename Block>
 struct BlocksFrom {
   Block block;
@@ -38,8 +40,8 @@ struct BlocksFrom {
   HG_HOST_DEVICE void operator()(int64_t i) const { block(first + i); }
 };
 
-/// Calls launch(blocks, part) for each part of `n` blocks, of at most `most` blocks. part(i) is
-/// block(i + the blocks before the part).
+/// Divides `n` blocks into parts of at most `most` blocks, and calls launch(blocks, part) for each
+/// part. `blocks` is the number of blocks of the part, and `part` is a BlocksFrom.
 template <typename Block, typename Launch>
 void in_parts(int64_t n, const Block& block, const Launch& launch, int64_t most = kMostOfGrid) {
   for (int64_t first = 0; first < n; first += most) {

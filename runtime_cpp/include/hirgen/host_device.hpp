@@ -8,7 +8,8 @@
 #endif
 
 #ifdef __CUDA_ARCH__
-/// Unrolls the next loop in device code, so that arrays that the loop indexes stay in registers.
+/// Unrolls the next loop in device code. The indices of arrays are then constants, so the arrays
+/// can stay in registers.
 #define HG_UNROLL _Pragma("unroll")
 #else
 #define HG_UNROLL

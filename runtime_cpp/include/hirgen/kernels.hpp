@@ -16,10 +16,11 @@ namespace hirgen {
 
 #define HG_ENUMERATOR(enumerator, ...) enumerator,
 
-/// A function of one operand. Its name in specs is that of the enumerator (except kCopy), in lower
-/// case and with underscores. kGelu is the exact form, with erf; kGeluTanh is the tanh form.
+/// A function of one operand. Its name in specs is the enumerator's in snake case: kGeluTanh is
+/// gelu_tanh. kCopy has no name in specs. kGelu is the exact form, with erf; kGeluTanh is the tanh
+/// form.
 struct UnaryFn {
-  /// The functions with a constant (`by`) are the last enumerators.
+  /// The functions that use the constant `by` are the last enumerators.
   enum Kind { kCopy, HG_UNARY_FUNCTIONS(HG_ENUMERATOR) HG_CONSTANT_FUNCTIONS(HG_ENUMERATOR) };
 
   HG_HOST_DEVICE constexpr UnaryFn(Kind function, float constant = 0.0F)
@@ -38,16 +39,16 @@ enum class ReduceFn { HG_FOLDS(HG_ENUMERATOR) };
 
 #undef HG_ENUMERATOR
 
-/// Return the function with a name of a spec; throw Error(kInternal) for an unknown name. A
-/// constant follows in parentheses: "scale(0.125)".
+/// Return the function with this name in specs; throw Error(kInternal) for an unknown name. The
+/// constant of a unary function follows in parentheses: "scale(0.125)".
 UnaryFn unary_fn(std::string_view spelling);
 BinaryFn binary_fn(std::string_view spelling);
 ReduceFn reduce_fn(std::string_view spelling);
 
 constexpr int kMaxAxes = 8;
 
-/// A strided view of memory: for each of `axes` axes, the extent, and the stride in elements (0
-/// broadcasts).
+/// A strided view of memory. Each of `axes` axes has an extent and a stride in elements; stride 0
+/// broadcasts one element.
 struct Strided {
   int axes = 0;
   int64_t extent[kMaxAxes] = {};
@@ -61,8 +62,8 @@ struct Scattered {
   T* data;
   int64_t stride[A + 1];
 };
-/// An operand of a fused kernel that is not in memory: an element's value is the offset that these
-/// strides, as in Scattered, give to the element.
+/// An operand of a fused kernel that is computed from indices instead of read from memory. The
+/// value of an element is the offset that it would have in a Scattered operand with these strides.
 template <int A>
 struct Counted {
   int64_t stride[A + 1];
@@ -70,21 +71,22 @@ struct Counted {
 
 /// Drops random elements; see dropout.hpp.
 struct Dropout {
-  float p = 0;        ///< share of dropped elements, 0 <= p < 1 - 2^-17
+  float p = 0;        ///< probability that an element is dropped, 0 <= p < 1 - 2^-17
   int64_t salt = 0;   ///< distinguishes dropouts that have the same seed
   int64_t width = 1;  ///< columns of a row of the whole tensor
 };
 
-/// Delays `stream` by about `microseconds`, so that work on other streams starts first or the host
-/// enqueues more work meanwhile. Does not delay the CPU device, where any order of streams may
-/// occur.
+/// Delays `stream` by about `microseconds`, so that other streams start first, or so that the host
+/// can enqueue more work meanwhile. Does nothing on the CPU device, whose scheduler tries many
+/// orders of the streams anyway.
 void launch_delay(int64_t microseconds, cudaStream_t stream, const char* where);
 
 /// Enqueues out[i] = fn(in[i]) over out's extents; kCopy with strides copies, casts or permutes. If
 /// out_type is an integer type, `in` must have the same type, and its elements are copied whatever
-/// `fn` is. An operand's axis of one element is broadcast, whatever its stride. `out` may be `in`
-/// if their views are equal. Here and below, the views of a call have the same number of axes (else
-/// Error(kInternal)), and `where` is the spec position, a string that outlives the program.
+/// `fn` is. An axis of one element of `in` is broadcast, whatever its stride. `out` may be `in` if
+/// their views are equal. Here and below, all views of a call must have the same number of axes, or
+/// the function throws Error(kInternal). `where` is the spec position, a string that outlives the
+/// program.
 void launch_unary(UnaryFn fn, void* out, DType out_type, const Strided& out_view, const void* in,
                   DType in_type, const Strided& in_view, cudaStream_t stream, const char* where);
 /// Enqueues out[i] = fn(a[i], b[i]) over out's extents; a and b have type in_type.
@@ -98,20 +100,21 @@ void launch_reduce(ReduceFn fn, int axis, void* out, DType out_type, const Strid
                    const void* in, DType in_type, const Strided& in_view, cudaStream_t stream,
                    const char* where);
 
-/// Enqueues a copy of rows of `table`, whose axis 0 numbers its rows; the other views have one
-/// element along axis 0. Each element of `out` comes from the row whose number is the element of
-/// `ids`, minus the element of `first` unless `first` is null. It is 0 if the table has no such
-/// row. `out` and `table` have type `type`; ids_type is kInt32 or kInt64.
+/// Enqueues a gather of rows of `table`. Axis 0 of `table` numbers its rows; the other views have
+/// one element along axis 0. Each element of `out` comes from the row whose number is the
+/// corresponding element of `ids`, minus that of `first` unless `first` is null. The element is 0
+/// if the table has no such row. `out` and `table` have type `type`; ids_type is kInt32 or kInt64.
 void launch_gather(void* out, const Strided& out_view, const void* table, const Strided& table_view,
                    DType type, const void* ids, const Strided& ids_view, DType ids_type,
                    const float* first, const Strided& first_view, cudaStream_t stream,
                    const char* where);
 
-/// Enqueues the selection of the largest elements of each row of `in`, in descending order; rows
-/// lie along the last axis. `values` and `positions` have the rows of `in`, and as many columns as
-/// elements are selected. The first of equal elements comes first. In a row with NaN all values are
-/// NaN, and all positions INT32_MAX. `values` and `in` have type `type`. Throws Error(kInternal) if
-/// that is an integer type or has 8 bits.
+/// Enqueues the selection of the k largest elements of each row of `in`, in descending order. The
+/// last axis is the axis of columns. `values` and `positions` have the rows of `in` and k columns;
+/// `positions` gets the column of each selected element. Of equal elements, the element with the
+/// smaller column comes first. In a row with NaN, all values are NaN and all positions are
+/// INT32_MAX. `values` and `in` have type `type`. Throws Error(kInternal) if `type` is an integer
+/// type or has 8 bits.
 void launch_top_k(void* values, const Strided& values_view, int32_t* positions,
                   const Strided& positions_view, const void* in, DType type, const Strided& in_view,
                   cudaStream_t stream, const char* where);

@@ -12,8 +12,9 @@
 
 namespace hirgen {
 
-/// Whether this file is compiled only for Hopper and later GPUs (compute capability 9.0). If so,
-/// kernels may use clusters, start before the previous kernel ends, and prefetch with bulk copies.
+/// Whether this file is compiled only for Hopper and later GPUs (compute capability 9.0 or higher).
+/// If so, kernels may use clusters, start before the previous kernel ends, and prefetch with bulk
+/// copies.
 constexpr bool kHopper = [] {
   for (const int architecture : {__CUDA_ARCH_LIST__}) {
     if (architecture < 900) return false;
@@ -29,9 +30,9 @@ inline int multiprocessors(const char* where) {
   return sms;
 }
 
-/// Waits until all earlier kernels of the stream are complete, then lets the next kernel be placed
-/// on SMs. Every kernel of launch_early() calls this first, before any access to memory. Before
-/// Hopper, it does nothing.
+/// Waits until all earlier kernels of the stream are complete, then allows the next kernel to be
+/// placed on SMs. Every kernel that launch_early() launches must call this before any access to
+/// memory. Does nothing unless kHopper.
 __device__ inline void await_earlier_kernels() {
   if constexpr (kHopper) {
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -53,8 +54,8 @@ void launch_early(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, int 
   config.attrs = attributes;
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   HG_CHECK(cudaStreamIsCapturing(stream, &capture), where);
-  // In a graph, the attribute would create a programmatic edge, which a join of streams does not
-  // allow.
+  // In a graph, the attribute would create a programmatic edge. CUDA does not allow such an edge
+  // where streams join.
   if (kHopper && capture == cudaStreamCaptureStatusNone) {
     cudaLaunchAttribute& early = attributes[config.numAttrs++];
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;

@@ -19,14 +19,14 @@ namespace hirgen {
 
 class PlanBook;
 
-/// The function applied to each element of a result before rounding.
+/// The function that a GEMM applies to each element of its result before rounding.
 #define HG_ENUMERATOR(enumerator, ...) enumerator,
 enum class Epilogue { kNone, HG_EPILOGUES(HG_ENUMERATOR) };
 #undef HG_ENUMERATOR
 
 /// The shape of C[m, n] = epilogue(A[m, k] B[k, n] (+ bias[n]) (+ addend[m, n])), row-major,
-/// batched with constant strides. The addend has the layout of C. It may be C itself; otherwise the
-/// two do not overlap.
+/// batched with constant strides. The addend has the layout of C. It may be C itself; otherwise it
+/// must not overlap C.
 struct MatmulShape {
   int64_t m = 0, n = 0, k = 0;
   int64_t batch = 1;
@@ -38,37 +38,39 @@ struct MatmulShape {
   bool transpose_b = false;  ///< B is stored [n, k], like the weight of `linear`
   bool bias = false;         ///< adds bias[n], in the output's type, to every row
   bool addend = false;       ///< adds a matrix in the output's type
-  /// A and B have 8 bits, and fp32 scales: A one for each kScaleBlock elements of a row, B one for
-  /// each square block. kScaleBlock divides n and k. There is one batch and no
-  /// bias, addend or epilogue, and the result has type kBf16 or kFp32.
+  /// A and B have 8-bit elements and fp32 scales. A has a scale for each kScaleBlock elements of a
+  /// row, B one for each square block of kScaleBlock x kScaleBlock elements. kScaleBlock divides n
+  /// and k. There is one batch and no bias, addend or epilogue, and the result has type kBf16 or
+  /// kFp32.
   bool scales = false;
   bool pack_a = false;  ///< first copies A to aligned rows in the workspace; see MatmulPlan::run
-  bool pack_b = false;  ///< the same for B
+  bool pack_b = false;  ///< first copies B in the same way
   bool pack_c = false;  ///< C is computed in aligned rows, then copied back; requires pack_b
   Epilogue epilogue = Epilogue::kNone;
   DType dtype = DType::kBf16;  ///< of A
-  /// The type of B if it differs from that of A: then one type is kFp8E4m3, the other kFp8E5m2.
+  /// The type of B if it differs from the type of A. Then one of the two is kFp8E4m3, the other
+  /// kFp8E5m2.
   std::optional<DType> dtype_b = std::nullopt;
-  /// The type of the output, bias and addend if it differs from that of A: kFp32, or for 8-bit
-  /// operands any floating-point type. For 8-bit operands, an fp32 output has no bias.
+  /// The type of the output, bias and addend if it differs from the type of A: kFp32, or for 8-bit
+  /// operands any floating-point type. With 8-bit operands and an fp32 output, there is no bias.
   std::optional<DType> dtype_c = std::nullopt;
 
   DType type_b() const { return dtype_b.value_or(dtype); }
   DType result() const { return dtype_c.value_or(dtype); }
   bool packs() const { return pack_a || pack_b || pack_c; }
-  /// Calls copy operands to their workspace.
+  /// Whether calls copy operands to the workspace.
   bool copies() const { return packs() || scales; }
 };
 
 /// The number of 16-bit elements in a 16-byte access. The fast kernels of GEMM libraries need rows
-/// that start at multiples of this number.
+/// whose offsets are multiples of this number.
 constexpr int64_t kPackElements = 8;
 /// Returns the length of a row in elements, rounded up to a multiple of kPackElements.
 constexpr int64_t packed_row(int64_t columns) {
   return (columns + kPackElements - 1) / kPackElements * kPackElements;
 }
 
-/// The elements of a block with one scale, along each of its axes.
+/// The extent of a block with one scale, in elements along each of its axes.
 constexpr int64_t kScaleBlock = 128;
 
 /// Returns the GEMM in words: "C[4, 8] = A[4, 16] B[16, 8], bf16". The text is the key for choices
@@ -78,8 +80,8 @@ std::string describe(const MatmulShape& shape);
 /// The source of a plan's algorithm: the library's heuristic, a plan file, or the tuner.
 enum class PlanSource { kHeuristic, kFile, kTuned };
 
-/// The number of calls of MatmulPlan::use() in this process. A graph that was captured before a
-/// call may still use the old algorithm.
+/// The number of calls of MatmulPlan::use() in this process. When it changes, CUDA graphs captured
+/// before may still use an old algorithm (GraphCache).
 extern std::atomic<uint64_t> plan_changes;
 
 /// An algorithm of a GEMM library, as opaque bytes, which are valid only for one version of the
@@ -97,18 +99,18 @@ struct MatmulCandidate {
   size_t workspace_bytes = 0;
 };
 
-/// One GEMM, the library that computes it (src/gemm/library.hpp), and its algorithm. Operands are
-/// contiguous within a batch, unless row_b is set. They must be aligned to align_a, align_b and
-/// align_c bytes, or only to the alignment of their rows if that is less. A bias starts at a
-/// multiple of 16 bytes. Sums are fp32 and rounded once. cuBLASLt is column-major: a row-major C =
-/// A B is the column-major C' = B' A', so B is its first operand. The emitted call is
+/// One GEMM, the library that computes it (src/gemm/library.hpp), and its algorithm. Each matrix is
+/// dense, unless row_b is set. Operands must be aligned to align_a, align_b and align_c bytes, or
+/// to the alignment of their rows if that is less. A bias starts at a multiple of 16 bytes. Sums
+/// are fp32 and rounded once. cuBLASLt is column-major: a row-major C = A B is the column-major C'
+/// = B' A', so B is its first operand. The emitted call is
 ///
 ///   cublasLtMatmul(cublas, plan.op, &hirgen::kOne, B, plan.b, A, plan.a, &hirgen::kZero,
 ///                  C, plan.c, C, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream)
 ///
 /// If the shape has an addend, kOne and the addend's pointer replace kZero and the C before plan.c.
-/// The heuristic does not know about the addend, but a tuner times the call with it. If the plan
-/// uses another library, the same line within HG_CHECK runs that library.
+/// The heuristic chooses an algorithm without regard to the addend, but a tuner times the call with
+/// it. If the plan uses another library, the same line within HG_CHECK runs that library.
 struct MatmulPlan : GemmCall {
   PlanSource source = PlanSource::kHeuristic;
 
@@ -118,7 +120,7 @@ struct MatmulPlan : GemmCall {
   /// Throws Error if there is none. Registers the plan in the book. `where` is the spec position, a
   /// string that outlives the plan.
   MatmulPlan(Context& context, const MatmulShape& shape, const char* where);
-  /// The same without a plan book.
+  /// Uses the first candidate of the first library that has one, without a plan book.
   MatmulPlan(cublasLtHandle_t cublas, const MatmulShape& shape, const char* where);
   ~MatmulPlan();
   MatmulPlan(const MatmulPlan&) = delete;
@@ -128,34 +130,36 @@ struct MatmulPlan : GemmCall {
 
   const MatmulShape& shape() const { return shape_; }
   const GemmAlgorithm& algorithm() const { return algorithm_; }
-  /// The size in bytes of the workspace to allocate: for packed copies, plus workspace_bytes, or
-  /// plus kWorkspaceBytes if a tuner may choose another algorithm.
+  /// The size in bytes of the workspace to allocate. It holds the copies of operands and the
+  /// library's workspace: workspace_bytes, or kWorkspaceBytes if a tuner may choose another
+  /// algorithm.
   size_t scratch_bytes() const;
 
-  /// Sets the bias vector of later calls, in device memory.
+  /// Sets the bias vector of the next calls, in device memory.
   void set_bias(const void* bias, const char* where);
 
-  /// Sets the scales of blocks of later calls, in device memory: fp32 and row-major,
-  /// [m, k / kScaleBlock] of A and [n / kScaleBlock, k / kScaleBlock] of B.
+  /// Sets the scales of the next calls, in device memory, fp32 and row-major: [m, k / kScaleBlock]
+  /// for A and [n / kScaleBlock, k / kScaleBlock] for B.
   void set_scales(const void* scales_a, const void* scales_b) {
     op.scales_a = scales_a;
     op.scales_b = scales_b;
   }
 
-  /// Enqueues the GEMM, by the plan's library. A shape with scales first copies these to the layout
-  /// that cuBLASLt reads, in the workspace, and also A if 4 does not divide m. If the shape packs,
-  /// first copies the packed operands to aligned rows in the workspace. If C is in the workspace,
-  /// copies the result afterwards. `added` is null without an addend.
+  /// Enqueues the GEMM of the plan's library, and the copies that the shape needs. With scales,
+  /// run() first copies the scales to the workspace in the layout that cuBLASLt reads, and also A
+  /// if 4 does not divide m. If the shape packs, it first copies the packed operands to aligned
+  /// rows in the workspace. If the GEMM writes C in the workspace, run() then copies the result to
+  /// `c`. `added` is null without an addend.
   void run(const void* a, const void* b, const void* added, void* c, void* workspace,
            cudaStream_t stream, const char* where) const;
 
   /// Returns algorithms with workspaces of at most kWorkspaceBytes for a tuner to time: at most
-  /// `limit` of each library that can compute the shape, best guess first, the plan's own library
-  /// first. Empty if there are none.
+  /// `limit` of each library that can compute the shape. The plan's current library comes first;
+  /// within a library, the best guess comes first. Empty if there are none.
   std::vector<MatmulCandidate> candidates(int limit, const char* where) const;
-  /// Returns the algorithm as a candidate; nullopt if its library is unknown, excluded by
-  /// HIRGEN_GEMM, or cannot compute this shape with the algorithm in a workspace of
-  /// kWorkspaceBytes. The bytes may come from an untrusted file.
+  /// Returns the algorithm as a candidate. Returns nullopt if its library is unknown, excluded by
+  /// HIRGEN_GEMM, or cannot compute this shape by this algorithm in a workspace of kWorkspaceBytes.
+  /// The bytes may come from an untrusted file.
   std::optional<MatmulCandidate> check(const GemmAlgorithm& algorithm) const;
   /// Uses `candidate`, a result of candidates() or check(), for all later calls.
   void use(const MatmulCandidate& candidate, PlanSource by);
@@ -173,15 +177,15 @@ struct MatmulPlan : GemmCall {
   PlanBook* book_ = nullptr;  // null if the plan is in no book
 };
 
-/// Calls plan.run(). Emitted programs use this function if the shape packs or has scales, so that
-/// their text shows the copies.
+/// Calls plan.run(). Emitted programs call this function if the shape packs or has scales, so that
+/// their source shows that operands are copied.
 inline void packed_gemm(cublasLtHandle_t /*cublas*/, const MatmulPlan& plan, const void* a,
                         const void* b, const void* added, void* c, void* workspace,
                         cudaStream_t stream, const char* where) {
   plan.run(a, b, added, c, workspace, stream, where);
 }
 
-/// The size in bytes of the largest workspace of an algorithm. GEMMs that run at the same time need
+/// The largest workspace, in bytes, that an algorithm may use. GEMMs that run at the same time need
 /// separate workspaces.
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 

@@ -34,7 +34,7 @@ class Mesh {
  private:
   /// Returns the row-major position of `rank` in the grid; -1 if `rank` is not in the mesh.
   int64_t position(int rank) const;
-  /// Returns the distance in positions between adjacent ranks along `axis`.
+  /// Returns the difference of the row-major positions of adjacent ranks along `axis`.
   int64_t step(int axis) const;
 
   std::vector<int64_t> extents_;

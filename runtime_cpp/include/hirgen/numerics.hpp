@@ -19,8 +19,8 @@ HG_HOST_DEVICE inline float widen(T x) {
   return static_cast<float>(x);
 }
 
-/// Rounds x to the element type, to nearest even. An 8-bit type saturates at its largest number. An
-/// integer type drops the fraction, limits x to its range, and replaces NaN by 0.
+/// Sets `out` to x, rounded to nearest even. 8-bit types saturate at their largest number. For an
+/// integer type, narrow() drops the fraction, clamps x to the type's range, and replaces NaN by 0.
 template <typename T>
 HG_HOST_DEVICE inline void narrow(float x, T& out) {
   if constexpr (std::is_integral_v<T>) {
@@ -37,14 +37,14 @@ HG_HOST_DEVICE inline void narrow(float x, T& out) {
   }
 }
 
-/// W adjacent elements, aligned to their total size, but to 16 bytes if that is larger.
+/// W adjacent elements, aligned to their total size, but at most to 16 bytes.
 template <typename T, int W>
 struct alignas(sizeof(T) * W < 16 ? sizeof(T) * W : 16) Pack {
   T value[W];
 };
 
-/// On the CPU device, fails if the address is not a multiple of `bytes`, as an access of this size
-/// does on a GPU. Does nothing on a GPU.
+/// On the CPU device, throws a fault if the address is not a multiple of `bytes`, because an access
+/// of this size would fault on a GPU. Does nothing on a GPU.
 HG_HOST_DEVICE inline void aligned_access([[maybe_unused]] const void* address,
                                           [[maybe_unused]] size_t bytes) {
 #ifdef HIRGEN_CPU_DEVICE
@@ -71,8 +71,8 @@ HG_HOST_DEVICE inline void widen_all(const Pack<T, W>& pack, float (&x)[W]) {
   constexpr bool kPairs = false;
 #endif
   if constexpr (kPairs) {
-    // A bf16 is the upper half of a float. In a loop over elements, the compiler would first split
-    // each pair.
+    // A bf16 is the upper half of a float. In a loop over elements, the compiler would add
+    // instructions that split each pair first.
     uint32_t pairs[W / 2];
     memcpy(pairs, &pack, sizeof(pairs));
     HG_UNROLL
@@ -84,9 +84,9 @@ HG_HOST_DEVICE inline void widen_all(const Pack<T, W>& pack, float (&x)[W]) {
   }
 }
 
-/// Writes a pack to an address with its alignment. A GPU writes a pack of 16 bytes in one access.
-/// In a loop, the compiler would otherwise write each element separately, which takes several times
-/// as long over links between GPUs.
+/// Writes a pack to an address that is aligned like the pack. A GPU writes a pack of 16 bytes in
+/// one explicit access: a loop over elements may compile to one access for each element, which
+/// takes several times as long over links between GPUs.
 template <typename T, int W>
 HG_HOST_DEVICE inline void store_pack(T* data, const Pack<T, W>& pack) {
 #ifdef __CUDA_ARCH__
@@ -100,14 +100,16 @@ HG_HOST_DEVICE inline void store_pack(T* data, const Pack<T, W>& pack) {
   pack_at<W>(data) = pack;
 }
 
-/// x = W elements of type T from element `at` on; their address has the alignment of Pack<T, W>.
+/// Sets x to W elements of type T, from element `at` on. Their address must have the alignment of
+/// Pack<T, W>.
 template <typename T, int W>
 HG_HOST_DEVICE inline void load_as(const void* data, int64_t at, float (&x)[W]) {
   const auto pack = pack_at<W>(static_cast<const T*>(data) + at);
   widen_all(pack, x);
 }
 
-/// Stores x, rounded to T, to W elements from element `at` on, with the alignment of load_as().
+/// Stores x, rounded to T, in W elements from element `at` on. The same alignment as for load_as()
+/// is required.
 template <typename T, int W>
 HG_HOST_DEVICE inline void store_as(void* data, int64_t at, const float (&x)[W]) {
   Pack<T, W> pack;
@@ -128,7 +130,7 @@ HG_HOST_DEVICE inline void load(const void* data, DType type, int64_t at, float 
   __builtin_unreachable();  // every type is a row
 }
 
-/// Returns element `at`.
+/// Returns element `at`, converted to fp32.
 HG_HOST_DEVICE inline float load(const void* data, DType type, int64_t at) {
   float x[1];
   load(data, type, at, x);
@@ -156,7 +158,7 @@ HG_HOST_DEVICE inline float round_as(float x) {
   return widen(element);
 }
 
-/// Returns x as it is after it was stored as `type` and loaded again.
+/// Returns x rounded to `type`, as a float: round_as() for a type that is known only at run time.
 HG_HOST_DEVICE inline float round_to(DType type, float x) {
   switch (type) {
 #define HG_CASE(enumerator, name, element, ...) \
@@ -168,8 +170,8 @@ HG_HOST_DEVICE inline float round_to(DType type, float x) {
   __builtin_unreachable();  // every type is a row
 }
 
-/// Returns a / b to two units in the last place, if the size of b is from 2^-126 to 2^126. For
-/// larger finite b and finite a, a GPU returns 0.
+/// Returns a / b with an error of at most two units in the last place, if |b| is from 2^-126 to
+/// 2^126. For larger finite |b| and finite a, a GPU returns 0.
 HG_HOST_DEVICE inline float quotient(float a, float b) {
 #ifdef __CUDA_ARCH__
   return __fdividef(a, b);
@@ -179,10 +181,10 @@ HG_HOST_DEVICE inline float quotient(float a, float b) {
 }
 
 /// A divisor of many numbers, with its reciprocal, so that most quotients need no division. Each
-/// quotient has the bits of x / value.
+/// quotient has the same bits as x / value.
 struct Divisor {
   float value;
-  float reciprocal;  // NaN if the divisor is outside of 2^-32 to 2^32 in size, or NaN
+  float reciprocal;  // NaN if |value| is not from 2^-32 to 2^32; then divides() divides
 
   HG_HOST_DEVICE explicit Divisor(float divisor) : value(divisor), reciprocal(1.0F / divisor) {
     const float size = fabsf(value);
@@ -190,12 +192,12 @@ struct Divisor {
   }
 
   /// Returns x / value. Computes a first quotient q by the reciprocal, and corrects q by its
-  /// remainder. The remainder is exact unless a number in it is near the subnormal numbers, and the
-  /// reciprocal is correctly rounded. Then the corrected quotient is correctly rounded, too
+  /// remainder. The reciprocal is correctly rounded, and the remainder is exact unless q, value or
+  /// x is close to the subnormal numbers. Then the corrected quotient is correctly rounded, too
   /// (Brisebarre, Muller and Raina, "Accelerating correctly rounded floating-point division when
-  /// the divisor is known in advance"). The size of q alone shows where this holds: kernels at
-  /// memory bandwidth have few instructions to spare. Elsewhere, unless x and q are 0, the function
-  /// divides.
+  /// the divisor is known in advance"). The function tests only the size of q, because kernels at
+  /// memory bandwidth have few instructions to spare. If q is too small or too large, and x and q
+  /// are not both 0, the function divides.
   HG_HOST_DEVICE float divides(float x) const {
     const float q = x * reciprocal, size = fabsf(q);
     if (size >= 0x1p-64F && size < 0x1p64F) return fmaf(fmaf(-q, value, x), reciprocal, q);
@@ -206,14 +208,16 @@ struct Divisor {
 /// Returns x minus the nearest multiple of 2 pi, for |x| below 400,000.
 HG_HOST_DEVICE inline float within_turn(float x) {
   const float turns = rintf(x * 0.15915494F);
-  // 2 pi is the sum of three parts. The first one has eight bits, so its multiples are exact.
+  // 2 pi is the sum of three constants. The first, 6.28125, has only eight significant bits, so its
+  // product with `turns` is exact.
   const float rest = fmaf(turns, -0.00193530717F, fmaf(turns, -6.28125F, x));
   return fmaf(turns, -1.0253131e-11F, rest);
 }
 
-/// x[j] = sin(x[j]), or cos(x[j]); on a GPU with an absolute error below 5e-7. Between -pi and pi
-/// the GPU's fast functions are accurate enough, and take a fifth of the time. One branch decides
-/// for all x: more branches would separate the reads of a row.
+/// Sets each x[j] to sin(x[j]) or cos(x[j]), on a GPU with an absolute error below 5e-7. Between
+/// -pi and pi the GPU's fast functions are accurate enough, and take a fifth of the time. One
+/// branch decides for all x: with a branch for each element, the compiler could not issue the reads
+/// of a row together.
 template <bool Sine, int W>
 HG_HOST_DEVICE inline void turn(float (&x)[W]) {
 #ifdef __CUDA_ARCH__
@@ -227,8 +231,8 @@ HG_HOST_DEVICE inline void turn(float (&x)[W]) {
   for (float& v : x) v = Sine ? sinf(v) : cosf(v);
 }
 
-/// Returns exp(-x^2 / 2), with a relative error below 3e-7 + 6e-8 x^2. On a GPU, 0 instead of
-/// subnormal results.
+/// Returns exp(-x^2 / 2), with a relative error below 3e-7 + 6e-8 x^2. A GPU returns 0 if the
+/// result is subnormal.
 HG_HOST_DEVICE inline float bell(float x) {
   const float exponent = x * x * -0.72134752044448170F;
 #ifdef __CUDA_ARCH__
@@ -241,8 +245,9 @@ HG_HOST_DEVICE inline float bell(float x) {
 }
 
 /// Returns the normal distribution function at x, given bell(x). The absolute error is below 3e-7,
-/// five ulps of a value just below 1. The smaller tail is bell(x) times a polynomial of 1 / (1 + p
-/// |x|) (Abramowitz and Stegun, 7.1.26), half as much work as erff.
+/// five ulps of a value just below 1. The smaller tail is bell(x) times a polynomial in 1 / (1 + p
+/// |x|), with p = 0.23164190 (Abramowitz and Stegun, 7.1.26). This takes half as many instructions
+/// as erff.
 HG_HOST_DEVICE inline float normal_below(float x, float bell) {
   const float t = quotient(1.0F, 1.0F + 0.23164190F * fabsf(x));
   float tail = 0.53070271F;
@@ -289,7 +294,7 @@ HG_HOST_DEVICE inline float gelu_tanh_grad(float x) {
   return s + x * s * (1.0F - s) * (1.5957691216F + 0.2140644488F * x * x);
 }
 
-/// Returns the larger number; NaN if either is NaN (fmaxf would return the other).
+/// Returns the larger number; NaN if either is NaN (fmaxf would return the other number).
 HG_HOST_DEVICE inline float larger(float a, float b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));  // one instruction

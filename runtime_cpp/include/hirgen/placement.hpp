@@ -13,7 +13,7 @@ namespace hirgen {
 /// row-major over the logical axes.
 struct Placement {
   int64_t base = 0;  ///< global index of the shard's first element
-  Walk<1> walk;      ///< over the local extents, with the whole tensor's strides
+  Walk<1> walk;      ///< over the shard's extents, with the strides of the whole tensor
 
   HG_HOST_DEVICE int64_t global(int64_t local) const {
     int64_t at[1];

@@ -21,10 +21,10 @@ class Reference;
 class Program {
  public:
   virtual ~Program() = default;
-  /// Issues one call on the caller's stream with the caller's device pointers, in the order of
-  /// ProgramTable::tensors (inputs, then outputs). Does not wait for the GPU; blocks the host only
-  /// to share new buffers with other ranks (Peers::share_for_call, Peers::prepare), and until UCC
-  /// has started a collective.
+  /// Issues one call on the caller's stream. `tensors` holds the caller's device pointers in the
+  /// order of ProgramTable::tensors (inputs, then outputs). Does not wait for the GPU; blocks the
+  /// host only to share new buffers with other ranks (Peers::share_for_call, Peers::prepare), and
+  /// until UCC has started a collective.
   virtual void run(cudaStream_t caller, const std::vector<void*>& tensors) = 0;
 };
 
@@ -41,16 +41,16 @@ struct ProgramInfo {
   std::string digest;  ///< hash of the emitted calls.txt; must be the same on all ranks
   int mesh_size = 1;
   std::vector<GemmInfo> gemms;
-  /// Kind, mesh axis and mesh of every communication, without the mesh if it holds all ranks:
-  /// "allgather x", "sendrecv x of left".
+  /// The kind, mesh axis and mesh of every communication; the mesh is left out if it holds all
+  /// ranks: "allgather x", "sendrecv x of left".
   std::vector<std::string> communications = {};
-  /// Bytes of the largest communication in a call, counted as in nccl-tests: for a collective, the
-  /// whole tensor; for sends and receives, the bytes that one rank receives, without the local
-  /// shard.
+  /// The size in bytes of the largest communication in a call, counted as in nccl-tests. For a
+  /// collective, this is the size of the whole tensor. For sends and receives, it is the number of
+  /// bytes that one rank receives from others.
   int64_t bytes = 0;
   std::string largest = {};    ///< kind of that communication: "allgather"; empty for none
-  int team_size = 1;           ///< number of its ranks if it is a collective, else 1
-  std::string transport = {};  ///< of ProgramTable::create: "nccl", "ipc-get", ...
+  int team_size = 1;           ///< number of ranks of `largest` if it is a collective, else 1
+  std::string transport = {};  ///< of the program that `create` makes: "nccl", "ipc-get", ...
   bool graph = false;          ///< calls launch CUDA graphs (GraphCache)
   /// Parameters of the spec by name, with the values of this program; for the JSON report.
   std::vector<std::pair<std::string, int64_t>> parameters = {};
@@ -65,24 +65,25 @@ struct ProgramTable {
   /// Computes the operations of the spec, one by one, on whole tensors. The check compares the
   /// program's outputs with these results.
   void (*reference)(Reference& reference);
-  /// Computes the tensors that a forward pass saves, before `reference`; null if there are none.
+  /// Computes the tensors that a forward pass saves for this program; called before `reference`.
+  /// Null if there are none.
   void (*saved)(Reference& reference) = nullptr;
   /// Makes the fallback variant, for ranks that cannot all share memory. It uses CUDA IPC between
   /// IPC peers (Context::ipc_peers) and NCCL between other ranks. Null if there is no such variant.
   std::unique_ptr<Program> (*create_across_nodes)(Context& context) = nullptr;
-  /// Used with create_across_nodes: the ranks whose memory this rank needs if `create` makes the
-  /// program. Null: all ranks.
+  /// Used only with create_across_nodes, to choose between it and `create`: returns the ranks whose
+  /// memory this rank must be able to access for `create`. Null: all ranks.
   std::vector<int> (*sharers)(const Context& context) = nullptr;
 };
 
-/// Whether `caller` is being captured into a graph of the application. Only programs with
-/// ProgramInfo::graph are `capturable`: their calls are counted on the device, so that a graph can
-/// be launched many times. Throws Error(kUsage) if `caller` is captured and the program is not
-/// capturable, or if the use of `caller` would break the capture of another stream.
+/// Returns whether `caller` is being captured into a graph of the application. `capturable` is
+/// ProgramInfo::graph: only such programs count their calls on the device, so that an application's
+/// graph can launch a call many times. Throws Error(kUsage) if `caller` is captured and the program
+/// is not capturable, or if the use of `caller` would break the capture of another stream.
 bool is_captured(cudaStream_t caller, bool capturable);
 
-/// Announces a call to the watchdog, then issues it. Both the driver and the C ABI issue every call
-/// through this function. `captured`: whether `caller` is being captured (is_captured()).
+/// Tells the watchdog that a call begins, then issues the call. The driver and the C ABI issue
+/// every call through this function. `captured` is the result of is_captured().
 void run_call(Context& context, Program& program, cudaStream_t caller,
               const std::vector<void*>& tensors, bool captured);
 

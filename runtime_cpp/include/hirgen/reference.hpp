@@ -12,17 +12,18 @@
 
 namespace hirgen {
 
-/// The keys that a query sees, and the factor of its scores; see AttentionShape.
+/// Which keys a query sees, and the factor of its scores. The fields have the meaning of those of
+/// AttentionShape.
 struct AttentionKind {
   bool causal = false;
   int64_t window = 0;
   float scale = 1;
-  /// If queries have a leading axis that keys lack: true if that axis counts blocks of heads, false
-  /// if it counts blocks of rows.
+  /// Used if Q has a leading axis that K and V lack. True: the axis divides the query heads into
+  /// blocks. False: it divides the query rows.
   bool split_heads = false;
 };
 
-/// The names of the results of an attention gradient.
+/// The names of the results of attention_grad(): the gradients of Q, K and V.
 struct GradNames {
   const char *q, *k, *v;
 };
@@ -34,37 +35,39 @@ class Reference {
   virtual ~Reference() = default;
   using Shape = std::vector<int64_t>;
 
-  /// Each function defines `out` (or its other results) from tensors that are already defined, and
-  /// rounds to `dtype` if it has this parameter. The inputs are defined before the first call.
-  /// set() makes `out` equal to `in`; but if `out` is an input that was loaded from a file, set()
-  /// keeps its value.
+  /// Each function defines `out`, or the results of its first parameter, from tensors that are
+  /// already defined. A function with the parameter `dtype` rounds its results to this type. The
+  /// inputs are defined before the first call. set() makes `out` equal to `in`; but if `out` is an
+  /// input that was loaded from a file, set() keeps its value.
   virtual void set(const char* out, const char* in) = 0;
   virtual void matmul(const char* out, const char* a, const char* b, DType dtype) = 0;
   /// `bias` may be null.
   virtual void linear(const char* out, const char* x, const char* w, const char* bias,
                       DType dtype) = 0;
-  /// linear() of 8-bit x and w with scales of blocks of 128 elements of a row of x, and of squares
-  /// of w. The scales `s` and `t` have the axes of x and w, with the blocks as their last one or
-  /// two.
+  /// linear() of 8-bit x and w with scales: `s` has one for each block of 128 elements in a row of
+  /// x, and `t` one for each block of 128 x 128 elements of w. `s` and `t` have the axes of x and
+  /// w, but count blocks along the last axis of x, and along the last two axes of w.
   virtual void block_linear(const char* out, const char* x, const char* w, const char* s,
                             const char* t, DType dtype) = 0;
-  /// Inserts an axis of one element before `axis`, which later operations broadcast.
+  /// Inserts an axis of one element before axis number `axis`. Later operations broadcast the new
+  /// axis.
   virtual void broadcast(const char* out, const char* in, int axis) = 0;
   virtual void permute(const char* out, const char* in, const std::vector<int>& perm) = 0;
   virtual void reshape(const char* out, const char* in, const Shape& shape) = 0;
-  /// Elements start..start+extent-1 along an axis.
+  /// Takes elements `start` to start + extent - 1 along `axis`.
   virtual void slice(const char* out, const char* in, int axis, int64_t start, int64_t extent) = 0;
-  /// Concatenates tensors along an axis.
+  /// Concatenates tensors along `axis`.
   virtual void concat(const char* out, const std::vector<const char*>& in, int axis) = 0;
-  /// The rows of `table`, along `axis`, whose numbers are in `ids`, and zeros for numbers without a
-  /// row. The first `batches` axes of `ids` are the leading axes of `table`; the others replace
-  /// `axis`. Unless `first` is null, `table` has blocks of rows: the axes of `first`, which holds
-  /// the number of each block's first row, are leading axes of `table`.
+  /// Gathers the rows of `table`, along `axis`, whose numbers are in `ids`, and zeros for numbers
+  /// without a row. The first `batches` axes of `ids` are also the leading axes of `table`; the
+  /// other axes of `ids` replace `axis` in the result. Unless `first` is null, `table` consists of
+  /// blocks of rows, counted by the axes of `first`, which are leading axes of `table`. `first`
+  /// holds the number of the first row of each block.
   virtual void gather(const char* out, const char* table, const char* ids, const char* first,
                       int axis, int batches) = 0;
-  /// The numbers 0, 1, ..., extent - 1.
+  /// A tensor with the elements 0, 1, ..., extent - 1.
   virtual void positions(const char* out, int64_t extent) = 0;
-  /// `logs`, the log-sum-exp of each query's scores, may be null.
+  /// `logs` names the second result, the log-sum-exp of each query's scores. It may be null.
   virtual void attention(const char* out, const char* logs, const AttentionKind& kind,
                          const char* q, const char* k, const char* v, DType dtype) = 0;
   virtual void attention_grad(const GradNames& out, const AttentionKind& kind, const char* grad_o,

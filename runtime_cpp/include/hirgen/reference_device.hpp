@@ -17,8 +17,8 @@
 
 namespace hirgen {
 
-/// Evaluates operations on one device, in order on one stream. The host waits for the stream to
-/// free a tensor, in dropout() and upload(), and to compute bounds. Operations throw
+/// Evaluates operations on one device, in order on one stream. The host blocks on the stream when a
+/// tensor is freed, in dropout() and upload(), and for some steps of the bounds. Operations throw
 /// Error(kInternal) for undefined operands or wrong shapes, Error(kEnvironment) if there is too
 /// little memory, and Error(kUsage) for a matmul that is too large for one grid.
 class DeviceReference final : public Reference {
@@ -27,20 +27,20 @@ class DeviceReference final : public Reference {
   /// of ranks.
   explicit DeviceReference(cudaStream_t stream, int ranks = 0) : stream_(stream), ranks_(ranks) {}
 
-  /// Defines an input by the rule of fill_integers.
+  /// Defines an input with the values of fill_integers(). `index` is its index among the inputs.
   void generate_integers(const TensorDesc& input, int index, uint64_t seed);
-  /// Defines an input by the rule of fill_normal.
+  /// Defines an input with the values of fill_normal().
   void generate_normal(const TensorDesc& input, int index, uint64_t seed);
-  /// Defines an input by the elements of the whole tensor, in host memory and in its element type.
-  /// Returns after they are copied.
+  /// Defines an input by copying `whole`, the elements of the whole tensor in host memory, in the
+  /// tensor's element type. Returns when the copy is complete.
   void upload(const TensorDesc& input, const void* whole);
 
   /// A defined tensor: fp32, row-major, on the device. Valid until it is defined again, or this
   /// object is destroyed.
   const float* data(const std::string& name) const { return found(name.c_str()).data.get(); }
-  /// Returns bounds, by element, of the distance between data() and a correct program's result,
-  /// which is stored as `dtype`. Null: correct results are equal to data(), or the constructor got
-  /// no ranks. May wait for the stream.
+  /// Returns, for each element, a bound of the distance between data() and the result of a correct
+  /// program, which is stored as `dtype`. Returns null if every correct result equals data(), or if
+  /// the constructor got no `ranks`. May block on the stream.
   const float* bounds(const std::string& name, DType dtype);
   /// The shape of a defined tensor over all ranks.
   const Shape& shape(const std::string& name) const { return found(name.c_str()).shape; }
@@ -74,17 +74,17 @@ class DeviceReference final : public Reference {
  private:
   struct Tensor {
     Shape shape;
-    std::shared_ptr<float> data;  ///< set() and reshape() share it instead of a copy
+    std::shared_ptr<float> data;  ///< tensors of set() and reshape() share their operand's memory
     DType dtype = DType::kFp32;   ///< the type that elements are rounded to
-    /// Of an uploaded int64 tensor of one element; fp32 keeps only 24 bits.
+    /// The exact value of an uploaded int64 tensor of one element, which `data` rounds to 24 bits.
     std::optional<int64_t> seed = {};
-    // The members below are for bounds. bound: by element; null: no element depends on rounding,
-    // or there are no ranks.
+    // The members below are for bounds. `bound` has the bound of each element. It is null if no
+    // element depends on rounding, or if there are no `ranks`.
     std::shared_ptr<float> bound = {};
     std::shared_ptr<float> other = {};  ///< elements of a second evaluation, rounded differently
-    bool rounds = false;                ///< to 16 or 8 bits, here or in an earlier operation
-    /// Rounding decides between branches of the computation, so `other` may not show the size of
-    /// the errors.
+    bool rounds = false;  ///< elements were rounded to 16 or 8 bits, here or in an operand
+    /// Rounding can switch between branches of the computation, so the difference of `data` and
+    /// `other` may not show the size of the errors.
     bool jumps = false;
     int64_t samples = 0;  ///< number of elements with independent errors; others repeat these
     bool tight = false;   ///< tighten() has already been applied
@@ -93,42 +93,46 @@ class DeviceReference final : public Reference {
   };
   const Tensor& found(const char* name) const;
   using Arrays = std::vector<const float*>;
-  /// Prepares the bounds of a result: sets `bound` to 0, allocates `other`, which the caller fills,
-  /// and sets `rounds`, `jumps` and `samples`. `repeats`: elements of the result are elements of
-  /// the operands.
+  /// Prepares the bounds of a result: sets `bound` to 0, allocates `other`, which the caller must
+  /// fill, and sets `rounds`, `jumps` and `samples`. `repeats` says that the elements of the result
+  /// are copies of elements of the operands.
   Tensor& bounded(const char* out, const std::vector<Tensor>& operands, DType dtype,
                   bool repeats = false);
-  /// Defines a tensor by copying elements of other tensors: copy(to, arrays) gets one array of each
-  /// operand. move() calls it for elements, and if there are bounds also for bounds and second
-  /// evaluations.
+  /// Defines a tensor by copying elements of other tensors. copy(to, arrays) gets one array of each
+  /// operand. move() calls it for the elements and, if there are bounds, also for the bounds and
+  /// for the second evaluations.
   void move(const char* out, const std::vector<Tensor>& in, const Shape& shape,
             const std::function<void(float*, const Arrays&)>& copy);
-  /// Returns the largest relative error that all elements can have in common by their bounds; 0
-  /// without bounds, or if it is 1 or more. Waits for the stream.
+  /// Returns the smallest ratio of bound to size over all elements: by their bounds, all elements
+  /// can have a common relative error of this size. Returns 0 without bounds, or if the ratio is 1
+  /// or more. Blocks on the stream.
   double common(const Tensor& operand) const;
-  /// Returns whether an element has an infinite bound. Waits for the stream.
+  /// Returns whether any element has an infinite bound. Blocks on the stream.
   bool unsure(const Tensor& operand) const;
-  /// Returns the relative error of a sum of `terms` terms whose partial sums on the ranks are
-  /// rounded to the type of the operands or of the result, whichever is less precise; 0 for one
-  /// term.
+  /// Returns a bound of the relative error of a sum over ranks. The partial sum of each rank is
+  /// rounded to `operand` or `result`, whichever type is less precise. Returns 0 if the whole sum
+  /// has one term (`terms` is 1).
   double partial(int64_t terms, DType operand, DType result) const;
   void bound_product(const char* out, const std::vector<Tensor>& operands, bool transposed_b,
                      DType dtype);
-  /// Computes the bounds of the results of attend(arrays, results). `roundings` are the units in
-  /// the last place of 1, in the operands' types.
+  /// Computes the bounds of the results of an attention or its gradient, by calls of attend(arrays,
+  /// results) with modified operands. `roundings` has, for each operand, the unit in the last place
+  /// of 1 in its type.
   void bound_attention(
       const std::vector<const char*>& out, const std::vector<Tensor>& operands,
       const std::vector<double>& roundings, DType dtype,
       const std::function<void(const Arrays&, const std::vector<float*>&)>& attend);
   void tighten(Tensor& tensor);
-  /// Allocates memory for `name`, or reuses its memory of the same size; the content is undefined.
+  /// Defines the tensor `name` with uninitialised elements. Reuses the memory of an earlier tensor
+  /// of this name and size.
   float* define(const char* name, const Shape& shape, DType dtype);
   std::shared_ptr<float> allocate(int64_t elements, const char* name);
-  /// Returns the operand of a matmul, broadcast to batch axes `batch`.
+  /// Returns the operand of a matmul, broadcast along its batch axes to the extents `batch`.
   Tensor stretch(const Tensor& operand, Shape batch);
-  /// Computes a matmul; broadcasts batch axes. A third operand is the bias.
+  /// Computes a matmul into `out`, and broadcasts the operands along batch axes. A third operand,
+  /// if any, is the bias.
   void multiply(float* out, std::vector<Tensor> operands, bool transposed_b, DType dtype);
-  /// Returns an 8-bit operand times the scales of its blocks of `rows` x 128 elements.
+  /// Returns the tensor `in`, with each block of `rows` x 128 elements multiplied by its scale.
   Tensor scaled(const char* in, const char* scales, int64_t rows);
   /// Defines `out` as the result of multiply(), with its bounds.
   void product(const char* out, const std::vector<Tensor>& operands, bool transposed_b,

@@ -2,11 +2,12 @@
 // over the kind of row:
 //
 //   RegisterRow  a thread keeps its elements of the row in registers, so each is read once
-//   StreamedRow  each use reads the row again; it may have any length
+//   StreamedRow  each use reads the row from memory again; the row may have any length
 //
 // Operands in memory are dense, or Scattered: with a stride for each of the A axes of rows.
 //
-// Threads of one block share a row. On the CPU device, one thread processes the whole row.
+// The threads of one block share the elements of a row. On the CPU device, one thread processes the
+// whole row.
 #pragma once
 
 #include <cstdint>
@@ -70,11 +71,11 @@ class Threads {
   int turn_ = 0;
 };
 
-/// The place of a row in its operands. row: its number, from 0. first: index of its first element
-/// in dense operands. columns: its length in elements. ahead: the distance in elements to the row
-/// to prefetch, which this SM processes next (0: none). at: its index along each of the A axes of
-/// rows, for Scattered operands. In runs of rows, `row` and `first` are 0 and not used. A part of a
-/// row has the columns from `from` to `columns`.
+/// The position of a row in its operands. row: its number, from 0. first: index of its first
+/// element in dense operands. columns: its length in elements. ahead: the distance in elements to
+/// the row to prefetch, which this SM processes next (0: none). at: its index along each of the A
+/// axes of rows, for Scattered operands. In runs of rows, `row` and `first` are 0 and not used. A
+/// part of a row has the columns `from` to `columns` - 1.
 template <int A>
 struct RowPlace {
   int64_t row;
@@ -109,8 +110,8 @@ struct RowPlace {
     return operand.stride[A];
   }
 
-  /// Returns this row of an operand, which is read again at each use. A dense operand has a single
-  /// row for all rows.
+  /// Returns this row of an operand as an expression that reads memory again at each use. A dense
+  /// operand of along() has a single row, which all rows use.
   template <typename V>
   HG_HOST_DEVICE Read<V> along(const V* data) const {
     return {data, 1};
@@ -123,7 +124,7 @@ struct RowPlace {
     return {static_cast<int>(offset(operand)), static_cast<int>(operand.stride[A])};
   }
   HG_HOST_DEVICE Ramp load(const Counted<A>& operand) const { return along(operand); }
-  /// Returns the element for this row of an operand that has one element for each row.
+  /// Returns this row's element of an operand that has one element for each row.
   template <typename V>
   HG_HOST_DEVICE float value(const V* data) const {
     return widen(data[row]);
@@ -151,8 +152,8 @@ struct RowPlace {
   }
 };
 
-/// A row, a part of one, or a tile of dense operands, in registers. Thread t has the W elements
-/// from `from` + (c T + t) W on, for each c < C.
+/// A row, part of a row, or a tile of dense operands, in registers. For each c < C, thread t has
+/// the W elements from column `from` + (c * T + t) * W on.
 template <int W, int C, int T, int A>
 struct RegisterRow : RowPlace<A> {
   Threads<T> threads = {};
@@ -176,7 +177,7 @@ struct RegisterRow : RowPlace<A> {
     if constexpr (W > 1) fetch_ahead(operand);
     return held;
   }
-  /// Evaluates x once and returns its values, for several uses.
+  /// Evaluates x once and returns its values, so that a body can use them several times.
   template <Vector X>
   HG_HOST_DEVICE Kept<W, C> keep(const X& x) const {
     Kept<W, C> kept = {};
@@ -216,8 +217,8 @@ struct RegisterRow : RowPlace<A> {
   }
 
  private:
-  /// Prefetches the row at distance `ahead` of a dense operand into the L2 cache, so that memory is
-  /// busy while this row is computed. Does nothing before Hopper.
+  /// Prefetches the row that is `ahead` elements after this row of a dense operand into the L2
+  /// cache, so that memory is busy while this row is computed. Does nothing before Hopper.
   template <typename Operand>
   HG_HOST_DEVICE void fetch_ahead([[maybe_unused]] const Operand& operand) const {
 #ifdef __CUDA_ARCH__
@@ -238,14 +239,14 @@ struct RegisterRow : RowPlace<A> {
   HG_HOST_DEVICE bool has(int c) const { return place(c).column < this->columns; }
 };
 
-/// `length` adjacent rows along axis Along of the rows, from this row on. The body computes values
-/// that do not depend on the axis once, from this row. It does not fold: the emitter makes runs
-/// only for kernels without reductions.
+/// `length` adjacent rows along axis Along, of which this row is the first. The body computes
+/// values that do not depend on the axis only once, from this row. The body must not fold: the
+/// emitter uses runs only in kernels without reductions.
 template <typename Row, int Along>
 struct RunOfRows : Row {
   int64_t length;
 
-  /// Calls body(row) for each row.
+  /// Calls body(row) for each row of the run.
   template <typename Body>
   HG_HOST_DEVICE void each(const Body& body) const {
     for (int64_t i = 0; i < length; ++i) {

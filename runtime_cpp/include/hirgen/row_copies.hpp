@@ -1,5 +1,5 @@
-// Copies of matrices that change the distance between rows: from operands of GEMMs to rows that
-// begin at multiples of 16 bytes, and from results back.
+// Copies of matrices that change the leading dimension. Operands of GEMMs are copied to rows that
+// begin at multiples of 16 bytes, and results are copied back.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,20 +9,21 @@
 
 namespace hirgen {
 
-/// A copy of `batch` matrices [rows, columns]. Distances are in elements.
+/// A copy of `batch` row-major matrices [rows, columns]. Distances are in elements.
 struct RowCopy {
   void* out;
   const void* in;
-  int64_t out_row, in_row;      ///< between rows
-  int64_t out_batch, in_batch;  ///< between matrices
+  int64_t out_row, in_row;      ///< distance between rows
+  int64_t out_batch, in_batch;  ///< distance between matrices
   int64_t rows, columns, batch;
   size_t element;  ///< bytes of an element: 2 or 4
 };
 
 constexpr size_t kMostRowCopies = 4;
 
-/// Enqueues `count` copies, at most kMostRowCopies, as one kernel. Pointers are aligned to
-/// elements. `where` is the spec position, a string that outlives the program.
+/// Enqueues the `count` copies from `first` on, at most kMostRowCopies, as one kernel. Pointers
+/// must be aligned to the size of an element. `where` is the spec position, a string that outlives
+/// the program.
 void launch_row_copies(const RowCopy* first, size_t count, cudaStream_t stream, const char* where);
 
 }  // namespace hirgen

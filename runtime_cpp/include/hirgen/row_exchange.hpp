@@ -1,10 +1,11 @@
 // Ranks send each other rows in one kernel. Each block of the kernel sends its rows to all peers,
-// and waits for the same rows of each peer. A gather ends there (run()). A sum then computes on
-// these rows in the same kernel (rows()). In both cases the data crosses each link once.
+// and waits for the same rows of each peer. For a gather, that is all (run()). For a sum, the block
+// then computes on these rows in the same kernel (rows()). In both cases the data crosses each link
+// once.
 //
-// The rows of a gather are used after the kernel. So a rank sends a row to a peer only after the
-// peer has set the row's ready flag, which says that the peer no longer uses the rows of the
-// previous call.
+// The rows of a gather are used after the kernel. So a peer may still use the rows of the previous
+// call when a rank wants to send. The rank sends a row only after the peer has set the row's ready
+// flag, which says that the peer no longer uses these rows.
 //
 // A sum has no ready flags. Each rank has two inboxes instead. Calls alternate between the inboxes,
 // and call n sets the done flag of each row and transfer to n. Two inboxes suffice: in call n a
@@ -16,8 +17,8 @@
 // unless a graph counts them.
 //
 // Blocks wait for blocks of other GPUs, so all blocks of a grid must be resident at the same time.
-// A block announces and sends all of its rows before it waits for rows of its peers. The kernel
-// leaves some SMs to kernels of other streams, which peers may wait for.
+// A block sends all of its rows before it waits for done flags of its peers. The kernel leaves some
+// SMs to kernels of other streams, because peers may wait for those kernels.
 #pragma once
 
 #include <cuda.h>
@@ -35,24 +36,26 @@
 
 namespace hirgen {
 
-/// The parts of a tensor that a rank sends and receives in one kernel. All parts have the same
-/// number of rows. An emitted program adds the transfers one by one: announce(), send(), keep() and
-/// await() only describe the exchange, and run() or launch_rows() launches it.
+/// The exchange of one tensor in one kernel: a rank sends one part to each peer, and receives one
+/// part from each. All parts have the same number of rows. An emitted program adds the transfers
+/// one by one: announce(), send(), keep() and await() only describe the exchange, and run() or
+/// launch_rows() launches it.
 class RowExchange {
  public:
   /// The largest number of peers of an exchange. Transfers are numbered 1 to kMostPeers.
   static constexpr int kMostPeers = 15;
 
-  /// `shared` is the buffer in which rows arrive; SharedShape::rows is the number of rows of a
-  /// part. `row_bytes` is the size of a row.
+  /// `shared` is the buffer in which rows arrive. Its SharedShape::rows is the number of rows of a
+  /// part. `row_bytes` is the size of a row in bytes.
   RowExchange(const Shared& shared, size_t row_bytes)
       : shared_(&shared),
         list_{shared.rows(), row_bytes, shared.sequence_number(), shared.calls_of_rows()} {}
-  /// Sets, in the memory of `peer`, the ready flags of a transfer from `peer`. Throws
-  /// Error(kInternal) unless 1 <= transfer <= kMostPeers; so do send() and await().
+  /// Sets the ready flags of a transfer, one for each row, in the memory of `peer`, so that `peer`
+  /// may send. Throws Error(kInternal) unless 1 <= transfer <= kMostPeers; so do send() and
+  /// await().
   void announce(int64_t peer, int64_t transfer);
-  /// Copies `part` to `out`, memory of `peer`, and sets the done flags there. Waits for the peer's
-  /// ready flags first, if there are any.
+  /// Copies `part` to `out`, memory of `peer`, and sets the done flags in the memory of `peer`.
+  /// Waits for the peer's ready flags first, if there are any.
   void send(void* out, const void* part, int64_t peer, int64_t transfer);
   /// Adds a copy of the local part to this rank's inbox. `out` is the address in the first inbox;
   /// calls that use the second inbox copy to the corresponding address there. A local part that is
@@ -60,8 +63,8 @@ class RowExchange {
   void keep(void* out, const void* part) { list_.own = {out, part}; }
   /// Waits for the done flags of a transfer to this rank.
   void await(int64_t transfer) { peer_of(transfer).done_here = shared_->done(flag_of(transfer)); }
-  /// Enqueues the exchange of all rows, with one inbox and ready flags. `where` is the spec
-  /// position, a string that outlives the program.
+  /// Enqueues the exchange of all rows of a gather, with one inbox and ready flags. `where` is the
+  /// spec position, a string that outlives the program.
   void run(cudaStream_t stream, const char* where) const;
   /// Enqueues the exchange as separate operations, as the CPU device does. Rows arrive `inbox`
   /// bytes after the first inbox.
@@ -74,8 +77,8 @@ class RowExchange {
   const T* second(const T* part) const {
     return part == list_.peer[0].copy.part ? part : part + inbox_bytes() / sizeof(T);
   }
-  /// The exchange for launch_rows(). The body that launch_rows() gets reads the first inbox; `body`
-  /// does the same for the second inbox.
+  /// The exchange as an argument of launch_rows(). The body that launch_rows() gets reads the first
+  /// inbox; `body` computes the same from the second inbox.
   template <typename Body>
   struct Rows {
     const RowExchange& exchange;
@@ -100,8 +103,8 @@ class RowExchange {
     void* out;
     const void* part;
   };
-  /// The copy to a peer, and the addresses of the flags of row 0 in the peer's memory (there) and
-  /// in this rank's memory (here). The flags of the next rows follow in memory.
+  /// The copy to a peer, and the addresses of the flags of row 0: `..._there` in the peer's memory,
+  /// `..._here` in this rank's memory. The flags of the other rows follow in memory.
   struct Peer {
     Copy copy;
     CUdeviceptr done_there, ready_there, done_here, ready_here;
@@ -110,18 +113,18 @@ class RowExchange {
   struct List {
     int64_t rows;
     size_t row_bytes;
-    SequenceNumber sequence;  ///< on a GPU, the kernel uses `calls` and only sets the counter
-    uint32_t* calls;          ///< number of calls so far, by row
-    size_t inbox_bytes = 0;   ///< distance of the inboxes; 0: one inbox, with ready flags
-    Copy own = {};            ///< null: the local part is already where it is used
+    SequenceNumber sequence;  ///< on a GPU, the kernel ignores the value and sets the counter
+    uint32_t* calls;          ///< number of earlier calls, by row
+    size_t inbox_bytes = 0;   ///< offset of the second inbox; 0: one inbox, with ready flags
+    Copy own = {};            ///< keep(); null: the local part is read where it was computed
     int peers = 0;
     Peer peer[kMostPeers] = {};
   };
 
  private:
-  /// For each i in [0, n), enqueues the exchange of PerBlock rows and then first(i), or second(i)
-  /// if the rows arrive in the second inbox. On a GPU, a thread block with T threads for each of
-  /// PerBlock rows does this for one i or for several.
+  /// Enqueues one kernel. For each i in [0, n), it exchanges PerBlock rows and then calls first(i),
+  /// or second(i) if the rows arrive in the second inbox. On a GPU, each thread block has T threads
+  /// for each of PerBlock rows, and processes one or several i.
   template <int T, int PerBlock, typename Block>
   void launch(const List& list, int64_t n, const Block& first, const Block& second,
               cudaStream_t stream, const char* where) const;
@@ -133,14 +136,14 @@ class RowExchange {
   List list_;
 };
 
-/// The rows of a block: the first row and their number, and the start and size of these rows in a
-/// part, in bytes.
+/// The rows of a block: `count` rows from row `first` on, which are `bytes` bytes from byte `start`
+/// of a part on.
 struct BlockOfRows {
   int64_t first, count;
   size_t start, bytes;
 };
-/// Returns the rows of block `i`, if each block has `per_block` of the `rows` rows, and the last
-/// block the remaining rows.
+/// Returns the rows of block `i`, if each block has `per_block` of the `rows` rows of a part. The
+/// last block may have fewer.
 HG_HOST_DEVICE inline BlockOfRows rows_of(int64_t i, int64_t per_block, int64_t rows,
                                           size_t row_bytes) {
   const int64_t first = i * per_block, left = rows - first;
@@ -151,10 +154,10 @@ HG_HOST_DEVICE inline BlockOfRows rows_of(int64_t i, int64_t per_block, int64_t 
 
 #ifdef __CUDACC__
 
-/// Copies `bytes` bytes of the parts, from byte `first` on, to the inboxes of the peers and, if
-/// list.own is set, of this rank, as elements of type T. `inbox` is the offset of the inbox in
-/// bytes; `me` is the index of this thread in the block, all of whose threads call this.
-/// Consecutive copies of one part read it only once.
+/// Copies bytes `first` to first + bytes - 1 of each part to the inbox of its peer and, if list.own
+/// is set, to this rank's inbox, with accesses of type T. `inbox` is the offset of the inbox in
+/// bytes. `me` is the index of this thread in the block; all threads of the block call this. If
+/// consecutive copies have the same part, it is read only once.
 template <int Threads, typename T>
 __device__ void send_rows(const RowExchange::List& list, size_t first, size_t bytes, size_t inbox,
                           int me) {
@@ -181,8 +184,8 @@ __device__ void send_rows(const RowExchange::List& list, size_t first, size_t by
   }
 }
 
-/// Returns whether all addresses, the size of a row and the distance of the inboxes are multiples
-/// of 16 bytes.
+/// Returns whether all addresses, the size of a row and the offset of the second inbox are
+/// multiples of 16 bytes, so that rows can be copied as vectors.
 __device__ inline bool copies_vectors(const RowExchange::List& list) {
   size_t address = list.row_bytes | list.inbox_bytes;
   const auto add = [&](const RowExchange::Copy& copy) {
@@ -193,8 +196,8 @@ __device__ inline bool copies_vectors(const RowExchange::List& list) {
   return address % sizeof(uint4) == 0;
 }
 
-/// The flag of thread `me` of a block. A block has one flag for each of its rows and each peer. For
-/// threads without a flag, write() and await() do nothing.
+/// The flag for which thread `me` of a block is responsible. A block has one flag for each of its
+/// rows and each peer. In threads without a flag, write() and await() do nothing.
 struct ThreadFlags {
   bool any;
   const RowExchange::Peer& peer;
@@ -213,8 +216,8 @@ struct ThreadFlags {
   }
 };
 
-/// Sends the rows of a block, after their ready flags if there are any, and sets their done flags.
-/// All threads of the block call this.
+/// Sends the rows of a block, and sets their done flags. First waits for their ready flags, if
+/// there are any. All threads of the block call this.
 template <int Threads>
 __device__ void send_block(const RowExchange::List& list, const BlockOfRows& rows, uint32_t call,
                            int me) {
@@ -233,8 +236,8 @@ __device__ void send_block(const RowExchange::List& list, const BlockOfRows& row
   flags.write(flags.peer.done_there, call);
 }
 
-// Exchanges rows, then runs `even` or `odd` on them, by the parity of the call. A block sends all
-// of its rows before it waits for rows of its peers.
+// Exchanges rows, then runs `even` on them in calls with an even number, and `odd` in the others. A
+// block sends all of its rows before it waits for rows of its peers.
 template <int T, int PerBlock, typename Block>
 __global__ void __launch_bounds__(T* PerBlock, 1024 / (T * PerBlock))
     exchange_kernel(const __grid_constant__ Block even, const __grid_constant__ Block odd,
@@ -260,7 +263,7 @@ __global__ void __launch_bounds__(T* PerBlock, 1024 / (T * PerBlock))
     __syncthreads();
     if (me < own.count) list.calls[own.first + me] = call;
     (call % 2 == 0 ? even : odd)(i);
-    // The watchdog reads the number of calls from the counter.
+    // The watchdog reads the number of calls from this counter.
     if (i == 0 && me == 0 && list.sequence.counter != nullptr) {
       *const_cast<uint32_t*>(list.sequence.counter) = call;
     }
@@ -283,7 +286,7 @@ void RowExchange::launch(const List& list, int64_t n, const Block& first, const 
 template <int T, int PerBlock, typename Block>
 void RowExchange::launch(const List& list, int64_t n, const Block& first, const Block& second,
                          cudaStream_t stream, const char* where) const {
-  const bool known = list.sequence.counter == nullptr;  // else only the stream knows the call
+  const bool known = list.sequence.counter == nullptr;  // else the device counts the calls
   const bool to_second = known && list.inbox_bytes != 0 && list.sequence.value % 2 == 0;
   submit(stream, where, to_second ? list.inbox_bytes : 0);
   parallel_for(n, stream, where, to_second ? second : first);

@@ -13,8 +13,8 @@
 
 namespace hirgen {
 
-/// Element types. Values are stable: they are part of the C ABI. Kernels compute with integers in
-/// fp32. Operations only move and convert types of 8 bits, which GEMMs also multiply.
+/// Element types. Values are stable: they are part of the C ABI. Kernels convert integers to fp32
+/// to compute with them. Values of 8-bit types are only moved, converted, and multiplied in GEMMs.
 #define HG_ENUMERATOR(enumerator, name, type, value, ...) enumerator = (value),
 enum class DType : int { HG_TYPES(HG_ENUMERATOR) };
 #undef HG_ENUMERATOR
@@ -40,19 +40,20 @@ const char* spelling(DType type);
 /// One axis of a tensor's buffer. A buffer lacks the axes along which the tensor is reduced.
 struct Axis {
   int64_t extent = 1;       ///< elements over all ranks
-  int mesh_extent = 1;      ///< ranks that the axis is split over; 1 when it is not
+  int mesh_extent = 1;      ///< number of ranks that the axis is split over; 1 if it is not split
   int mesh_coordinate = 0;  ///< index of this rank's shard, from 0
   int64_t local() const { return extent / mesh_extent; }  ///< elements on this rank
 };
 
-/// Returns an axis with one element on each of some ranks, of which this rank has `coordinate`.
+/// Returns an axis that is split over `ranks` ranks, with one element on each. This rank has
+/// element `coordinate`.
 constexpr Axis split(int64_t ranks, int coordinate) {
   return {ranks, static_cast<int>(ranks), coordinate};
 }
 
 /// The values that the check generates for a floating-point input. kNormal: normally distributed
-/// values. kPositive: absolute values of these plus 1/4. kMask: 0 or 1. An exact check uses sparse
-/// integers instead of kNormal and kPositive.
+/// values. kPositive: the absolute value of a normal value, plus 1/4. kMask: 0 or 1. An exact check
+/// uses sparse integers instead of kNormal and kPositive.
 enum class Fill { kNormal, kPositive, kMask };
 
 /// Returns 1 / sqrt(n).
@@ -65,16 +66,17 @@ struct TensorDesc {
   std::vector<Axis> axes;  ///< in logical order
   bool output = false;
   std::string where;  ///< spec position
-  /// The largest number of terms that GEMMs with this input sum; 1 without such GEMMs. The more
-  /// terms, the sparser are the integers that fill the input, so that every sum stays exact.
+  /// The largest number of terms of a sum in a GEMM with this input; 1 without such GEMMs. The more
+  /// terms, the more of the integers that fill the input are 0, so that every sum stays exact.
   int64_t contraction = 1;
-  /// Standard deviation of the normal values that fill this input. For a weight it is inverse_root
-  /// of the terms in the sums of its GEMMs on a rank, so that GEMMs do not grow the values. For an
-  /// integer input: the number of rows, if its elements are row numbers, else 1.
+  /// Standard deviation of the normal values that fill this input. For a weight, it is
+  /// inverse_root(n), where n is the number of terms that its GEMM sums on one rank. So the values
+  /// do not grow from GEMM to GEMM. For an integer input, the number of rows of the table if the
+  /// elements are row numbers, else 1.
   double deviation = 1;
   Fill fill = Fill::kNormal;
-  /// Whether the values of this output depend on rounding; the check then allows an error. If no
-  /// output depends on rounding, the check is exact, and integers fill the inputs.
+  /// Whether the values of this output depend on rounding; the check then allows errors within a
+  /// bound. If no output depends on rounding, the check is exact, and integers fill the inputs.
   bool rounded = false;
   /// Whether this input is saved by a forward pass: the check computes it from the other inputs
   /// (ProgramTable::saved).

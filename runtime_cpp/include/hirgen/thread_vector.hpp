@@ -1,6 +1,6 @@
-// Values of one row, for the bodies of fused kernels. In a body, `fn::silu(Zg) * Zu` computes all
-// elements of a thread. It builds an expression, which is evaluated when it is stored or folded, a
-// few columns per step. So registers hold little more than the operands of a row.
+// Values of one row, for the bodies of fused kernels. In a body, `fn::silu(Zg) * Zu` stands for all
+// elements of a thread. The operators build an expression, which is evaluated when it is stored or
+// folded, a few columns per step. So registers hold little more than the operands of a row.
 #pragma once
 
 #include <concepts>
@@ -18,7 +18,8 @@ struct ThreadVector {
   float value[W];
 };
 
-/// The place of W columns in a row: the index of the thread's access, and the first column.
+/// The position of W columns in a row: the index of the access among the accesses of this thread,
+/// and the first column.
 struct Place {
   int access;
   int64_t column;
@@ -78,8 +79,8 @@ struct Held {
   }
 };
 
-/// C * Width values that a thread has computed and keeps, because it would take long to compute
-/// them again.
+/// C * Width values that a thread has computed and keeps in registers, because computing them again
+/// would take long.
 template <int Width, int C>
 struct Kept {
   using Expression = void;
@@ -96,7 +97,7 @@ template <typename V>
 concept Expression = requires { typename V::Expression; };
 template <typename V>
 concept Registers = requires { V::kCount; };
-/// A type with a value for each column.
+/// A type with a value for each column: an expression, or a ThreadVector.
 template <typename V>
 concept Vector = Expression<V> || Registers<V>;
 /// A Vector, or a float: one value for the whole row.
@@ -110,8 +111,8 @@ HG_HOST_DEVICE inline float element_of(const ThreadVector<W>& x, int j) {
   return x.value[j];
 }
 
-/// Returns the W columns of a value at `place`: evaluates an expression, and returns other values
-/// unchanged.
+/// Returns the W columns of a value at `place`: evaluates an expression, and returns a ThreadVector
+/// or a float unchanged.
 template <int W, Value V>
 HG_HOST_DEVICE inline auto columns_of(const V& x, Place place) {
   if constexpr (Expression<V>) {
@@ -168,7 +169,7 @@ struct BinaryExpression {
   }
 };
 
-/// a divided by one value for the whole row, as an expression.
+/// a divided by a divisor that is the same for the whole row, as an expression.
 template <Expression A>
 struct RowQuotient {
   using Expression = void;
@@ -249,7 +250,8 @@ HG_HOST_DEVICE inline auto operator/(const A& a, const B& b) {
 /// The functions that bodies call.
 namespace fn {
 
-/// Returns `a` as it is after it was stored as T and loaded again, as an expression if `a` is one.
+/// Returns `a` rounded to T, as if it were stored as T and loaded again; an expression if `a` is
+/// one.
 template <typename T, Value A>
 HG_HOST_DEVICE inline auto cast(const A& a) {
   if constexpr (Expression<A>) {
@@ -287,7 +289,8 @@ HG_CONSTANT_FUNCTIONS(HG_CONSTANT)
 HG_BINARY_FUNCTIONS(HG_BINARY)
 #undef HG_BINARY
 
-/// The function `name` folds x over all columns of the row.
+/// Defines a function `name` (sum, max, ...) that folds x over all columns of the row and returns
+/// the result in every thread.
 #define HG_FOLD(enumerator, name, ...)                     \
   template <typename Row, Vector X>                        \
     requires(!Value<Row>)                                  \

@@ -1,7 +1,7 @@
 // Records the calls of a program for its trace (--trace). A program calls CUDA, NCCL and cuBLASLt
 // by the names of their functions. Within HG_CHECK, the names in HG_TRACED_CALLS refer to objects
-// of this file. These report the call to this thread's recorder, if there is one, and call the
-// function.
+// of this file. Each object reports the call to this thread's recorder, if there is one, and calls
+// the function.
 #pragma once
 
 #include <cublasLt.h>
@@ -31,14 +31,17 @@ enum class TraceKind {
   kGroupEnd,
 };
 
-/// The recorder of this thread's calls (src/trace/recorder.hpp); null without a trace.
+/// The recorder of this thread's calls (src/trace/recorder.hpp); null if this thread records no
+/// trace.
 extern constinit thread_local TraceRecorder* trace_recorder;
 
-/// Records one call, from construction to destruction. Does nothing without a trace.
+/// Records one call, which lasts from construction to destruction. Does nothing if this thread has
+/// no recorder.
 class TracedCall {
  public:
-  /// `where` is the label of the statement, a string that outlives the trace; null: host_position.
-  /// `event` is the event that the stream records or waits for; null for other kinds.
+  /// `where` is the label of the statement, a string that outlives the trace; null: the current
+  /// host_position. `event` is the event that the stream records or waits for; null for other
+  /// kinds.
   TracedCall(TraceKind kind, const char* name, cudaStream_t stream, const char* where = nullptr,
              cudaEvent_t event = nullptr)
       : kind_(kind), recorder_(trace_recorder) {
@@ -89,7 +92,7 @@ struct TracedFunction<kind, Result(Parameters...)> {
 template <TraceKind kind, typename Function>
 struct Traced : TracedFunction<kind, Function> {};
 
-/// cublasLtMatmul, which with MatmulPlan::op in place of a descriptor runs the library that the
+/// cublasLtMatmul. If it gets MatmulPlan::op in place of a descriptor, it runs the library that the
 /// plan has chosen.
 template <>
 struct Traced<TraceKind::kGemm, decltype(::cublasLtMatmul)>

@@ -1,14 +1,14 @@
-// Copies between the memories of two GPUs by kernels. They are meant for transfers so small that
-// starting a copy engine takes longer than the copy.
+// Copies between the memories of two GPUs by kernels. They are for small transfers, for which
+// starting a copy engine would take longer than the copy.
 //
 // One kernel does the work of the copying rank in a transfer: it waits for the ready flag, copies,
 // and sets the done flag in the peer's memory.
 //
 // A kernel that waits occupies SMs, but cannot block the work that it waits for. The peer writes
-// its ready flag before any copy that depends on this rank, so the flag depends only on work of the
-// peer's GPU. Waiting kernels on the peer's GPU leave most SMs free: a stream runs one kernel after
-// the other, and each kernel has few blocks (at most 48, see transfers.cu). Two ranks can share one
-// GPU only with HIRGEN_SHARE_GPU=1.
+// its ready flag before it starts any copy that depends on this rank, so the flag depends only on
+// work of the peer's GPU. That work finds free SMs, because kernels that wait on the peer's GPU
+// leave most SMs free: a stream runs one kernel after the other, and each kernel has few blocks (at
+// most 48, see transfers.cu). Two ranks can share one GPU only with HIRGEN_SHARE_GPU=1.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,15 +21,15 @@
 
 namespace hirgen {
 
-/// The flags of one transfer, for the copying rank.
+/// The flags of one transfer, as the copying rank uses them.
 struct TransferFlags {
   CUdeviceptr ready = 0;       ///< in this rank's memory: the peer's buffer is ready
   CUdeviceptr done = 0;        ///< in the peer's memory: this rank's copy is done
-  uint32_t* blocks = nullptr;  ///< in this rank's memory: count of done blocks; 0 between kernels
+  uint32_t* blocks = nullptr;  ///< in this rank's memory: finished blocks; 0 between kernels
   SequenceNumber sequence;
 };
 
-/// One transfer, whose copy begins when its ready flag is set.
+/// One transfer: a copy of `bytes` bytes that begins when the ready flag is set.
 struct Transfer {
   void* out = nullptr;
   const void* in = nullptr;
@@ -37,8 +37,8 @@ struct Transfer {
   TransferFlags flags;
 };
 
-/// Independent transfers that kernels copy at the same time: one kernel for each 48 transfers. On
-/// the CPU device, the transfers run one after another.
+/// Independent transfers that kernels copy: each kernel copies up to 48 transfers at the same time.
+/// On the CPU device, the transfers run one after another.
 class TransferKernel {
  public:
   /// Adds a transfer. `out` and `in` must not overlap. They need no alignment, but copies are

@@ -11,8 +11,9 @@
 
 namespace hirgen {
 
-/// N views of the same extents, whose elements are visited together. Adjacent axes that are
-/// contiguous in every view are merged, so that most walks are over one axis and need no division.
+/// N views with the same extents, whose elements a kernel visits together. append() merges adjacent
+/// axes that are contiguous in every view, so that most walks have a single axis and need no
+/// division.
 template <int N>
 struct Walk {
   int axes = 0;
@@ -26,7 +27,7 @@ struct Walk {
     return product;
   }
 
-  /// at[v] = offset, in elements, in view v of the element with row-major index i.
+  /// Sets at[v] to the offset, in elements, that the element with row-major index i has in view v.
   HG_HOST_DEVICE void offsets(int64_t i, int64_t (&at)[N]) const {
     for (int v = 0; v < N; ++v) at[v] = 0;
     for (int d = axes - 1; d >= 0; --d) {
@@ -37,8 +38,8 @@ struct Walk {
     }
   }
 
-  /// Appends an axis of `length` elements, step[v] apart in view v, or merges it with the last
-  /// axis. Ignores axes of one element.
+  /// Appends an innermost axis of `length` elements, which are step[v] elements apart in view v, or
+  /// merges it with the last axis. Ignores axes of one element.
   void append(int64_t length, const std::array<int64_t, N>& step) {
     if (length == 1) return;
     bool merges = axes > 0;
@@ -48,8 +49,9 @@ struct Walk {
     for (int v = 0; v < N; ++v) stride[v][axes - 1] = step[v];
   }
 
-  /// Returns whether elements i width to (i + 1) width - 1 are contiguous, for every i, and start
-  /// at a multiple of `width` in every view. Returns false if there is only one element.
+  /// Returns whether the walk can be divided into groups of `width` elements, from i * width to (i
+  /// + 1) * width - 1, such that in every view each group is contiguous and starts at a multiple of
+  /// `width`. Returns false if there is only one element.
   bool divides(int64_t width) const {
     if (axes == 0 || extent[axes - 1] % width != 0) return false;
     for (int v = 0; v < N; ++v) {
@@ -62,12 +64,13 @@ struct Walk {
   }
 };
 
-/// The number of elements of a step of a vectorised kernel: one access of 16 bytes for a 16-bit
-/// type, two for fp32.
+/// The number of elements that a thread of a vectorised kernel processes per step: one access of 16
+/// bytes for a 16-bit type, two for fp32.
 constexpr int kWidth = 8;
 
-/// Returns the strides of `operand` over the extents of `out`: 0 for the operand's axes of one
-/// element, which are broadcast. Throws Error(kInternal) if the numbers of axes differ.
+/// Returns the strides with which `operand` is read over the extents of `out`: the operand's
+/// strides, but 0 for its axes of one element, which are broadcast. Throws Error(kInternal) if the
+/// numbers of axes differ.
 inline std::array<int64_t, kMaxAxes> strides_against(const Strided& out, const Strided& operand,
                                                      const char* where) {
   if (operand.axes != out.axes) {
@@ -97,7 +100,7 @@ Walk<N> walk_over(const std::array<const Strided*, N>& views, int skip, const ch
   return walk;
 }
 
-/// Returns whether the pointer is a multiple of 16 bytes.
+/// Returns whether the address is a multiple of 16.
 inline bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
 
 }  // namespace hirgen
