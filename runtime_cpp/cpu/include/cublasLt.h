@@ -53,10 +53,11 @@ typedef enum {
   CUBLASLT_MATMUL_DESC_B_SCALE_MODE = 32,
 } cublasLtMatmulDescAttributes_t;
 
-/// The scales of an 8-bit operand with m columns (A is transposed, so m are its rows after that),
-/// in fp32. VEC128: [k / 128][m], one for each 128 elements of a column; 4 divides m. BLK128x128:
-/// [m / 128][k / 128] with rows at multiples of 4 elements, one for each square. The last blocks
-/// may be partial. This device has no single scales.
+/// The layouts of the fp32 scales of an 8-bit operand. Its m lines of k elements are the rows of A
+/// (after the transposition) or the columns of B. VEC128: [k / 128][m], one scale for each 128
+/// elements of a line; 4 divides m. BLK128x128: [m / 128][k / 128], with rows padded to a multiple
+/// of 4 scales, one scale for each 128 x 128 elements. The last blocks may be partial. In mode
+/// SCALAR_32F, this device uses no scales.
 typedef enum {
   CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F = 0,
   CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F = 4,
@@ -81,7 +82,7 @@ typedef enum {
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES = 8,  ///< uint32_t
 } cublasLtMatmulPreferenceAttributes_t;
 
-/// The reduction schemes for a split k axis. This device never splits it.
+/// The reduction schemes for a split k axis. This device never splits k.
 typedef enum {
   CUBLASLT_REDUCTION_SCHEME_NONE = 0,
   CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2,
@@ -131,7 +132,7 @@ typedef struct {
 #ifdef __cplusplus
 extern "C" {
 #endif
-#pragma GCC visibility push(default)  // exported from libhirgen_cpu, whatever it is compiled with
+#pragma GCC visibility push(default)  // libhirgen_cpu exports these even with -fvisibility=hidden
 
 const char* cublasLtGetStatusName(cublasStatus_t status);
 const char* cublasLtGetStatusString(cublasStatus_t status);

@@ -1,5 +1,6 @@
 // The CPU device: the driver API calls that emitted programs and the tests use (stream memory
-// operations, and address ranges). They call them through cudaGetDriverEntryPointByVersion.
+// operations, and address ranges). Callers get these functions from
+// cudaGetDriverEntryPointByVersion.
 #pragma once
 
 #include <stddef.h>
@@ -73,7 +74,7 @@ typedef union CUstreamBatchMemOpParams_union {
 #ifdef __cplusplus
 extern "C" {
 #endif
-#pragma GCC visibility push(default)  // exported from libhirgen_cpu, whatever it is compiled with
+#pragma GCC visibility push(default)  // libhirgen_cpu exports these even with -fvisibility=hidden
 
 CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                              unsigned int flags);
@@ -93,8 +94,9 @@ CUresult cuMemGetAddressRange(CUdeviceptr* pbase, size_t* psize, CUdeviceptr dpt
 
 #include <vector>
 
-/// A flag, and the value that a kernel waits for (cyclic >=) or writes: `value` plus the content of
-/// `counter` when the kernel runs. A null counter adds nothing.
+/// A flag, and the value that a kernel writes, or waits for with the comparison of
+/// CU_STREAM_WAIT_VALUE_GEQ: `value` plus the content of `counter` when the kernel runs. A null
+/// counter adds nothing.
 struct hirgen_cpu_flag {
   CUdeviceptr address;
   uint32_t value;

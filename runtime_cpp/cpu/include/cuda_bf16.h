@@ -18,7 +18,7 @@ struct __nv_bfloat16 {
   }
 
  private:
-  /// Nearest, ties to even; NaN becomes the canonical quiet NaN 0x7FFF.
+  /// Rounds to the nearest bfloat16, ties to even. NaN becomes the canonical quiet NaN 0x7FFF.
   static uint16_t rounded(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);

@@ -17,7 +17,7 @@ struct __half {
     float result;
     if (magnitude >= 0x7C00u) {  // infinity, NaN
       bits = 0x7F800000u | (magnitude & 0x3FFu) << 13;
-    } else if (magnitude >= 0x0400u) {  // normal: another exponent bias
+    } else if (magnitude >= 0x0400u) {  // normal: only the exponent bias differs
       bits = (magnitude << 13) + (112u << 23);
     } else {  // subnormal or zero: magnitude * 2^-24 is exact in a float
       float scaled = static_cast<float>(magnitude) * 5.9604644775390625e-8F;
@@ -29,14 +29,15 @@ struct __half {
   }
 
  private:
-  /// Nearest, ties to even; overflow gives infinity, NaN the canonical quiet NaN 0x7FFF.
+  /// Rounds to the nearest half, ties to even. Overflow gives infinity, and NaN the canonical quiet
+  /// NaN 0x7FFF.
   static uint16_t rounded(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     uint32_t sign = (bits >> 16) & 0x8000u;
     bits &= 0x7FFFFFFFu;
     if (bits > 0x7F800000u) return 0x7FFF;
-    if (bits >= 0x477FF000u) return static_cast<uint16_t>(sign | 0x7C00u);  // 65520 and more
+    if (bits >= 0x477FF000u) return static_cast<uint16_t>(sign | 0x7C00u);  // from 65520 on
     if (bits >= 0x38800000u) {  // normal: drops 13 bits; the bias differs by 112
       bits += 0xFFFu + ((bits >> 13) & 1u);
       return static_cast<uint16_t>(sign | ((bits - (112u << 23)) >> 13));

@@ -32,7 +32,8 @@ struct __cpu_fp8 {
   static constexpr int kDropped = 23 - kDigits;
   static constexpr uint32_t kRebias = static_cast<uint32_t>(127 - kBias) << 23;
 
-  /// Nearest, ties to even; overflow gives the largest number, NaN gives 0x7F.
+  /// Rounds to the nearest code, ties to even. Overflow gives the largest finite number, and NaN
+  /// gives 0x7F.
   static uint8_t rounded(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);

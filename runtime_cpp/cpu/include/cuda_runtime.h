@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Defined for the CPU device, for sources that serve both devices.
+/// Sources that are compiled for both devices test this macro: it is defined only for the CPU
+/// device.
 #define HIRGEN_CPU_DEVICE 1
 
 #define CUDART_VERSION 13000
@@ -134,7 +135,7 @@ typedef struct CUuuid_st {
   char bytes[16];
 } cudaUUID_t;
 
-/// A part of CUDA's structure.
+/// A subset of the fields of CUDA's structure.
 typedef struct cudaDeviceProp {
   char name[256];
   cudaUUID_t uuid;
@@ -154,7 +155,7 @@ extern "C" {
 #else
 #define HIRGEN_CPU_DEFAULT(value)
 #endif
-#pragma GCC visibility push(default)  // exported from libhirgen_cpu, whatever it is compiled with
+#pragma GCC visibility push(default)  // libhirgen_cpu exports these even with -fvisibility=hidden
 
 // Errors. If `error` is the error of this thread's last failed call, the text of cudaGetErrorString
 // also says why the call failed, if the device knows the reason.
@@ -239,7 +240,7 @@ cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object
                                       unsigned int count HIRGEN_CPU_DEFAULT(1),
                                       unsigned int flags HIRGEN_CPU_DEFAULT(0));
 
-// Finds driver functions of cuda.h by name.
+// Returns pointers to the driver functions of cuda.h by name.
 cudaError_t cudaGetDriverEntryPointByVersion(
     const char* symbol, void** funcPtr, unsigned int cudaVersion, unsigned long long flags,
     cudaDriverEntryPointQueryResult* driverStatus HIRGEN_CPU_DEFAULT(nullptr));
@@ -270,9 +271,9 @@ inline cudaError_t cudaHostAlloc(T** ptr, size_t size, unsigned int flags) {
 }
 
 /// Launches a kernel: enqueues a call of `work` on `stream`. `work` must hold copies of all kernel
-/// arguments, since a graph that captures the launch calls it at every launch of the graph.
-/// cudaGetLastError returns errors of the launch. `where`, a string literal, names the kernel in
-/// the log, and in the message if it faults.
+/// arguments, because a graph that captures this launch calls `work` again at each launch of the
+/// graph. cudaGetLastError returns errors of the launch. `where`, a string literal, names the
+/// kernel in the log, and in the message if it faults.
 __attribute__((visibility("default"))) void hirgen_cpu_launch(cudaStream_t stream,
                                                               std::function<void()> work,
                                                               const char* where = "a kernel");

@@ -1,6 +1,6 @@
 // The CPU device: the NCCL calls that emitted programs and the tests use, between processes of one
-// host or threads of one process. They have rendezvous semantics: no operation completes before
-// every participating rank has issued it.
+// host or threads of one process. Operations have rendezvous semantics: none completes before every
+// participating rank has issued it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -51,7 +51,7 @@ typedef enum {
   ncclBfloat16 = 9
 } ncclDataType_t;
 
-/// A part of NCCL's structure.
+/// A subset of the fields of NCCL's structure.
 typedef struct ncclConfig {
   size_t size;
   unsigned int magic;
@@ -70,7 +70,7 @@ typedef struct ncclConfig {
 #ifdef __cplusplus
 extern "C" {
 #endif
-#pragma GCC visibility push(default)  // exported from libhirgen_cpu, whatever it is compiled with
+#pragma GCC visibility push(default)  // libhirgen_cpu exports these even with -fvisibility=hidden
 
 ncclResult_t ncclGetVersion(int* version);
 const char* ncclGetErrorString(ncclResult_t result);

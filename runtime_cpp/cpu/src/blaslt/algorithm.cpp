@@ -15,11 +15,12 @@ namespace {
 
 constexpr uint64_t kAlgorithm = 0x6872676e;
 
-/// The properties of an algorithm; kDesigns has them by id. The last algorithm is slow, even on a
-/// busy machine, because it keeps a processor busy for another 10 ms.
+/// The properties of an algorithm; its id is its index in kDesigns. The last algorithm uses 10 ms
+/// of processor time after each GEMM, so that it is clearly slower than the others even on a busy
+/// machine.
 struct Design {
   Tiling tiling;
-  uint32_t tile, stages;  ///< as cublasLtMatmulTile_t and cublasLtMatmulStages_t number them
+  uint32_t tile, stages;  ///< values of cublasLtMatmulTile_t and cublasLtMatmulStages_t
   size_t workspace_bytes;
   std::chrono::milliseconds extra{0};
 };
@@ -31,8 +32,8 @@ constexpr Design kDesigns[] = {
 };
 constexpr auto kDesignCount = static_cast<long>(std::size(kDesigns));
 
-/// The ids that the heuristic offers, best guess first: HIRGEN_CPU_ALGORITHMS ("3,0"), or all ids
-/// if the variable is unset or empty. Throws Failure if it is malformed.
+/// Returns the ids that the heuristic offers, best guess first: the list in HIRGEN_CPU_ALGORITHMS
+/// ("3,0"), or all ids if the variable is unset or empty. Throws Failure if the list is malformed.
 std::vector<int32_t> offered_ids() {
   const char* text = getenv("HIRGEN_CPU_ALGORITHMS");
   if (text == nullptr || *text == '\0') return {0, 1, 2, 3};

@@ -16,7 +16,7 @@ namespace hirgen_cpu {
 struct Algorithm {
   uint64_t magic;
   uint64_t workspace_bytes;
-  uint32_t alignment[4];  ///< in bytes, of the pointers to A, B, C and D; 0: any
+  uint32_t alignment[4];  ///< required of the pointers to A, B, C and D, in bytes; 0: any
   int32_t id;             ///< 0 to 3
 };
 static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
@@ -27,7 +27,7 @@ inline Algorithm open(const cublasLtMatmulAlgo_t& algo) {
   return algorithm;
 }
 
-/// Whether this is a valid algorithm. Its bytes may come from a file.
+/// Returns whether this is a valid algorithm. It may have been read from an untrusted file.
 bool is_algorithm(const Algorithm& algorithm);
 
 /// The tiling of the algorithm.

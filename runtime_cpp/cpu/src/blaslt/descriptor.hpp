@@ -26,9 +26,9 @@ struct Description {
   cublasOperation_t transpose_a, transpose_b;
   cublasLtEpilogue_t epilogue;
   const void* bias;
-  int32_t bias_type;  ///< kTypeOfD until it is set
+  int32_t bias_type;  ///< a cudaDataType_t; kTypeOfD until the caller sets it
   const void *scales_a = nullptr, *scales_b = nullptr;
-  /// cublasLtMatmulMatrixScale_t
+  /// Values of cublasLtMatmulMatrixScale_t.
   int32_t scale_mode_a = CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F, scale_mode_b = scale_mode_a;
 };
 constexpr int32_t kTypeOfD = -1;
@@ -36,7 +36,7 @@ constexpr int32_t kTypeOfD = -1;
 struct Preference {
   uint64_t workspace_bytes;
   uint32_t reduction_schemes;
-  uint32_t alignment[4];  ///< in bytes, of the pointers to A, B, C and D
+  uint32_t alignment[4];  ///< least alignment of A, B, C and D, in bytes
 };
 
 static_assert(sizeof(Layout) <= sizeof(cublasLtMatrixLayoutOpaque_t));

@@ -19,7 +19,7 @@ static_assert(kTile % kRows == 0 && kTile % kColumns == 0);
 
 using Quad __attribute__((vector_size(16), aligned(4), may_alias)) = float;
 
-/// Calls body with a null pointer of the element type of an operand.
+/// Calls body with a null pointer to the C++ type of an operand's elements.
 template <class Body>
 void with_operand_type(cudaDataType_t type, Body body) {
 #define HIRGEN_CPU_CALL(element, nccl, cuda) \
@@ -29,7 +29,7 @@ void with_operand_type(cudaDataType_t type, Body body) {
 #undef HIRGEN_CPU_CALL
 }
 
-/// The same for a result or a bias, which have no 8-bit types.
+/// with_operand_type() for a result or a bias, which have no 8-bit types.
 template <class Body>
 void with_type(cudaDataType_t type, Body body) {
 #define HIRGEN_CPU_CALL(element, nccl, cuda) \
@@ -38,7 +38,8 @@ void with_type(cudaDataType_t type, Body body) {
 #undef HIRGEN_CPU_CALL
 }
 
-/// A block of a matrix: `count` lines (rows of A or columns of B) of `depth` elements.
+/// A block of a matrix: `count` lines (rows of A or columns of B) of `depth` elements along k.
+/// Strides are in elements.
 struct Lines {
   int64_t first, count, line_stride;
   int64_t first_depth, depth, depth_stride;
@@ -61,9 +62,9 @@ void pack(const T* data, const Lines& lines, float* panels) {
   }
 }
 
-/// tile[column][row] += panel of A times panel of B, for kRows rows and kColumns columns. The
-/// panels and the tile belong to this thread, so sanitizers would find no error here and only slow
-/// it down.
+/// tile[column][row] += panel of A times panel of B, for kRows rows and kColumns columns. Only this
+/// thread accesses the panels and the tile, so sanitizers would find no error here and only slow
+/// the loop down.
 __attribute__((no_sanitize("thread", "address"))) void accumulate(const float* a, const float* b,
                                                                   int64_t depth, float* tile) {
   Quad sum[kColumns][2];
@@ -164,8 +165,8 @@ void add_products(const Gemm& p, int64_t batch, const Place& at, int64_t first, 
   }
 }
 
-/// Computes one tile of A B in scratch.tile, as the sum over the blocks of k. With scales, these
-/// multiply the sum of each block of kScaled elements.
+/// Computes one tile of A B in scratch.tile. With scales, multiplies the sum over each block of
+/// kScaled elements by the scales of A and B before it adds up these sums.
 void compute_tile(const Gemm& p, int64_t batch, const Place& at, Scratch& scratch) {
   std::fill(scratch.tile.begin(), scratch.tile.end(), 0.0F);
   if (p.scales_a.data == nullptr) return add_products(p, batch, at, 0, p.k, scratch);

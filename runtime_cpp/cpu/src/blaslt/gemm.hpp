@@ -22,10 +22,11 @@ struct Tiling {
   bool rows_first = false;  ///< tiles are computed row by row, else column by column
 };
 
-/// The scales of an operand's blocks of kScaled elements of k. Lines are rows of A or columns of B.
-/// The scale of block b of line i is data[i / lines * line_stride + b * block_stride].
+/// The scales of an operand. A line is a row of A or a column of B. Each line consists of blocks of
+/// kScaled elements along k. `lines` adjacent lines share their scales: the scale of block b of
+/// line i is data[i / lines * line_stride + b * block_stride].
 struct Scales {
-  const float* data = nullptr;  ///< null: none
+  const float* data = nullptr;  ///< null: no scales
   int64_t lines = 1, line_stride = 0, block_stride = 0;
 
   float at(int64_t line, int64_t block) const {
@@ -33,15 +34,16 @@ struct Scales {
   }
 };
 constexpr int64_t kScaled = 128;
-/// The number of blocks of some elements or lines. The last one may be partial.
+/// Returns the number of blocks of kScaled elements, or of kScaled lines. The last block may be
+/// partial.
 constexpr int64_t blocks_of(int64_t elements) { return (elements + kScaled - 1) / kScaled; }
 
 struct Gemm {
   int64_t m = 0, n = 0, k = 0, batch = 1;
   float alpha = 1, beta = 0;
   Matrix a, b, c, d;
-  Scales scales_a, scales_b;   ///< both or none
-  const void* bias = nullptr;  ///< m elements, or null
+  Scales scales_a, scales_b;   ///< both operands have scales, or neither
+  const void* bias = nullptr;  ///< m elements of bias_type; null: no bias
   cudaDataType_t bias_type = CUDA_R_32F;
   bool relu = false, gelu = false;
   Tiling tiling;
@@ -50,7 +52,7 @@ struct Gemm {
 /// Runs the GEMM in the calling thread, with fp32 sums that are rounded once, to D's type.
 void multiply(const Gemm& gemm);
 
-/// Bytes of an element.
+/// Returns the size of an element in bytes.
 inline size_t size_of(cudaDataType_t type) {
   if (type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2) return 1;
   return type == CUDA_R_32F ? 4 : 2;

@@ -44,7 +44,8 @@ std::chrono::nanoseconds processor_time() {
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
-/// Uses a processor for `time`. A sleep would hardly delay other work on a busy machine.
+/// Uses `time` of processor time. A sleep of fixed length could vanish among the delays of a busy
+/// machine, but processor time takes longer there, as GEMMs do.
 void compute_for(std::chrono::nanoseconds time) {
   if (time.count() == 0) return;
   for (const auto end = processor_time() + time; processor_time() < end;) {

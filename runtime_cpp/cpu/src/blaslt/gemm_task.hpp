@@ -9,11 +9,11 @@
 
 namespace hirgen_cpu {
 
-// The most bytes of a workspace that a GEMM writes.
+// A GEMM writes at most this number of bytes of its workspace.
 constexpr size_t kUsedWorkspace = size_t{64} << 10;
 
-/// A task that runs the GEMM, then uses a processor for another `extra`. It throws Failure if other
-/// work has changed the used bytes of the workspace meanwhile.
+/// Returns a task that computes the GEMM, then keeps a processor busy for the time `extra`. The
+/// task throws Failure if other work has changed the used bytes of the workspace meanwhile.
 std::unique_ptr<Task> make_gemm_task(const Gemm& gemm, void* workspace, size_t bytes,
                                      std::chrono::milliseconds extra);
 

@@ -22,7 +22,8 @@ using namespace hirgen_cpu;
 
 namespace {
 
-/// The bytes from the start of the first to the end of the last element of a layout.
+/// Returns the number of bytes from the start of the first to the end of the last element of a
+/// layout.
 size_t span(const Layout& layout) {
   auto lines =
       static_cast<int64_t>(layout.order == CUBLASLT_ORDER_COL ? layout.columns : layout.rows);
@@ -69,15 +70,16 @@ void set_epilogue(const Description& op, const Layout& d, Gemm& gemm) {
   gemm.bias_type = op.bias_type == kTypeOfD ? d.type : static_cast<cudaDataType_t>(op.bias_type);
   if ((op.epilogue & CUBLASLT_EPILOGUE_BIAS) != 0) {
     require(op.bias != nullptr, "an epilogue with bias, and no bias pointer");
-    // The preferences do not include the alignment of a bias. A GPU's kernel reads 16 bytes of it
-    // per access, and faults if it is unaligned.
+    // The preferences do not include the alignment of a bias. A GPU's kernel reads 16 bytes of the
+    // bias per access, and faults if the bias is unaligned.
     require_aligned(op.bias, 16, "the bias", "kernels take it to be aligned to");
     gemm.bias = op.bias;
     require_device_memory(op.bias, static_cast<size_t>(gemm.m) * size_of(gemm.bias_type), "bias");
   }
 }
 
-/// The scales of an operand with `lines` rows of A or columns of B, and `k` elements in each.
+/// Returns the scales of an operand with `lines` lines (rows of A or columns of B) of `k` elements,
+/// after it has checked their alignment and memory.
 Scales scales_of(const void* data, int32_t mode, int64_t lines, int64_t k, const char* name) {
   if (mode == CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F) return {};
   const int64_t blocks = blocks_of(k);
@@ -92,7 +94,7 @@ Scales scales_of(const void* data, int32_t mode, int64_t lines, int64_t k, const
   return scales;
 }
 
-/// The operands of a GEMM, and the part of its workspace that it writes.
+/// Returns, for the log, the operands of a GEMM and the part of its workspace that it writes.
 std::vector<LoggedOperand> operands_of(const Gemm& gemm, void* workspace, size_t workspace_bytes) {
   const auto matrix = [&](const Matrix& m, bool write, int64_t rows, int64_t columns) {
     return LoggedOperand{m.data,

@@ -18,9 +18,9 @@ void check_layout(const Layout& layout, const char* name) {
 }
 
 /// Whether these 8-bit operands can be multiplied, as in cuBLASLt: A is transposed and B is not, so
-/// that both, in column order, are contiguous along k. Columns of A and D and the leading
-/// dimensions of A and B are multiples of 16 bytes. B has 8 bits, too, and A or B is e4m3. D has 16
-/// or 32 bits, and only a 16-bit D takes a bias.
+/// that both, in column order, are contiguous along k. The columns of A and D, and the leading
+/// dimensions of A and B, are multiples of 16 bytes long. B also has 8-bit elements, and A or B is
+/// e4m3. D has 16-bit or 32-bit elements, and there is a bias only if they have 16 bits.
 bool multiplies_short(const Description& op, const Layout& a, const Layout& b, const Layout& d) {
   const bool along_k = op.transpose_a == CUBLAS_OP_T && op.transpose_b == CUBLAS_OP_N;
   const bool whole = a.rows % 16 == 0 && a.leading % 16 == 0 && b.leading % 16 == 0 &&
@@ -32,9 +32,10 @@ bool multiplies_short(const Description& op, const Layout& a, const Layout& b, c
 
 bool has_scales(int32_t mode) { return mode != CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F; }
 
-/// Whether the scale modes fit, as in cuBLASLt: one operand has scales of runs of 128 elements and
-/// the other of squares, or both of runs. A column of scales of runs is a multiple of 16 bytes.
-/// There is one batch, and no epilogue but a bias. The documentation has no batches of such scales.
+/// Whether the scale modes are supported, as in cuBLASLt: at least one operand has mode VEC128, and
+/// the other mode VEC128 or BLK128x128. With VEC128, the scales of one block of all lines are a
+/// multiple of 16 bytes. There is no epilogue except a bias, and one batch, because cuBLASLt's
+/// documentation does not define batches of such scales.
 bool scales_fit(const Description& op, const Gemm& gemm, const Layout& a) {
   const auto fits = [&](int32_t mode, int64_t lines) {
     return mode == CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F

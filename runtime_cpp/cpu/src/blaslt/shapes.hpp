@@ -11,8 +11,9 @@
 
 namespace hirgen_cpu {
 
-/// Checks shapes, types and batches of the four matrices, and returns a Gemm with m, n, k and
-/// batch. Throws Failure if they do not fit. Does not check pointers.
+/// Checks shapes, types and batches of the four matrices, and returns a Gemm in which only m, n, k
+/// and batch are set. Throws Failure if the matrices do not fit together. Of the pointers, checks
+/// only that scales are set if a scale mode requires them.
 Gemm check_shapes(const Description& op, const Layout& a, const Layout& b, const Layout& c,
                   const Layout& d);
 

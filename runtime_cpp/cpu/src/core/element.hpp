@@ -8,13 +8,14 @@
 
 // clang-format off
 /// row(type, enumerator of NCCL, enumerator of cuBLASLt) for each type that operands, results and
-/// biases of GEMMs have in common.
+/// biases of GEMMs can have.
 #define HIRGEN_CPU_FLOATS(row) \
   row(__half, ncclFloat16, CUDA_R_16F) \
   row(float, ncclFloat32, CUDA_R_32F) \
   row(__nv_bfloat16, ncclBfloat16, CUDA_R_16BF)
 
-/// The same for the 8-bit types. GEMMs take them only as A and B, and NCCL moves them as bytes.
+/// The same for the 8-bit floating types. Only A and B of GEMMs can have them, and NCCL moves them
+/// as bytes.
 #define HIRGEN_CPU_SHORTS(row) \
   row(__nv_fp8_e4m3, ncclUint8, CUDA_R_8F_E4M3) \
   row(__nv_fp8_e5m2, ncclUint8, CUDA_R_8F_E5M2)

@@ -14,7 +14,7 @@ struct Failure {
   std::string text;
 };
 
-/// printf into a std::string.
+/// Returns the text that printf would print.
 std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
 
 /// Sets and prints the fault of asynchronous work, unless there is one already. As on a GPU it is
@@ -29,7 +29,7 @@ std::string fault_text();
 /// Throws the sticky fault, if there is one.
 void throw_fault();
 
-/// Keeps `code` as this thread's last error, with `text` as its explanation, and returns `code`.
+/// Sets this thread's last error to `code`, with `text` as its explanation, and returns `code`.
 cudaError_t record_error(cudaError_t code, const std::string& text);
 
 /// Marks this thread as running a host function, in which no API call is permitted.

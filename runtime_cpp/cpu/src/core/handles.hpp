@@ -1,4 +1,5 @@
-// The set of live handles of one type, so that a destroyed handle is reported and not dereferenced.
+// The set of live handles of one type. With it, API calls report a destroyed handle instead of
+// dereferencing it.
 #pragma once
 
 #include <mutex>

@@ -14,31 +14,32 @@
 
 namespace hirgen_cpu {
 
-/// For each lane, the number of its captured commands that happen before a point of the capture; 0
-/// for the lanes beyond its end.
+/// For each lane (a captured stream), the number of its commands that happen before a point of the
+/// capture. For lanes beyond the end of the vector, the number is 0.
 using LaneClock = std::vector<size_t>;
 
 /// A record of an event in a capturing stream.
 struct CapturedPoint {
   std::shared_ptr<Capture> capture;
-  size_t slot;      ///< number of the record within the capture
+  size_t slot;      ///< number of the record within the capture, from 0
   LaneClock clock;  ///< the commands that happen before the record
 };
 
-/// A step of a graph, in the order of the calls. A lane is a captured stream; lane 0 is the stream
-/// on which the capture began.
+/// A step of a graph. Steps are in the order of the captured calls. Lane 0 is the stream on which
+/// the capture began.
 struct GraphStep {
   enum class Kind { kCommand, kRecord, kWait };
   Kind kind;
   size_t lane;
-  Command command;  ///< of kCommand
-  size_t slot = 0;  ///< of kRecord and kWait
+  Command command;  ///< of a kCommand, else null
+  size_t slot = 0;  ///< of a kRecord; of a kWait: the slot of the awaited record
 };
 
 /// Objects that a graph and its executable graphs own together.
 using Kept = std::vector<std::shared_ptr<void>>;
 
-/// A capture. After its end, its graph keeps it.
+/// A capture of calls on one or several streams. After its end, its graph and executable graphs own
+/// it.
 class Capture : public std::enable_shared_from_this<Capture> {
  public:
   Capture(cudaStream_t origin, cudaStreamCaptureMode mode);
@@ -53,22 +54,23 @@ class Capture : public std::enable_shared_from_this<Capture> {
   bool valid() const { return valid_; }
   bool ended() const { return ended_; }
 
-  /// Whether an unsafe call in this thread, whose mode is `callers`, breaks the capture.
+  /// Whether an unsafe call (see forbid_unsafe_call()) in this thread, whose capture mode is
+  /// `callers`, breaks the capture.
   bool forbids_unsafe_calls(cudaStreamCaptureMode callers) const;
   /// Whether the legacy default stream would wait for the stream on which the capture began.
   bool blocks_default_stream() const { return blocks_default_stream_; }
-  /// Ends the capture. Throws Failure with the error for cudaStreamEndCapture to return, if there
-  /// is one. A call for another stream, or in a thread that may not end the capture, does not end
-  /// it.
+  /// Ends the capture. Throws Failure with the error that cudaStreamEndCapture returns, if the
+  /// capture is invalid or a stream is not joined. If `handle` is not the stream on which the
+  /// capture began, or this thread may not end it, throws and does not end the capture.
   void end(cudaStream_t handle);
 
-  /// Lets the capture's graph own an object.
+  /// Makes the capture's graph an owner of an object.
   void keep(std::shared_ptr<void> object) { kept_->push_back(std::move(object)); }
   /// The handle of the capture's graph. The first call makes it.
   cudaGraph_t graph();
-  /// Leaves the graph to the caller and returns its handle.
+  /// Returns the handle of the graph, which the caller then owns.
   cudaGraph_t take_graph();
-  /// Destroys the graph, if it was made, after a capture that failed.
+  /// Destroys the graph, if graph() has made it. Used if the capture ends with an error.
   void drop_graph();
 
   const std::vector<GraphStep>& steps() const { return steps_; }
@@ -107,17 +109,18 @@ cudaStreamCaptureStatus status_of(const std::shared_ptr<Capture>& capture);
 /// The objects of a graph. Throws Failure if there is no such graph.
 std::shared_ptr<Kept> kept_by(cudaGraph_t graph);
 
-/// Throws if the stream is being captured, and invalidates that capture. For calls that a capture
-/// cannot record: queries of the stream and waits of the host for it (captured work has not been
-/// launched), launches of graphs, and its destruction.
+/// Throws if the stream is being captured, and invalidates that capture. Used by calls that a
+/// capture cannot record: queries of the stream, waits of the host for the stream (captured work
+/// does not run), launches of graphs, and the destruction of the stream.
 void forbid_in_capture(cudaStream_t handle);
 
-/// Throws if a capture (mode global or thread-local) forbids unsafe calls in this thread, and
-/// invalidates the capture. Unsafe calls allocate or free memory, or wait for or query work of a
-/// stream.
+/// Throws if a capture in progress (of mode global or thread-local) forbids unsafe calls in this
+/// thread, and invalidates that capture. Calls are unsafe if they allocate or free memory, or if
+/// they query work of a stream or wait for it.
 void forbid_unsafe_call();
 
-/// Throws if there is a capture of any mode, and invalidates all captures.
+/// Throws if any capture is in progress in this process, whatever its mode, and invalidates all
+/// captures.
 void forbid_beside_captures();
 
 /// For cudaStreamIsCapturing of the legacy default stream: throws if that stream would wait for the

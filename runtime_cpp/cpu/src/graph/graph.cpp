@@ -24,7 +24,7 @@ struct CUgraphExec_st {
   std::shared_ptr<const Capture> capture;
   std::shared_ptr<Kept> kept;
   std::vector<std::shared_ptr<Stream>> lanes;  ///< hidden streams of lanes 1 and up
-  std::shared_ptr<Stream> last_stream;         ///< of the previous launch
+  std::shared_ptr<Stream> last_stream;  ///< where the previous launch ended; null: never launched
   uint64_t last_position = 0;
 };
 

@@ -1,5 +1,5 @@
-// Objects of the caller that graphs own: their destructor is called when no graph owns them any
-// more.
+// Objects of the caller that graphs own. The destructor of an object is called when the last graph
+// or executable graph that owns it is destroyed. Also cudaStreamGetCaptureInfo.
 #include <cuda_runtime.h>
 
 #include <memory>

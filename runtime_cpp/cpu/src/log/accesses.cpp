@@ -8,7 +8,8 @@
 namespace hirgen_cpu {
 namespace {
 
-/// How many of the latest runs an access is compared with: a kernel may read several tensors.
+/// An access extends one of this number of latest runs, if it touches one. A kernel may access
+/// several tensors in turn, so the latest run alone would not suffice.
 constexpr size_t kCompared = 8;
 
 thread_local Accesses* current = nullptr;

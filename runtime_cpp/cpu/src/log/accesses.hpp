@@ -29,7 +29,7 @@ class Accesses {
     uintptr_t begin, end;
   };
   static void merge(std::vector<Run>& runs);
-  std::vector<Run> runs_[2];  ///< reads and writes
+  std::vector<Run> runs_[2];  ///< [0]: reads, [1]: writes
   size_t merge_at_[2] = {1024, 1024};
 };
 

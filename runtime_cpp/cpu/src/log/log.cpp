@@ -58,8 +58,8 @@ void write_line(const std::string& line) {
   }
 }
 
-/// The number of an allocation, which is the same in all processes that map it. Null, which stands
-/// for host memory that CUDA did not allocate, has the number 0.
+/// Returns the number of an allocation, which is the same in all processes that map it. Returns 0
+/// for null, which means host memory that CUDA did not allocate.
 unsigned long long number_of(const Allocation* allocation) {
   return allocation == nullptr ? 0 : allocation->block.address().inode;
 }

@@ -20,7 +20,7 @@ struct LoggedOperand {
   std::vector<int64_t> extents, strides;
 };
 
-/// `count` adjacent elements.
+/// Returns the operand of `count` adjacent elements of `size` bytes each.
 inline LoggedOperand logged_run(const void* at, bool write, size_t size, size_t count) {
   return {at, write, size, {static_cast<int64_t>(count)}, {1}};
 }

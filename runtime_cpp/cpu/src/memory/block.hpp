@@ -8,8 +8,8 @@
 
 namespace hirgen_cpu {
 
-/// The address of a block for another process: a file descriptor of a live process. The block has
-/// no name in a file system, so a killed process leaves no file.
+/// The information with which another process maps a block: a file descriptor of a live process.
+/// The block has no name in a file system, so a killed process leaves no file.
 struct BlockAddress {
   pid_t pid = 0;
   int fd = -1;
@@ -20,7 +20,8 @@ struct BlockAddress {
 /// An anonymous file mapped into this process, followed by a page without access.
 class Block {
  public:
-  /// A new block of zeros. Throws Failure(cudaErrorMemoryAllocation) if that fails.
+  /// Returns a new block of zeros. Throws Failure(cudaErrorMemoryAllocation) if it cannot be
+  /// allocated.
   static Block create(size_t bytes);
   /// Maps a block of another process. Throws Failure(cudaErrorMapBufferObjectFailed) if it cannot
   /// be opened or was freed, and Failure(cudaErrorMemoryAllocation) if it cannot be mapped.
@@ -31,7 +32,7 @@ class Block {
 
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
-  /// Bytes of address space of the block, including the page without access.
+  /// The size in bytes of the block's address range, including the page without access.
   size_t reserved() const { return reserved_; }
   BlockAddress address() const;
 

@@ -26,8 +26,8 @@ struct Route {
   MemoryKind from, to;
 };
 
-/// Checks both ranges, and that `kind` matches the memory in which they are. Returns the kinds of
-/// memory of both.
+/// Checks that both ranges lie within their allocations, and that `kind` matches their kinds of
+/// memory. Returns these kinds.
 Route check_copy(void* dst, const void* src, size_t count, cudaMemcpyKind kind) {
   Route route{classify(src, count, "source"), classify(dst, count, "destination")};
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {

@@ -34,8 +34,8 @@ uint64_t host() {
   return std::hash<std::string_view>()(name == nullptr ? "" : name);
 }
 
-/// The allocations of other processes that are open in this process. A second open returns the same
-/// address. The memory is unmapped when the number of closes equals the number of opens.
+/// The allocations of other processes that are open in this process. Opening an allocation again
+/// returns the same address. The memory is unmapped when every open has been closed.
 struct Imports {
   struct Entry {
     void* base = nullptr;

@@ -37,7 +37,8 @@ void poison(const Block& block) {
   memset(static_cast<char*>(block.data()) + block.bytes() - end, kPoison, end);
 }
 
-/// Allocates for one of the API calls. Zero bytes give null, as in CUDA.
+/// Does the work of cudaMalloc, cudaMallocAsync and cudaHostAlloc. For zero bytes, sets `*result`
+/// to null, as CUDA does.
 void allocate(void** result, size_t bytes, MemoryKind kind) {
   require(result != nullptr, "null result");
   forbid_unsafe_call();
@@ -110,8 +111,9 @@ cudaError_t cudaMalloc(void** devPtr, size_t size) {
   return api("cudaMalloc", [&] { allocate(devPtr, size, MemoryKind::kDevice); });
 }
 
-// cudaMallocAsync and cudaFreeAsync act in the call. cudaFreeAsync first waits for the device, so
-// the memory is valid for longer than its stream requires.
+// cudaMallocAsync and cudaFreeAsync take effect during the call, not in stream order. cudaFreeAsync
+// first waits for all work of the device, so the memory stays valid for longer than CUDA
+// guarantees.
 cudaError_t cudaMallocAsync(void** devPtr, size_t size, cudaStream_t stream) {
   return api("cudaMallocAsync", [&] {
     static_cast<void>(stream);

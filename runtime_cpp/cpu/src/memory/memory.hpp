@@ -20,19 +20,20 @@ struct Allocation {
   Block block;
 };
 
-/// Registers a block; returns its base address.
+/// Registers a block as memory of the current device; returns its base address.
 void* add_allocation(MemoryKind kind, Block block);
 
-/// Removes the allocation that begins at `base`; it is unmapped when the result is destroyed. First
-/// waits for all queued work of its device, as cudaFree does. Throws Failure if there is no such
-/// allocation of this kind, or during a capture that forbids it.
+/// Removes the allocation that begins at `base` from the registry. The memory is unmapped when the
+/// result and all other references to the allocation are destroyed. First waits for all queued work
+/// of its device, as cudaFree does. Throws Failure if there is no such allocation of this kind, or
+/// during a capture that forbids it.
 std::shared_ptr<Allocation> remove_allocation(void* base, MemoryKind kind);
 
-/// The allocation whose reserved addresses (Block::reserved) contain the address; null for unknown
-/// memory. So it also finds an address shortly after the end.
+/// Returns the allocation whose reserved addresses (Block::reserved) contain `address`, so also for
+/// an address shortly after the end of an allocation. Returns null for unknown memory.
 std::shared_ptr<const Allocation> find_allocation(const void* address);
 
-/// The kind of [address, address + bytes): kPageable for unknown memory. Throws
+/// Returns the kind of the memory [address, address + bytes): kPageable for unknown memory. Throws
 /// Failure(cudaErrorInvalidValue) if the range exceeds its allocation (the text names `role`), or
 /// for a null address if bytes > 0.
 MemoryKind classify(const void* address, size_t bytes, const char* role);

@@ -12,10 +12,10 @@
 namespace hirgen_cpu {
 
 constexpr int kMaxRanks = 64;
-constexpr uint64_t kSendDepth = 8;  ///< the most sends in flight from one rank to another
+constexpr uint64_t kSendDepth = 8;  ///< most untaken messages from one rank to another
 
-/// A buffer that a peer reads: its address in this process, and the block and offset by which other
-/// processes map it.
+/// A buffer that peers read: its address in the process of its rank, and the block and the offset
+/// in bytes through which other processes map it.
 struct BufferAddress {
   const void* pointer = nullptr;
   BlockAddress block;
@@ -49,28 +49,31 @@ struct OpPost {
   BufferAddress send, receive;
 };
 
-/// The part of one rank. `phase` is never reset: collective i, counted from 0, reserves kPhases
-/// numbers, and has reached its phase p (1, 2 or 3) when `phase` is at least i * kPhases + p.
+/// The fields of one rank. `phase` is never reset. Collective i, counted from 0, reserves kPhases
+/// numbers: the rank has reached phase p (1, 2 or 3) of the collective when `phase` is at least i *
+/// kPhases + p.
 struct RankArea {
   std::atomic<uint32_t> process;  ///< pid of the rank; 0 until it has joined
   std::atomic<uint64_t> device;   ///< hash of host and device; written before `process`
   std::atomic<uint64_t> phase;
   OpPost post;  ///< of the current collective
 
-  std::atomic<uint64_t> split_posted, split_created, split_done;  ///< rounds of ncclCommSplit
+  std::atomic<uint64_t> split_posted, split_created, split_done;  ///< calls of ncclCommSplit
   int32_t split_color, split_key;
   BlockAddress split_area;  ///< written by the first rank of each colour
 };
 constexpr uint64_t kPhases = 4;
 
-/// Messages from one rank to another, in order. The sender writes the slots and the number of
-/// messages that it has `posted`; the receiver writes the number that it has `taken`.
+/// The messages from one rank to another. Message n, counted from 0, uses slot n modulo kSendDepth.
+/// The sender writes the slots, and counts in `posted` the messages that it has posted. The
+/// receiver counts in `taken` the messages that it has copied.
 struct PairArea {
   std::atomic<uint64_t> posted, taken;
   OpPost slots[kSendDepth];
 };
 
-/// The whole area. New memory is zero, which is the initial state of every field.
+/// The whole shared memory of a communicator. New memory is zero, which is the initial state of
+/// every field.
 struct CommArea {
   std::atomic<uint32_t> bell;    ///< any rank: changes when waiting peers should check again
   std::atomic<uint32_t> ranks;   ///< any rank: size of the communicator, set by the first to join

@@ -11,8 +11,8 @@ using namespace hirgen_cpu;
 
 namespace {
 
-/// The information with which a peer maps this rank's buffer; empty for a buffer of 0 bytes. Throws
-/// NcclFailure if the buffer is another process's memory.
+/// Returns the information with which a peer maps this rank's buffer; an empty one for a buffer of
+/// 0 bytes. Throws NcclFailure if the buffer is another process's memory.
 BufferAddress address_of(const void* pointer, size_t bytes) {
   BufferAddress address;
   if (bytes == 0 || pointer == nullptr) return address;
@@ -34,7 +34,8 @@ struct Buffers {
   size_t receive_count;
 };
 
-/// The operands of a call on this rank. The root of an in-place broadcast writes none.
+/// Returns the operands of a call on this rank, for the log. The root of an in-place broadcast
+/// writes no operand.
 std::vector<LoggedOperand> operands_of(const Buffers& buffers, const OpPost& post) {
   std::vector<LoggedOperand> operands;
   const size_t size = size_of(post.type);
@@ -49,8 +50,8 @@ std::vector<LoggedOperand> operands_of(const Buffers& buffers, const OpPost& pos
   return operands;
 }
 
-/// Checks and issues one call. A count of 0 in Buffers means that this rank does not use that
-/// buffer.
+/// Checks and issues one call. A count of 0 in the result of buffers_for() means that this rank
+/// does not use that buffer.
 ncclResult_t call(const char* name, OpPost post, ncclComm_t handle, cudaStream_t stream,
                   const std::function<Buffers(const Comm&)>& buffers_for) {
   const ncclResult_t result = nccl_api(name, [&] {

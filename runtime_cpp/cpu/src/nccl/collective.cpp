@@ -110,9 +110,9 @@ class Collective final : public Operation {
     return call_.post.count * static_cast<size_t>(rank) / static_cast<size_t>(comm_->size);
   }
 
-  /// Reduces `count` elements from `first` on of all send buffers. NCCL does not specify the order
-  /// of the ranks: with a seed, the seed and the number of the collective decide with which rank a
-  /// sum or product begins. Otherwise rank 0 comes first.
+  /// Reduces `count` elements from `first` on of all send buffers. NCCL does not specify in which
+  /// order the values of the ranks are combined. With HIRGEN_CPU_SEED, the seed and the number of
+  /// the collective decide with which rank a sum or product begins. Otherwise rank 0 comes first.
   void reduce_range(char* result, size_t first, size_t count) const {
     static const uint64_t seed = Order::seed_from_environment();
     std::vector<const void*> sources(static_cast<size_t>(comm_->size));

@@ -19,10 +19,10 @@ namespace hirgen_cpu {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto kPoll = 20ms;  // an abort must be noticed even without a wake-up
+constexpr auto kPoll = 20ms;  // interval at which waits check for an abort, which wakes nobody
 
-/// Areas mapped in this process, by inode, and areas created here that no rank of this process has
-/// joined yet.
+/// Shared memory of communicators, by inode: `mapped` has the areas that this process maps, and
+/// `unclaimed` owns the areas that it created and that none of its ranks has joined yet.
 struct Areas {
   std::mutex mutex;
   std::map<uint64_t, std::weak_ptr<Block>> mapped;
@@ -33,8 +33,8 @@ Areas& areas() {
   return state;
 }
 
-/// A hash that identifies a device of a host. Tests simulate several hosts with HIRGEN_BOOT_ID or
-/// host names.
+/// Returns a hash that identifies a device of a host. Tests simulate several hosts with
+/// HIRGEN_BOOT_ID or host names.
 uint64_t place_of(int device) {
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);

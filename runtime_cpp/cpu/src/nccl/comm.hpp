@@ -24,8 +24,8 @@ struct NcclFailure {
   std::string text;
 };
 
-/// The state of a communicator, which queued operations share with the handle. It can outlive
-/// ncclCommAbort.
+/// The state of a communicator. The handle and all queued operations own it together, so it can
+/// outlive ncclCommAbort.
 class Comm {
  public:
   Comm(int device, bool blocking) : device(device), blocking(blocking) {}
@@ -42,8 +42,9 @@ class Comm {
   CommArea& area() const { return *static_cast<CommArea*>(area_->data()); }
   RankArea& mine() const { return area().rank[rank]; }
 
-  /// Starts host-side work, which may wait for peers, in a separate thread, after the previous work
-  /// of run() has ended. Returns ncclInProgress, as status() does until the work ends.
+  /// Starts host-side work, which may wait for peers, in a separate thread. First waits until the
+  /// previous work of run() has ended. Returns ncclInProgress, and status() returns the same until
+  /// the work ends.
   ncclResult_t run(std::function<void()> work);
   /// Waits until the work of run() has ended.
   void settle();
@@ -67,20 +68,21 @@ class Comm {
   void check_failed() const;
   bool failed() const { return area().failed.load(std::memory_order_acquire) == 2; }
 
-  /// Makes `stream` wait for the communicator's last operation. So its operations run in the order
-  /// of issue, on any streams.
+  /// Makes `stream` wait for the communicator's last operation. Called before each operation, so
+  /// that the operations of a communicator run in the order of issue, on any streams.
   void order_after_last(Stream& stream);
   void set_last(Stream& stream, uint64_t position);
   /// Blocks the host thread until all operations issued so far are complete.
   void drain();
 
-  /// What a graph with operations of this communicator keeps.
+  /// Returns an object that each graph with operations of this communicator must own.
+  /// wait_for_graphs() counts its owners.
   std::shared_ptr<void> kept_by_graph() const { return graphs_; }
   /// Blocks the host thread until all graphs with operations of this communicator are destroyed, as
-  /// NCCL does when it destroys or aborts one.
+  /// NCCL does when it destroys or aborts a communicator.
   void wait_for_graphs() const;
 
-  /// The address of a peer's buffer in this process, which maps the buffer first if necessary.
+  /// Returns the address of a peer's buffer in this process. Maps the buffer first if necessary.
   const char* reach(const BufferAddress& address);
 
   // Numbers of the next operations, from 0; advanced when an operation starts on its stream.
@@ -96,7 +98,7 @@ class Comm {
   mutable std::mutex mutex_;
   ncclResult_t status_ = ncclSuccess;
   std::string last_error_;
-  std::mutex background_mutex_;  ///< an abort and the aborted call both join the thread
+  std::mutex background_mutex_;  ///< guards background_: settle() may run in several threads
   std::thread background_;
   const std::thread::id maker_ = std::this_thread::get_id();
   const std::shared_ptr<int> graphs_ = std::make_shared<int>();
@@ -105,9 +107,10 @@ class Comm {
   std::map<std::pair<pid_t, uint64_t>, std::unique_ptr<Block>> peers_;  ///< by pid and inode
 };
 
-/// Maps a communicator's memory; ranks of one process share one mapping.
+/// Maps a communicator's memory. All ranks in one process share one mapping.
 std::shared_ptr<Block> open_area(const BlockAddress& address);
-/// New memory for a communicator. It stays mapped until ranks of this process have joined and left.
+/// Creates the memory of a communicator. The memory stays mapped until ranks of this process have
+/// joined and all of them have left; if none joins, it is never unmapped.
 std::shared_ptr<Block> create_area();
 
 /// Runs the body of an NCCL call, and returns its result or the result for its failure.
@@ -130,14 +133,15 @@ ncclComm_t publish(const std::shared_ptr<Comm>& comm);
 
 /// Starts host-side work of a communicator. For a blocking communicator, waits for the work and
 /// returns its result; in an open group, returns ncclSuccess, and ncclGroupEnd waits. For a
-/// non-blocking one, returns ncclInProgress.
+/// non-blocking communicator, returns ncclInProgress.
 ncclResult_t start(const std::shared_ptr<Comm>& comm, std::function<void()> work);
 
 /// The communicator of a live handle; throws NcclFailure(ncclInvalidArgument) for other handles.
 std::shared_ptr<Comm> comm_of(ncclComm_t handle);
 
 /// Returns whether this thread has an open group. If so, ncclGroupEnd returns the communicator's
-/// status if that is not ncclSuccess; for a blocking communicator, it first waits for run().
+/// status unless that is ncclSuccess; for a blocking communicator, it first waits for the work of
+/// run().
 bool defer_to_group(const std::shared_ptr<Comm>& comm);
 
 }  // namespace hirgen_cpu

@@ -44,8 +44,8 @@ class GroupTask final : public Task {
     start_next_collective();
   }
 
-  /// Starts the next collective of the group, if there is one. Collectives run one after another,
-  /// and all messages at the same time.
+  /// Starts the next collective of the group, if there is one. The collectives of a group run one
+  /// after another; its sends and receives run at the same time.
   void start_next_collective() {
     collective_ = nullptr;
     while (next_ < calls_.size() && !is_collective(calls_[next_].post.kind)) ++next_;
@@ -75,7 +75,7 @@ struct Issued {
 
 struct Group {
   int depth = 0;
-  ncclResult_t refused = ncclSuccess;  ///< result of the last refused call in the group
+  ncclResult_t refused = ncclSuccess;  ///< result of the last call that was refused in this group
   std::vector<Issued> calls;
   std::vector<std::shared_ptr<Comm>> settling;
 };

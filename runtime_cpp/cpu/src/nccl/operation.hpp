@@ -15,7 +15,8 @@ class Operation {
   virtual ~Operation() = default;
   /// Whether advance() can make progress. Must be cheap and have no side effects.
   virtual bool can_advance() const = 0;
-  /// Goes to the next state if it can; returns true when the operation is complete.
+  /// Goes to the next state, unless it must wait for a peer. Returns true when the operation is
+  /// complete.
   virtual bool advance() = 0;
 };
 
@@ -26,14 +27,14 @@ struct OpCall {
 };
 
 std::unique_ptr<Operation> make_collective(const std::shared_ptr<Comm>& comm, const OpCall& call);
-/// Numbers the message at once among those to or from the peer, so that messages have the order of
-/// the calls.
+/// Makes a send or a receive. Numbers its message during this call, so that the messages to or from
+/// a peer have the order of the calls.
 std::unique_ptr<Operation> make_point_to_point(const std::shared_ptr<Comm>& comm,
                                                const OpCall& call);
 
 inline bool is_collective(OpKind kind) { return kind != OpKind::kSend && kind != OpKind::kRecv; }
 
-/// The operation as text: "ncclAllReduce(64 x ncclFloat32, ncclSum)".
+/// Returns the operation as text: "ncclAllReduce(64 x ncclFloat32, ncclSum)".
 std::string describe(const OpPost& post);
 
 }  // namespace hirgen_cpu

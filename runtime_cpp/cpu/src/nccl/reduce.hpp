@@ -8,12 +8,12 @@
 
 namespace hirgen_cpu {
 
-/// Bytes of an element; 0 for an unknown type.
+/// Returns the size of an element in bytes; 0 for an unknown type.
 size_t size_of(ncclDataType_t type);
 
-/// result[i] = sources[0][i] op sources[1][i] op ... in this order. 16-bit floats accumulate in
-/// fp32, with one rounding at the end; other types in their own type. Integer sums and products
-/// wrap. `result` may be one of the sources.
+/// Sets result[i] = sources[0][i] op sources[1][i] op ... for each i below `count`, in this order.
+/// 16-bit floats accumulate in fp32, with one rounding at the end; other types in their own type.
+/// Integer sums and products wrap. `result` may be one of the sources.
 void reduce(void* result, const std::vector<const void*>& sources, size_t count,
             ncclDataType_t type, ncclRedOp_t op);
 

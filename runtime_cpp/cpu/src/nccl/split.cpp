@@ -8,7 +8,8 @@ using namespace hirgen_cpu;
 
 namespace {
 
-/// The parent's ranks with this colour, in order of their keys; equal keys in order of the ranks.
+/// Returns the parent's ranks with this colour, sorted by key; ranks with equal keys are sorted by
+/// rank.
 std::vector<int> members_of_split(const Comm& parent, int color) {
   std::vector<int> members;
   for (int r = 0; r < parent.size; ++r) {
@@ -52,7 +53,7 @@ void split(Comm& parent, uint64_t round, int color, int key, Comm* child) {
     child->join(open_area(parent.area().rank[members[0]].split_area), static_cast<int>(index),
                 static_cast<int>(members.size()), &parent);
   }
-  post_round(parent, round, &RankArea::split_done);  // after it, a rank may write its fields again
+  post_round(parent, round, &RankArea::split_done);  // then all may write their fields again
   wait_for_round(parent, round, &RankArea::split_done);
 }
 

@@ -1,5 +1,5 @@
-// Events. A record is a position in a stream. A wait waits for the last record that was made before
-// the wait.
+// Events. A record is a position in a stream. A call that waits for an event waits for the last
+// record that was made before the call.
 #include <cuda_runtime.h>
 
 #include <chrono>
@@ -15,7 +15,8 @@ using namespace hirgen_cpu;
 
 namespace hirgen_cpu {
 
-/// One cudaEventRecord. A wait keeps the record that it found, even if the event is recorded again.
+/// One cudaEventRecord. A wait that is in the queue keeps its record, even if the event is recorded
+/// again.
 struct Record {
   std::shared_ptr<Stream> stream;
   uint64_t position = 0;
@@ -65,7 +66,7 @@ class WaitTask final : public Task {
 struct CUevent_st {
   unsigned flags = cudaEventDefault;
   std::mutex mutex;
-  std::shared_ptr<const Record> record;        ///< null without a record, or if `point` is set
+  std::shared_ptr<const Record> record;        ///< null if never recorded, or if `point` is set
   std::shared_ptr<const CapturedPoint> point;  ///< null unless the last record was captured
 };
 

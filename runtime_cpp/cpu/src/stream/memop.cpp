@@ -1,6 +1,6 @@
-// Stream memory operations: a stream writes a word of memory, or waits until a word has a value.
-// This process or another process writes the word. Also cuMemGetAddressRange, and the driver entry
-// points.
+// Stream memory operations: a stream writes a word of memory, or waits until a word that this or
+// another process writes satisfies a condition. Also cuMemGetAddressRange and
+// cudaGetDriverEntryPointByVersion.
 #include <cuda.h>
 #include <cuda_runtime.h>
 

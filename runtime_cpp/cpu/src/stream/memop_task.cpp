@@ -30,17 +30,17 @@ bool reached(const void* address, T value, unsigned flags) {
 
 uint64_t value_of(const MemOp& op) { return op.value + (op.counter ? *op.counter : 0); }
 
-/// Whether the word ends the wait. Plain copies may also write the word, so this read must
-/// not count as a race with them.
+/// Returns whether the word ends the wait. Copies may write the word without atomic operations, and
+/// the sanitizer must not report a race of this read with them.
 bool satisfied(const MemOp& op) {
   Unobserved unobserved;
   return op.bytes == 4 ? reached(op.address, static_cast<uint32_t>(value_of(op)), op.flags)
                        : reached(op.address, op.value, op.flags);
 }
 
-/// The low 4 bytes of a word, on which waiting threads sleep, because a futex has 4 bytes. A thread
-/// that falls asleep just after a change of the high 4 bytes may sleep for kIdlePoll (worker.cpp)
-/// before it reads the word again.
+/// Returns the low 4 bytes of a word, on which waiting threads sleep, because a futex has 4 bytes.
+/// If only the high 4 bytes change just before a thread falls asleep, the thread may sleep for
+/// kIdlePoll (worker.cpp) before it reads the word again.
 std::atomic<uint32_t>* low_half(void* address) {
   return static_cast<std::atomic<uint32_t>*>(address);
 }

@@ -1,5 +1,5 @@
-// Chooses the stream that runs next under HIRGEN_CPU_SEED: an adversarial scheduler, which reveals
-// missing waits.
+// Chooses the stream that runs next if HIRGEN_CPU_SEED is not 0. The choices are adversarial, so
+// that a program with a missing wait is likely to compute wrong results.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace hirgen_cpu {
 /// A stream whose first task could run now.
 struct Candidate {
   uint64_t stream;  ///< id of the stream
-  uint64_t age;     ///< global number of the task's submission: larger is later
+  uint64_t age;     ///< number of the task's submission among all streams: larger is later
 };
 
 /// Picks orders that streams and events allow, but that are rare on a GPU. The same seed and the
@@ -36,13 +36,14 @@ class Order {
 
   bool fifo() const { return fifo_; }
 
-  /// The index of the candidate that runs next. Needs at least one candidate.
+  /// Returns the index of the candidate that runs next. There must be at least one candidate.
   size_t pick(const std::vector<Candidate>& candidates);
 
-  /// The number of steps that may run when the host submits a task: 0 with probability 9/10, so
-  /// that most work is held back until the host waits; otherwise 1 to 6.
+  /// Returns the number of steps that may run when the host submits a task: 0 with probability
+  /// 9/10, so that most work is held back until the host waits; otherwise 1 to 6.
   int burst();
-  /// The number of steps that may run when the host queries a result that is not ready: 1 to 16.
+  /// Returns the number of steps that may run when the host queries a result that is not ready: 1
+  /// to 16.
   int poll_burst();
 
  private:

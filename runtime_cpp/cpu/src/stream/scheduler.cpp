@@ -18,7 +18,7 @@ uint64_t process_seed() {
   uint64_t seed = Order::seed_from_environment();
   if (seed == 0) return 0;
   int device = 0;
-  cudaGetDevice(&device);  // ranks share the seed, but should not share the order
+  cudaGetDevice(&device);  // with one seed, ranks have different orders
   return seed * 1000003 + static_cast<uint64_t>(device) + 1;
 }
 
@@ -54,8 +54,8 @@ uint64_t Scheduler::push(Stream& stream, std::unique_ptr<Task> task) {
   stream.queue_.push_back({std::move(task), next_age_++});
   uint64_t position = ++stream.submitted_;
   submitter_ = std::this_thread::get_id();
-  // Wake the worker even if the task is not ready: the worker must sleep on the word of the task's
-  // hint().
+  // Wake the worker even if the task is not ready: from now on, it must sleep on the word of the
+  // task's hint() instead of wake_.
   stream.wake_.notify_one();
   if (order_.fifo()) {
     dispatch();
@@ -99,8 +99,8 @@ void Scheduler::block(Waiter& waiter) {
   for (const auto& target : waiter.targets) ordered_after(target.first.get());
 }
 
-/// Removes the waiters whose wait has ended. When no waiter is left, no more steps of held-back
-/// work start, even if the threads of the waiters wake up late.
+/// Removes the waiters whose wait has ended. When the last waiter is removed, held-back work stops
+/// at once, even if the waiting host threads wake up only later.
 void Scheduler::release_hosts() {
   if (std::erase_if(waiters_, [](const Waiter* waiter) { return waiter->done(); }) > 0) allow(0);
 }

@@ -1,4 +1,5 @@
-// Streams and their work: each has a queue and a worker thread; one scheduler serves all.
+// Streams and the scheduler. Each stream has a queue and a worker thread; one scheduler serves all
+// streams of the process.
 #pragma once
 
 #include <chrono>
@@ -44,9 +45,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
 /// Decides when each stream's next step runs. Without a seed, steps run as soon as they can, on all
 /// streams at the same time. With a seed, steps run one after another, in the order that Order
-/// picks; after 100 ms, the next step does not wait for a slow one. Most work is held back until
-/// the host waits or makes no call for a while. So the seed determines a run, apart from the
-/// effects of other processes and other host threads.
+/// picks; if a step takes more than 100 ms, the next one starts before it ends. Most work is held
+/// back until the host waits or makes no call for a while. So the seed determines the order, apart
+/// from the effects of other processes, other host threads and slow steps.
 class Scheduler {
  public:
   static Scheduler& get();
@@ -58,7 +59,7 @@ class Scheduler {
 
   /// Appends a task; returns its position.
   uint64_t push(Stream& stream, std::unique_ptr<Task> task);
-  /// The position of the last task submitted so far; 0 if there is none.
+  /// Returns the position of the last task submitted so far; 0 if there is none.
   uint64_t submitted(const Stream& stream);
   bool done(const Stream& stream, uint64_t position);
   /// done() without locking, for Task::ready(), which is called with the lock held.
@@ -76,7 +77,8 @@ class Scheduler {
   /// watchdog must not change the order.
   void host_polls();
 
-  /// The streams of a device that synchronise with the legacy default stream and have work left.
+  /// Returns the streams of a device that synchronise with the legacy default stream and have
+  /// incomplete tasks.
   std::vector<std::shared_ptr<Stream>> blocking_streams(int device);
 
  private:
@@ -100,10 +102,10 @@ class Scheduler {
   std::vector<std::shared_ptr<Stream>> streams_;
   uint64_t next_stream_ = 0, next_age_ = 0;
   Order order_;
-  const Stream* active_ = nullptr;  ///< with a seed: the stream that runs a step, or null
+  const Stream* active_ = nullptr;  ///< with a seed: the stream whose step runs; null: none
   Clock::time_point active_since_;
-  int allowance_ = 0;  ///< with a seed: the steps that may still run
-  /// The positions of streams that a waiting host thread waits for.
+  int allowance_ = 0;  ///< with a seed: the number of steps that may still start
+  /// A host thread that waits until each of some streams has reached a position.
   struct Waiter {
     std::vector<std::pair<std::shared_ptr<const Stream>, uint64_t>> targets;
     bool done() const;

@@ -12,7 +12,7 @@
 namespace hirgen_cpu {
 namespace {
 
-/// Waits until another stream has reached a position.
+/// A task that waits until another stream has reached a position.
 class PositionTask final : public Task {
  public:
   PositionTask(std::shared_ptr<Stream> stream, uint64_t position)
@@ -68,7 +68,7 @@ void order_with_default_stream(Stream& stream, bool is_default) {
   }
 }
 
-/// Wraps a kernel so that it logs its accesses.
+/// Wraps a kernel so that each run writes its line of the log, with the memory that it accessed.
 std::function<void()> observed(std::function<void()> work, LoggedCall call) {
   return [work = std::move(work), call = std::move(call)] {
     Accesses accesses;

@@ -13,23 +13,24 @@ namespace hirgen_cpu {
 
 class Capture;
 
-/// The work of an API call. It is called with the stream for its tasks: during the call, or at each
-/// launch of the graph that captured the call. It must hold copies of all its operands.
+/// The work of an API call: a function that pushes tasks on the stream that it gets. It is called
+/// during the API call or, if the call was captured, at each launch of the graph. It must hold
+/// copies of all its operands.
 using Command = std::function<void(Stream&)>;
 
 /// Calls `command` with the stream of `handle` (null: the legacy default stream), or adds it to the
 /// stream's capture.
 void submit(cudaStream_t handle, Command command);
 
-/// Submits `call` as a CallTask.
+/// Submits `call` as a task of one step (CallTask).
 void submit_call(cudaStream_t handle, std::function<void()> call);
 
 /// The capture that the stream is part of; null if there is none, and for a null handle. Work on a
 /// captured stream runs when the graph is launched.
 std::shared_ptr<Capture> capture_of(cudaStream_t handle);
 
-/// The stream of a handle; for null, the legacy default stream of the current device. Throws
-/// Failure(cudaErrorInvalidResourceHandle) for a handle that was destroyed or never created.
+/// Returns the stream of a handle; for null, the legacy default stream of the current device.
+/// Throws Failure(cudaErrorInvalidResourceHandle) for a handle that was destroyed or never created.
 std::shared_ptr<Stream> resolve(cudaStream_t handle);
 
 /// Makes later work of `stream` wait until `other` has reached `position`.
@@ -40,5 +41,5 @@ void push_wait(Stream& stream, const std::shared_ptr<Stream>& other, uint64_t po
 /// The object of a cudaStream_t.
 struct CUstream_st {
   std::shared_ptr<hirgen_cpu::Stream> stream;
-  std::shared_ptr<hirgen_cpu::Capture> capture;  ///< or null; other threads read it by capture_of()
+  std::shared_ptr<hirgen_cpu::Capture> capture;  ///< or null; read it by capture_of()
 };

@@ -1,4 +1,4 @@
-// One piece of work on a stream.
+// Tasks: the units of work in the queue of a stream.
 #pragma once
 
 #include <atomic>
@@ -8,8 +8,9 @@
 
 namespace hirgen_cpu {
 
-/// A word on which to sleep, and its value when it was read. A peer changes the word and wakes its
-/// sleepers when the task may be able to continue. Without a word, the scheduler wakes the worker.
+/// A word on which a worker thread sleeps while its task waits, and the value that was read from
+/// the word. A peer changes the word and wakes its sleepers when the task may be able to continue.
+/// If `word` is null, the scheduler wakes the worker.
 struct WaitHint {
   const std::atomic<uint32_t>* word = nullptr;
   uint32_t seen = 0;

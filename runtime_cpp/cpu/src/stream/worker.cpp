@@ -11,11 +11,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The interval at which memory words and peers are checked without a wake-up: a plain copy may
-// write a word without waking a sleeper.
+// A worker that sleeps on a word checks its task again after this time even if nobody wakes it: a
+// plain copy may write the word without waking sleepers.
 constexpr auto kIdlePoll = 5ms;
-// With a seed: held-back work goes on when the host has made no call for this time. If a busy
-// machine suspends the host thread for longer, the order depends on the machine.
+// With a seed: all held-back work may run once the host has made no call for this time. If a busy
+// machine suspends the host thread for longer, the order also depends on the machine.
 constexpr auto kHostIdle = 50ms;
 
 /// Runs one step; returns whether the task is complete. A failure becomes the fault of the process.
@@ -78,7 +78,7 @@ void Scheduler::sleep(QuietLock& lock, Stream& stream) {
   dispatch();
   if (stream.granted_) return;
   bool blocked = !runnable(stream);
-  if (!blocked && order_.fifo()) return;  // became ready after dispatch() looked: try again
+  if (!blocked && order_.fifo()) return;  // the task became ready after dispatch(): dispatch again
   if (blocked && hint.word != nullptr) {
     lock.get().unlock();
     futex_wait(hint.word, hint.seen, kIdlePoll);
