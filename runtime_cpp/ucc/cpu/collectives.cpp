@@ -1,4 +1,4 @@
-// The CPU device: UCC's collectives, as calls of NCCL on the stream of an execution engine.
+// The CPU device: implements UCC's collectives by NCCL calls on the stream of an execution engine.
 #include <algorithm>
 #include <cstddef>
 
@@ -76,7 +76,8 @@ class Call {
  private:
   bool is_root() const { return args_.root == static_cast<uint64_t>(team_.rank()); }
 
-  /// This rank's slice of `whole`, a buffer of `elements` elements.
+  /// Returns the address of this rank's slice in `whole`, a buffer with `elements` elements that
+  /// has a slice for each rank of the team.
   char* slice(char* whole, uint64_t elements) const {
     return part(whole, elements / static_cast<uint64_t>(team_.size()), team_.rank());
   }
@@ -91,9 +92,9 @@ class Call {
     return ncclRecv(into, count, type_.nccl, peer, team_.comm, stream_);
   }
 
-  /// A gather to the root (`to_root`) or a scatter from it, by sends and receives. The larger
-  /// of `sends` and `receives` is the number of elements of one rank's part. The root also copies
-  /// its own part, unless in place.
+  /// A gather to the root (`to_root`) or a scatter from the root, by sends and receives. The larger
+  /// of `sends` and `receives` is the number of elements in one rank's part. The root also sends
+  /// its own part to itself, unless the call is in place.
   ncclResult_t exchange(uint64_t sends, uint64_t receives, bool to_root) const {
     const int root = static_cast<int>(args_.root);
     const uint64_t count = std::max(sends, receives);

@@ -12,7 +12,7 @@
 
 namespace hirgen_cpu {
 
-/// A collective. Its stream sets `ended` after its work.
+/// A collective. A host function on its stream sets `ended` after the collective's NCCL calls.
 struct UccRequest : ucc_coll_req {
   UccRequest(const ucc_coll_args_t& args, ucc_team_h team)
       : ucc_coll_req{UCC_OPERATION_INITIALIZED}, args(args), team(team) {}
@@ -33,9 +33,9 @@ struct ucc_context {
 struct ucc_team {
   ucc_context_h context = nullptr;
   ucc_oob_coll_t oob{};
-  void* exchange = nullptr;       ///< the allgather of the ids; null after its end
-  ncclUniqueId id{};              ///< of this rank
-  std::vector<ncclUniqueId> ids;  ///< by rank
+  void* exchange = nullptr;       ///< request of the allgather of the ids; null after its end
+  ncclUniqueId id{};              ///< NCCL's id that this rank made
+  std::vector<ncclUniqueId> ids;  ///< the ids of all ranks, by rank
   ncclComm_t comm = nullptr;
 
   int size() const { return static_cast<int>(oob.n_oob_eps); }

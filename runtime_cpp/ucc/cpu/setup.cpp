@@ -63,8 +63,8 @@ ucc_status_t ucc_context_config_read(ucc_lib_h /*lib_handle*/, const char* /*fil
 
 void ucc_context_config_release(ucc_context_config_h /*config*/) {}
 
-// Like UCC, exchanges addresses and waits for them. Returns UCC_ERR_INVALID_PARAM if the
-// allgather returns the ranks in another order.
+// Like UCC, runs an allgather and waits for its end. The data are the numbers of the ranks. Returns
+// UCC_ERR_INVALID_PARAM if the result is not in the order of the ranks.
 ucc_status_t ucc_context_create(ucc_lib_h /*lib_handle*/, const ucc_context_params_t* params,
                                 ucc_context_config_h /*config*/, ucc_context_h* context) {
   if ((params->mask & UCC_CONTEXT_PARAM_FIELD_OOB) == 0) return UCC_ERR_INVALID_PARAM;
@@ -105,7 +105,7 @@ ucc_status_t ucc_context_destroy(ucc_context_h context) {
   return UCC_OK;
 }
 
-// Begins the allgather of NCCL's ids. The communicator of the team has the id of its first rank.
+// Begins the allgather of NCCL's ids. The team's communicator uses the id of the team's first rank.
 ucc_status_t ucc_team_create_post(ucc_context_h* contexts, uint32_t num_contexts,
                                   const ucc_team_params_t* team_params, ucc_team_h* new_team) {
   const uint64_t needed = UCC_TEAM_PARAM_FIELD_EP | UCC_TEAM_PARAM_FIELD_OOB;

@@ -19,7 +19,7 @@ ucc_oob_coll_t UccExchange::callbacks() {
 
 ucc_status_t UccExchange::begin(void* mine, void* all, size_t bytes, void* self, void** request) {
   auto& exchange = *static_cast<UccExchange*>(self);
-  if (exchange.pending_) return UCC_ERR_NO_RESOURCE;  // UCC begins allgathers one by one
+  if (exchange.pending_) return UCC_ERR_NO_RESOURCE;  // UCC never begins a second allgather
   exchange.mine_.assign(static_cast<const char*>(mine), bytes);
   exchange.all_ = static_cast<char*>(all);
   exchange.pending_ = true;
@@ -55,8 +55,9 @@ bool UccExchange::round(bool finished) {
   return all_finished;
 }
 
-// Ends the allgather if all ranks of the team offer data. Data is never empty, so an empty offer
-// comes from a rank that has not begun an allgather. All ranks of a team offer equally many bytes.
+// Copies the data to UCC's buffer and ends the allgather if all ranks of the team offer data. Data
+// is never empty, so an empty offer means that the rank has not begun its allgather. All ranks of a
+// team offer the same number of bytes.
 void UccExchange::deliver(const std::vector<std::string>& offers) {
   for (int rank : ranks_) {
     if (offers[static_cast<size_t>(rank)].empty()) return;

@@ -1,5 +1,5 @@
-// The out-of-band allgather that UCC calls before it has connections: among the ranks of a team,
-// through the rendezvous of the world.
+// The out-of-band allgather that UCC calls before it has connections. It gathers among the ranks of
+// a team, but uses the rendezvous, in which all ranks of the world must take part.
 #pragma once
 
 #include <ucc/api/ucc.h>
@@ -17,14 +17,15 @@ namespace hirgen {
 /// team offer data.
 class UccExchange {
  public:
-  /// For the team of these world ranks; this rank is at index `position`. If `waits`, UCC waits
-  /// inside its calls, and the callbacks run the rounds. Otherwise the owner runs them.
+  /// Makes the allgather of the team of these world ranks, in which this rank has index `position`.
+  /// If `waits`, UCC waits inside its own calls, so the callback test() runs the rounds. Otherwise
+  /// the owner of this object runs them.
   UccExchange(Rendezvous& rendezvous, std::vector<int> ranks, int position, bool waits)
       : rendezvous_(rendezvous), ranks_(std::move(ranks)), position_(position), waits_(waits) {}
   UccExchange(const UccExchange&) = delete;
   UccExchange& operator=(const UccExchange&) = delete;
 
-  /// The functions that UCC calls; valid as long as this object.
+  /// Returns the functions that UCC calls. They use this object, which must outlive the calls.
   ucc_oob_coll_t callbacks();
   /// Runs one round; collective over the world. Returns whether all ranks are `finished`.
   bool round(bool finished);

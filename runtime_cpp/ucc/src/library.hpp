@@ -14,8 +14,9 @@
 
 namespace hirgen {
 
-/// UCC has no thread: collectives make progress only in ucc_context_progress(). A thread of this
-/// class calls it while collectives are in progress.
+/// Owns UCC's library and context. UCC has no thread of its own: collectives make progress only in
+/// ucc_context_progress(). A thread of this class calls that function while collectives are in
+/// progress.
 class UccLibrary {
  public:
   UccLibrary(Context& context, const char* where);
@@ -26,24 +27,25 @@ class UccLibrary {
   Context& context() const { return context_; }
   ucc_context_h handle() const { return ucc_; }
 
-  /// Registers a collective that was issued: the thread progresses it until it ends, then frees its
-  /// request.
+  /// Registers a collective that was issued. The thread progresses the collective until it ends,
+  /// then frees its request.
   void take(ucc_coll_req_h request, const char* where);
-  /// Waits until all collectives have ended. If some have not by the deadline, the library counts
-  /// as broken: see set_broken().
+  /// Blocks until all collectives have ended. If some are still in progress at the deadline, marks
+  /// the library as broken, as set_broken(true) does.
   void drain();
   /// Progresses UCC until done() returns true. Returns false after the deadline, or if a rank has
   /// failed.
   template <typename Done>
   bool progress_until(Done done);
-  /// Call this if progress_until() returned false. Throws the failure of a rank, or kTimeout with
-  /// `text`.
+  /// Call this if progress_until() returned false. Throws the failure of a rank if there is one,
+  /// else Error(kTimeout) with `text`.
   [[noreturn]] void give_up(const std::string& text) const;
 
-  /// Whether UCC's objects can be freed: false after a failure of a rank, during an exception, or
-  /// while set_broken(true) holds.
+  /// Returns whether UCC's objects can be freed: not after a failure of a rank, not while an
+  /// exception unwinds the stack, and not after set_broken(true).
   bool sound() const;
-  /// Notes whether an object of UCC could not be created or freed.
+  /// Notes whether the creation or the destruction of an object of UCC has failed or is not
+  /// complete.
   void set_broken(bool broken) { broken_ = broken; }
 
  private:

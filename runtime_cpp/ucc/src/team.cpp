@@ -15,7 +15,8 @@ size_t size_of(ucc_datatype_t type) {
   return type == UCC_DT_INT64 ? 8 : 4;
 }
 
-/// The number of slices in the two buffers of a call.
+/// The numbers of slices in the source and result buffers of a call. A slice has the `count`
+/// elements of UccTeam::post().
 struct Slices {
   uint64_t sent, received;
 };
@@ -41,9 +42,10 @@ bool is_rooted(ucc_coll_type_t type) {
          type == UCC_COLL_TYPE_REDUCE;
 }
 
-// Marks an in-place call: both buffers are the same, or the smaller one is this rank's slice of the
-// larger one. UCC then uses only the result buffer. In a scatter, the root already has its slice,
-// and UCC reads its source buffer.
+// Sets UCC's in-place flag if both buffers are the same, or if the smaller one is this rank's slice
+// of the larger one. With the flag, UCC uses only the result buffer, so a reduce-scatter gets the
+// larger buffer as its result. The root of a scatter still reads its source buffer, and does not
+// copy its own slice.
 void find_in_place(ucc_coll_args_t* args, const UccTeam& team, size_t slice) {
   if (args->coll_type == UCC_COLL_TYPE_ALLTOALL || args->coll_type == UCC_COLL_TYPE_BCAST) return;
   if (is_rooted(args->coll_type) && args->root != static_cast<uint64_t>(team.rank)) return;
@@ -116,7 +118,7 @@ void UccTeam::post(const UccKind& kind, const void* in, void* out, int64_t count
   if (count == 0) return;
   const size_t slice = static_cast<size_t>(count) * size_of(type);
   const Slices slices = slices_of(kind.type, size);
-  if (kind.type == UCC_COLL_TYPE_BCAST) {  // in one buffer, so the root copies `in` to `out`
+  if (kind.type == UCC_COLL_TYPE_BCAST) {  // one buffer: `in` of the root, `out` of other ranks
     if (rank != kind.root) {
       in = out;
     } else if (in != out) {
@@ -141,8 +143,8 @@ void UccTeam::post(const UccKind& kind, const void* in, void* out, int64_t count
   library_.take(request, where);
 }
 
-// Blocks the host until UCC reports the start of the collective. After that, later work of the
-// stream waits for the collective.
+// Blocks the host until UCC reports the start of the collective. Work that is enqueued on the
+// stream after this start waits for the collective.
 void UccTeam::await_start(ucc_ee_h engine, ucc_coll_req_h request, const char* where) {
   const bool started = library_.progress_until([&] {
     ucc_ev_t* event = nullptr;

@@ -1,5 +1,5 @@
-// Collectives of UCC, ordered with streams, for schedules with `via: ucc`. The ranks exchange UCC's
-// addresses through the program's rendezvous.
+// Collectives of UCC in the order of streams, for schedules with `via: ucc`. The ranks exchange
+// UCC's addresses through the program's rendezvous.
 #pragma once
 
 #include <ucc/api/ucc.h>
@@ -17,7 +17,7 @@ void check(ucc_status_t status, const char* call, const char* where, const char*
 
 class UccLibrary;
 
-/// UCC's library and context of a program on one rank.
+/// Owns UCC's library and context of a program on one rank.
 class Ucc {
  public:
   /// Collective over the world. `where` names the program in errors.
@@ -32,18 +32,18 @@ class Ucc {
   std::unique_ptr<UccLibrary> library_;
 };
 
-/// A collective, with UCC's enumerators.
+/// The kind of a collective, with UCC's enumerators.
 struct UccKind {
   ucc_coll_type_t type;
-  ucc_reduction_op_t op = UCC_OP_SUM;  ///< of reductions
-  int root = 0;                        ///< rank in the team
+  ucc_reduction_op_t op = UCC_OP_SUM;  ///< used by reductions
+  int root = 0;                        ///< rank in the team; used by collectives with a root
 };
 
 /// A UCC team of ranks, with a stream.
 class UccTeam {
  public:
-  /// Collective over the world. Each rank passes the world ranks of the team that it is in, or an
-  /// empty list.
+  /// Collective over the world. Each rank passes the world ranks of its own team, or an empty list
+  /// if it is in none.
   UccTeam(Ucc& ucc, const std::vector<int>& ranks, const char* where);
   ~UccTeam();
   UccTeam(const UccTeam&) = delete;
@@ -51,12 +51,13 @@ class UccTeam {
 
   /// Issues a collective; blocks the host until UCC has started it. It begins after the earlier
   /// work of stream `on`, and the later work of `on` begins after it. `count` is the number of
-  /// elements of one slice; 0 does nothing. In-place buffers are as in NCCL: both are the same, or
-  /// the smaller one is this rank's slice of the larger one.
+  /// elements of one rank's slice; with 0, post() does nothing. A collective is in place if both
+  /// buffers are the same, or if the smaller buffer is this rank's slice of the larger one, as in
+  /// NCCL.
   void post(const UccKind& kind, const void* in, void* out, int64_t count, ucc_datatype_t type,
             cudaStream_t on, const char* where);
 
-  const int rank;  ///< of this process, within the team; -1: none
+  const int rank;  ///< of this process, within the team; -1: in no team
   const int size;
   const cudaStream_t stream;
 

@@ -73,7 +73,8 @@ typedef struct ucc_lib_params {
   ucc_thread_mode_t thread_mode;
 } ucc_lib_params_t;
 
-/// The user's allgather: allgather() begins it, and req_test() returns UCC_OK when it has ended.
+/// The out-of-band allgather that the user provides: allgather() begins it, and req_test() returns
+/// UCC_OK when it has ended.
 typedef struct ucc_oob_coll {
   ucc_status_t (*allgather)(void* src_buf, void* recv_buf, size_t size, void* allgather_info,
                             void** request);
@@ -117,7 +118,7 @@ typedef struct ucc_team_params {
 
 typedef struct ucc_coll_buffer_info {
   void* buffer;
-  ucc_count_t count;  ///< of elements, in all slices together
+  ucc_count_t count;  ///< number of elements, of all slices together
   ucc_datatype_t datatype;
   ucc_memory_type_t mem_type;
 } ucc_coll_buffer_info_t;
@@ -162,7 +163,7 @@ typedef struct ucc_event {
 
 typedef struct ucc_ee_params {
   ucc_ee_type_t ee_type;
-  void* ee_context;  ///< the stream
+  void* ee_context;  ///< the cudaStream_t
   size_t ee_context_size;
 } ucc_ee_params_t;
 
@@ -189,7 +190,7 @@ ucc_status_t ucc_context_config_read(ucc_lib_h lib_handle, const char* filename,
 void ucc_context_config_release(ucc_context_config_h config);
 ucc_status_t ucc_context_create(ucc_lib_h lib_handle, const ucc_context_params_t* params,
                                 ucc_context_config_h config, ucc_context_h* context);
-/// Updates the status of posted requests. Only this function completes them.
+/// Updates the status of posted requests. A request is complete only after a call of this function.
 ucc_status_t ucc_context_progress(ucc_context_h context);
 ucc_status_t ucc_context_destroy(ucc_context_h context);
 
