@@ -1,4 +1,4 @@
-"""Emits a spec's program and builds it with CMake, and prints the progress."""
+"""Emits the package of a spec, builds it with CMake, and prints the progress."""
 
 import os
 import re
@@ -7,12 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-# ninja's progress, in the format of NINJA_STATUS below.
+# A line of ninja's progress: finished and total steps, in the format of NINJA_STATUS below.
 _STEP = re.compile(r"^\[(\d+)/(\d+)\]")
 
 
 class BuildError(RuntimeError):
-    """hirgen, CMake or a compiler failed or was not found. After a failure, the message contains the last lines of its output."""
+    """hirgen, CMake or a compiler failed or was not found. The message contains the last lines of what a failed program printed."""
 
 
 class Builder:
@@ -22,7 +22,10 @@ class Builder:
         self._program, self._device, self._folder, self._cache = program, device, folder, cache
 
     def build(self, spec: Path, params: list[str], schedule: list[str], gradient: bool) -> None:
-        """Builds the package as package/<name> in the folder. Raises BuildError."""
+        """Emits a spec with -p and --schedule arguments, and builds the package as package/<name> in the folder.
+
+        If `gradient` is set, the package has the backward program of `hirgen grad`, too. Raises BuildError.
+        """
         self._spec = spec.name
         self._folder.mkdir(parents=True)
         out = self._folder / "out"
@@ -68,7 +71,7 @@ class Builder:
             raise BuildError(f"{' '.join(command)} failed with code {process.returncode}:\n{''.join(said[-60:])}")
 
     def _say(self, text: str) -> None:
-        """Prints progress: on a terminal, overwrites one line; otherwise prints only texts that end in a newline."""
+        """Prints progress to stderr: on a terminal, overwrites one line; otherwise prints only texts that end in a newline."""
         if sys.stderr.isatty():
             print(f"\r\033[Khirgen: {self._spec}: {text}", end="", file=sys.stderr, flush=True)
         elif text.endswith("\n"):

@@ -1,4 +1,4 @@
-"""hirgen.load: imports the package of a spec, from the cache or built now."""
+"""hirgen.load: imports the package of a spec, and builds it first if it is not in the cache."""
 
 import fcntl
 import hashlib
@@ -28,11 +28,11 @@ def load(
     """Returns the package that `hirgen emit SPEC --python` and pip would install, as a module. Raises BuildError.
 
     params are the values of -p, schedule those of --schedule. With gradient=True the operator has the backward pass of
-    `hirgen grad`. device is "cuda" or "cpu"; the default is "cuda" if there is a GPU. hirgen is the path of the program; the
-    default is $HIRGEN, or else the program of this Python's wheel, or else the one in PATH. The built package stays in the
-    first of `cache`, $HIRGEN_CACHE, $XDG_CACHE_HOME/hirgen and ~/.cache/hirgen that is set, under a digest of the program
-    hirgen, the spec and the arguments. If several processes need it, one builds it and the others wait. If the cache is "off"
-    or cannot be written, the package is built for this process only.
+    `hirgen grad`. device is "cuda" or "cpu"; the default is "cuda" if there is a GPU, else "cpu". hirgen is the path of the
+    program; the default is $HIRGEN, or else the program of this Python's wheel, or else the one in PATH. The built package
+    stays in the first of `cache`, $HIRGEN_CACHE, $XDG_CACHE_HOME/hirgen and ~/.cache/hirgen that is set, under a digest of
+    the program hirgen, the spec and the arguments. If several processes need the package, one builds it and the others
+    wait. If the cache is "off" or cannot be written, the package is built for this process only.
     """
     spec, program = Path(spec), _program(hirgen)
     import torch  # here, so that `import hirgen` works without PyTorch
@@ -54,13 +54,13 @@ def load(
     return _module(place, digest)
 
 
-_own = None  # the temporary folder of this process, if there is no cache
+_own = None  # the TemporaryDirectory of this process, once a package was needed without a cache
 
 
 def _root(cache: str | Path | None) -> tuple[Path, bool]:
-    """The folder for python/ (packages) and runtime/, and whether it is shared with other processes."""
+    """Returns the cache's folder, which has python/ (packages) and runtime/, and whether other processes share it."""
     global _own
-    xdg = os.environ.get("XDG_CACHE_HOME", "")  # relative paths are invalid
+    xdg = os.environ.get("XDG_CACHE_HOME", "")  # the XDG standard ignores relative paths
     usual = Path(xdg) / "hirgen" if os.path.isabs(xdg) else Path.home() / ".cache" / "hirgen"
     given = str(cache or os.environ.get("HIRGEN_CACHE") or usual)
     why = f"the cache is {given}"
@@ -96,7 +96,7 @@ def _digest(program: str, spec: Path, words: list[str]) -> str:
 
 
 def _module(place: Path, digest: str) -> ModuleType:
-    """Imports the package under a unique name, so that packages of one spec with different sizes can be used together."""
+    """Imports the package under a name with its digest, so that packages of one spec with different sizes can coexist."""
     init = next(place.glob("package/*/__init__.py"))
     name = f"hirgen_{init.parent.name}_{digest}"
     if name not in sys.modules:

@@ -7,11 +7,11 @@ import torch
 
 _CPU, _CUDA = 1, 2  # DLDeviceType
 _INT, _UINT, _FLOAT, _BFLOAT = 0, 1, 2, 4  # DLDataTypeCode
-_CAPSULE = b"dltensor"  # must live as long as the capsules that have this name
+_CAPSULE = b"dltensor"  # capsules do not copy their name, so it must outlive them
 
 
 class _ManagedTensor(ctypes.Structure):
-    """DLManagedTensor. It has no deleter here, so PyTorch does not free the memory."""
+    """DLPack's DLManagedTensor. `deleter` stays null, so PyTorch does not free the memory."""
 
     _fields_ = [
         ("data", c_void_p),
@@ -31,11 +31,11 @@ class _ManagedTensor(ctypes.Structure):
 
 _new_capsule = ctypes.pythonapi.PyCapsule_New
 _new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [c_void_p, c_char_p, c_void_p]
-_described: list[_ManagedTensor] = []  # kept until the process ends, since tensors refer to them
+_described: list[_ManagedTensor] = []  # never removed, because tensors refer to them
 
 
 def _code(dtype: torch.dtype) -> int:
-    """DLPack's type code of an integer or floating-point type."""
+    """Returns DLPack's type code of an element type. Signed integers and floating-point types have one code for all sizes."""
     if dtype == torch.bfloat16:
         return _BFLOAT
     if dtype == torch.uint8:
@@ -44,7 +44,7 @@ def _code(dtype: torch.dtype) -> int:
 
 
 def tensor_over(pointer: int, shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """A contiguous tensor over memory of `device`. The memory must outlive the tensor."""
+    """Returns a contiguous tensor whose elements are at address `pointer` of `device`. The memory must outlive the tensor."""
     if dtype.is_floating_point and dtype.itemsize == 1:  # PyTorch may not know DLPack's codes of fp8 types
         return tensor_over(pointer, shape, torch.uint8, device).view(dtype)
     managed = _ManagedTensor(

@@ -11,7 +11,7 @@ _CODES = {
 
 
 class HirgenError(RuntimeError):
-    """A failure of this rank or of another one. The message contains the report of the library or of this package.
+    """A failure of this or another rank. The message contains the report of the library or of this package.
 
     `code` is a result code of hirgen/c_api.h. After code 2 (usage) the handle is unchanged. If the library's run or status
     returned any other code, later calls raise the same error until the handle is closed. Then the process can join again.

@@ -1,4 +1,4 @@
-"""Handles of programs: a handle joins the ranks of a process group, owns buffers, and issues calls."""
+"""Handles of programs. A handle joins the other ranks of a process group, owns buffers, and issues calls."""
 
 import atexit
 import contextlib
@@ -16,7 +16,8 @@ from .errors import HirgenError
 from .library import Library
 from .program import Program
 
-# HIRGEN_ALIGNMENT: programs take only tensors at multiples of this many bytes. A contiguous view may begin at any element.
+# HIRGEN_ALIGNMENT of c_api.h: programs accept only pointers at multiples of this number of bytes. A contiguous view of a
+# tensor may begin at any element, and so at other addresses.
 _ALIGNMENT = 16
 
 _handles: dict[tuple, "Handle"] = {}
@@ -28,7 +29,7 @@ def library_of(program: Program) -> Library:
 
 
 def handle_of(program: Program, group_name: str, device: torch.device) -> "Handle":
-    """Returns the handle of a program in a process group on a device. If there is none, makes it: all ranks of the group join."""
+    """Returns the handle of a program in a process group on a device. If there is none, makes it, which is collective."""
     key = (program.name, program.digest, group_name, device)
     if key not in _handles:
         _outside_captures(program, device)
@@ -37,13 +38,13 @@ def handle_of(program: Program, group_name: str, device: torch.device) -> "Handl
 
 
 def _outside_captures(program: Program, device: torch.device) -> None:
-    """Raises HirgenError in a capture, where no memory can be allocated."""
+    """Raises HirgenError while the current stream is captured, because no memory can be allocated then."""
     if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
         raise HirgenError(program.name, 2, "call the program once before a CUDA graph captures it")
 
 
 def join(program: Program, group_name: str, device: torch.device, timeout: float, plans: Path | None) -> "Handle":
-    """Makes the handle that handle_of returns, with options. Raises ValueError if there is one already."""
+    """Makes the handle that handle_of returns from then on, with these options. Raises ValueError if it exists already."""
     key = (program.name, program.digest, group_name, device)
     if key in _handles:
         raise ValueError(f"{program.name} has joined this group on {device} already: close that handle first")
@@ -52,7 +53,7 @@ def join(program: Program, group_name: str, device: torch.device, timeout: float
 
 
 def close(programs: tuple[Program, ...], group_name: str, device: torch.device) -> None:
-    """Closes the handles of the programs that have one. If some raise HirgenError, closes all, then raises the first error."""
+    """Closes the handles of these programs, if there are any. Raises the first HirgenError after it has closed all of them."""
     failures = []
     for program in programs:
         handle = _handles.get((program.name, program.digest, group_name, device))
@@ -88,7 +89,8 @@ class Handle:
             rank, world, ordinal, address, port = _meet(program, group_name, device)
             self._handle = self._library.create(rank, world, ordinal, address, port, timeout, plans)
         self._rank, self._ordinal = rank, ordinal
-        # Outputs are made like these, with one element of memory each: faster than by shape, type and device.
+        # run() makes outputs like these tensors, which is faster than from shape, type and device. Each of these has the
+        # memory of only one element.
         self._outputs = [torch.empty((), dtype=t.dtype, device=device).expand(t.shape_on(rank)) for t in program.outputs]
         self._inputs_of_some = [(i, t) for i, t in enumerate(program.inputs) if t.ranks]
         self._buffers: dict[str, torch.Tensor] = {}
@@ -101,13 +103,14 @@ class Handle:
 
     @property
     def transport(self) -> str:
-        """The transport of transfers between ranks: "nccl", "ipc-get", ..."""
+        """The transport of transfers between ranks, such as "nccl" or "ipc-get"."""
         return self._library.transport(self._open())
 
     def empty(self, name: str) -> torch.Tensor:
-        """The handle's own buffer of an input, as a tensor. A call with this tensor does not copy the input.
+        """Returns the handle's own buffer of an input, as a tensor. A call with this tensor does not copy the input.
 
-        Returns the same memory each time. close() frees it, unless it raises HirgenError.
+        Returns the same memory each time. close() frees the memory, unless it raises HirgenError. Raises ValueError if the
+        program has no such input on this rank.
         """
         for tensor in self.program.inputs:
             if tensor.name == name and tensor.shape_on(self._rank) == tensor.shape:
@@ -115,8 +118,8 @@ class Handle:
         raise ValueError(f"{self.program.name} has no input {name} on this rank: it has {', '.join(t.name for t in self.program.inputs)}")
 
     def run(self, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-        """Issues a call on the current stream, or captures it. Does not wait for the results on a GPU; on the CPU they are there
-        when it returns."""
+        """Issues a call on the current stream, or captures it. On a GPU, does not wait for the results; on the CPU device, the
+        results are complete when it returns."""
         handle = self._open()
         for i, tensor in self._inputs_of_some:
             if inputs[i].shape != tensor.shape_on(self._rank):
@@ -155,14 +158,14 @@ class Handle:
         self._library.status(self._open())
 
     def copies(self) -> dict[str, tuple[int, float]]:
-        """The tensors that calls have copied to or from the handle's buffers: the bytes of each, and the microseconds of a copy.
+        """Returns, by name, the tensors that calls have copied to or from the handle's buffers: size in bytes and microseconds.
 
-        Measures the times now.
+        Measures the time of one copy of each tensor during this call.
         """
         return {name: (size, self._copy_time(self._buffers[name])) for name, size in self._copied.items()}
 
     def close(self) -> None:
-        """Leaves the other ranks, all of which must close their handles, too. Frees the buffers, also those of `empty`.
+        """Leaves the other ranks, which must all close their handles, too. Frees the buffers, including those of `empty`.
 
         After a failure, raises HirgenError and frees no buffers.
         """
@@ -176,9 +179,9 @@ class Handle:
         self._buffers.clear()
 
     def _on_device(self):
-        """A context manager with this handle's device as the current one. Process groups of NCCL use the current device.
+        """Returns a context manager in which this handle's device is the current one, which NCCL's process groups use.
 
-        At its end it restores the previous device, which cudaSetDevice has changed. On the CPU device it does nothing.
+        At its end it restores the previous device, even after a cudaSetDevice. On the CPU device it does nothing.
         """
         return torch.cuda.device(self.device) if self.device.type == "cuda" else contextlib.nullcontext()
 
@@ -188,9 +191,9 @@ class Handle:
         return self._handle
 
     def _is_direct(self, tensor, pointer: int) -> bool:
-        """Whether the program can use a tensor's own memory, or there is none. The CPU device uses no memory of PyTorch. Shared
-        tensors need the handle's buffers: an IPC handle of PyTorch's memory exports the whole segment from which its allocator
-        cut the tensor, and expandable segments have no IPC handle."""
+        """Returns whether the program can use the caller's memory of a tensor at `pointer`, or there is no memory (0). The CPU
+        device cannot use PyTorch's memory. Shared tensors need the handle's buffers: an IPC handle of PyTorch's memory exports
+        the whole segment from which its allocator cut the tensor, and expandable segments have no IPC handle."""
         return pointer == 0 or not (self._library.on_cpu or tensor.shared or pointer % _ALIGNMENT)
 
     def _buffer(self, tensor) -> torch.Tensor:
@@ -202,7 +205,7 @@ class Handle:
         return self._buffers[tensor.name]
 
     def _note(self, copied: list) -> None:
-        """Keeps the copied tensors for copies(). Rank 0 prints those of the first call that copies."""
+        """Remembers the tensors that a call copied, for copies(). In the first call that copies, rank 0 prints them."""
         if not self._copied and self._rank == 0:
             listed = ", ".join(f"{tensor.name} {tensor.bytes / 1e6:.3g} MB" for tensor in copied)
             print(f"{self.program.name}: each call copies {listed}; empty(NAME) of the handle spares an input", file=sys.stderr)
@@ -226,7 +229,7 @@ class Handle:
 
 
 def _meet(program: Program, group_name: str, device: torch.device) -> tuple[int, int, int, str, int]:
-    """Returns this rank, the number of ranks, the ordinal of this rank's device, and the address and port of rank 0.
+    """Returns this rank, the number of ranks, the ordinal of this rank's device, and the address and the TCP port of rank 0.
 
     Collective over the group, if there is one. Raises ValueError if the number of ranks is not the program's.
     """
@@ -255,7 +258,7 @@ def _free_port() -> int:
 
 @atexit.register
 def _close_all() -> None:
-    """Closes all handles at exit: other ranks would take a process that ends without this for one that died."""
+    """Closes all handles when the process exits. Otherwise, the other ranks would report that this rank died."""
     for handle in list(_handles.values()):
         try:
             handle.close()

@@ -1,4 +1,4 @@
-"""A program as a PyTorch module, whose parameters are this rank's parts of the weights."""
+"""A program as a PyTorch module. The module's parameters are this rank's parts of the weights."""
 
 from collections.abc import Mapping
 
@@ -11,11 +11,11 @@ from .weights import Source, part_of, settings_of
 
 
 class Layer(torch.nn.Module):
-    """Calls an operator with its weights. Weights of `linear` have the layout of nn.Linear, [out, in], and may be split.
+    """Holds the weights of an operator, and calls it with them. Weights of `linear` have the layout of nn.Linear, [out, in].
 
-    state_dict() has this rank's parts; whole_state_dict() and load_whole_state_dict() are for checkpoints of the layer
-    without tensor parallelism. Their argument `names` maps weights to keys of the checkpoint, which are the weights' own
-    names by default: {"Wg": "mlp.gate_proj.weight"}.
+    Weights may be split over ranks. state_dict() has this rank's parts. whole_state_dict() and load_whole_state_dict() are
+    for checkpoints without tensor parallelism. Their argument `names` maps weights to keys of the checkpoint:
+    {"Wg": "mlp.gate_proj.weight"}. By default, the keys are the names of the weights.
     """
 
     operator: Operator
@@ -34,8 +34,8 @@ class Layer(torch.nn.Module):
 
     @torch.no_grad()
     def load_whole_state_dict(self, state: Mapping[str, torch.Tensor], names: Mapping[str, Source] | None = None) -> None:
-        """Copies this rank's part of each whole weight, and converts element types. `names` may also have objects of
-        --load-map, {"Wqkv": {"pack": ["q.weight", "k.weight", "v.weight"]}}, or be such a map."""
+        """Copies this rank's part of each whole weight into the parameters, and converts element types. Values of `names` may
+        also be objects of --load-map, {"Wqkv": {"pack": ["q.weight", "k.weight", "v.weight"]}}, or `names` a whole map."""
         sources, prefix = settings_of(names)
         for tensor in self._weights():
             source = sources.get(tensor.name, tensor.name)
@@ -43,7 +43,7 @@ class Layer(torch.nn.Module):
 
     @torch.no_grad()
     def whole_state_dict(self, names: Mapping[str, str] | None = None) -> dict[str, torch.Tensor]:
-        """The whole weights, gathered on every rank. Collective over the group."""
+        """Gathers the whole weights on every rank, and returns them by key. Collective over the group."""
         return {(names or {}).get(t.name, t.name): self._whole(t, getattr(self, t.name).detach()) for t in self._weights()}
 
     @property

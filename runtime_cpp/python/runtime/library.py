@@ -1,4 +1,4 @@
-"""Calls the C ABI of an emitted library (hirgen/c_api.h, <name>.h), and functions of CUDA's runtime, through ctypes."""
+"""Calls the C ABI of an emitted library (hirgen/c_api.h, <name>.h) and functions of the CUDA runtime through ctypes."""
 
 import ctypes
 import os
@@ -50,9 +50,10 @@ class Library:
         if not found:
             raise HirgenError(program, 3, f"there is no libhirgen_{program}.so in {folder}: install the folder by pip")
         self.on_cpu = on_cpu
-        # PyTorch makes the symbols of CUDA's runtime global. A library for the CPU device must find its own symbols first.
+        # PyTorch makes the symbols of the CUDA runtime global. With RTLD_DEEPBIND, a library for the CPU device finds that
+        # device's symbols first.
         mode = os.RTLD_LOCAL | (os.RTLD_DEEPBIND if self.on_cpu else 0)
-        # A symbol is also looked up in the libraries that this one links, so functions of CUDA's runtime are found here.
+        # ctypes also finds symbols of the libraries that this library links, such as the functions of the CUDA runtime.
         self._c = ctypes.CDLL(str(found[0]), mode=mode)
         self._last_error = self._function("last_error", c_char_p, c_void_p)
         version = self._function("abi_version", c_int)()
@@ -92,7 +93,7 @@ class Library:
         self._require(self._status(handle), handle)
 
     def bytes_of(self, handle: c_void_p, index: int) -> tuple[str, int]:
-        """The name of a tensor, and the size in bytes of the buffer that run expects for it."""
+        """Returns the name of the tensor at `index`, and the size in bytes of the buffer that run expects for it."""
         tensor = _Tensor()
         self._require(self._tensor(handle, index, tensor), handle)
         return tensor.name.decode(), tensor.local_bytes
@@ -113,7 +114,7 @@ class Library:
         self._cuda_require(self._free(pointer), "cudaFree")
 
     def wait(self, stream: int) -> None:
-        """Blocks until the stream is empty."""
+        """Blocks until all work on the stream is complete."""
         self._cuda_require(self._synchronize(stream), "cudaStreamSynchronize")
 
     def _function(self, name, result, *arguments):

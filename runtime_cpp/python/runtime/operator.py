@@ -1,4 +1,4 @@
-"""A program as a custom op of PyTorch, which torch.compile does not trace into. Has a gradient if a backward program exists."""
+"""A program as a custom op of PyTorch, which torch.compile does not trace into. With a backward program, it has a gradient."""
 
 from pathlib import Path
 
@@ -21,20 +21,20 @@ class Operator:
         self.forward, self.backward = forward, backward
         self._op = _register(forward)
         self._of_some = any(tensor.ranks for tensor in forward.tensors)
-        self._device = "cpu" if forward.on_cpu else "cuda"  # of a call without input tensors
+        self._device = "cpu" if forward.on_cpu else "cuda"  # used if a call has no input tensor
         self._returned = [i for i, tensor in enumerate(forward.outputs) if backward is None or _has_gradient(tensor, backward)]
         if backward is not None:
             _register_gradient(self._op, forward, _register(backward), backward)
 
     def __call__(self, *inputs: torch.Tensor | None, group: dist.ProcessGroup | None = None):
-        """Calls the program. Returns its outputs, or its only output, without those that are only saved for the backward pass.
-        None stands for a tensor that this rank does not have."""
+        """Calls the program. Returns a tuple of its outputs, or the tensor if there is only one. Leaves out outputs that are
+        only saved for the backward pass. None stands for a tensor that this rank does not have."""
         if self._of_some:
             return self._without_none(inputs, group)
         return self._call(inputs, group)
 
     def _without_none(self, inputs, group):
-        """Calls a program some of whose tensors only some ranks have. They are empty tensors on the others."""
+        """Calls a program in which only some ranks have some tensors. On other ranks, replaces None by an empty tensor and back."""
         device = next((given.device for given in inputs if given is not None), self._device)
         whole = [
             torch.empty(0, dtype=tensor.dtype, device=device) if given is None and tensor.ranks else given
@@ -68,17 +68,17 @@ class Operator:
         timeout: float = 60.0,
         plans: Path | None = None,
     ) -> Handle:
-        """Joins the other ranks before the first call, which would join otherwise. Returns the forward program's handle.
+        """Joins the other ranks with these options, before the first call would join. Returns the forward program's handle.
 
-        timeout bounds every wait, in seconds; plans is a file of the GEMMs' algorithms (see --tune of the program). The
-        backward program joins with the same options.
+        timeout is the deadline of every wait, in seconds. plans is a file with algorithms of GEMMs, which the program's
+        executable wrote with --tune. The backward program joins with the same options.
         """
         place = _name_of(group), _with_index(torch.device(device))
         handles = [join(program, *place, timeout, plans) for program in self._programs()]
         return handles[0]
 
     def close(self, device: torch.device | str, group: dist.ProcessGroup | None = None) -> None:
-        """Leaves the other ranks, all of which must do so. Raises HirgenError after a failure. The next call joins again."""
+        """Leaves the other ranks, which must all call close, too. Raises HirgenError after a failure. The next call joins again."""
         close(self._programs(), _name_of(group), _with_index(torch.device(device)))
 
     def _programs(self) -> tuple[Program, ...]:
@@ -86,8 +86,8 @@ class Operator:
 
 
 def _is_plain(inputs: tuple[torch.Tensor, ...]) -> bool:
-    """Whether a call can bypass PyTorch's dispatcher, which takes some 25 microseconds, as long as a small program: there
-    are no gradients, traces, fake tensors or other subclasses."""
+    """Returns whether a call can bypass PyTorch's dispatcher, which takes about 25 microseconds, as much as a small program.
+    This requires that there are no gradients, traces, fake tensors or other tensor subclasses."""
     return (
         not torch.compiler.is_compiling()
         and not torch.utils._python_dispatch._len_torch_dispatch_stack()
@@ -98,8 +98,8 @@ def _is_plain(inputs: tuple[torch.Tensor, ...]) -> bool:
 
 
 def _name_of(group: dist.ProcessGroup | None) -> str:
-    """The name of a process group, which graphs contain as for PyTorch's own collectives. None is the default group, or "" if
-    there is none."""
+    """Returns the name of a process group. Traced graphs contain the name, as for PyTorch's own collectives. None means the
+    default group; its name is "" if it was not initialised."""
     if group is not None:
         return group.group_name
     return dist.group.WORLD.group_name if dist.is_initialized() else ""
@@ -112,12 +112,12 @@ def _with_index(device: torch.device) -> torch.device:
 
 
 def _register(program: Program):
-    """Returns the custom op of a program, which the first call in a process registers."""
+    """Returns the custom op of a program. The first call in a process registers it with PyTorch."""
     name = f"{program.name}_{program.digest[:8]}"
     if hasattr(torch.ops.hirgen, name):
         return getattr(torch.ops.hirgen, name)
 
-    # Arguments have the names of tensors with "_" at the end, since schemas reserve some words.
+    # Arguments have the names of tensors with "_" appended, because some names are reserved words of schemas.
     takes = ", ".join(f"Tensor {tensor.name}_" for tensor in program.inputs)
     gives = ", ".join("Tensor" for _ in program.outputs)
     one = len(program.outputs) == 1
@@ -140,7 +140,7 @@ def _register(program: Program):
     )
     op.register_fake(fake)
     if any(tensor.ranks for tensor in program.tensors):
-        torch.fx.node.has_side_effect(op._opoverload)  # graphs keep the call on a rank that has no result of it
+        torch.fx.node.has_side_effect(op._opoverload)  # or a rank without results would drop the call
     return op
 
 
@@ -149,8 +149,8 @@ def _has_gradient(tensor, backward: Program) -> bool:
 
 
 def _register_gradient(op, forward: Program, backward_op, backward: Program) -> None:
-    """Makes the backward program the gradient of the forward program. Its inputs are inputs and outputs of the forward
-    program, by name, and gradients of outputs, "d<output>"."""
+    """Makes the backward program the gradient of the forward program. The inputs of the backward program are inputs and
+    outputs of the forward program, with the same names, and gradients of outputs, named "d<output>"."""
     forward_names = [tensor.name for tensor in forward.tensors]
     output_of_gradient = {f"d{tensor.name}": i for i, tensor in enumerate(forward.outputs)}
     saved = [tensor.name for tensor in backward.inputs if tensor.name not in output_of_gradient]

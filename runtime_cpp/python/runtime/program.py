@@ -1,4 +1,4 @@
-"""Descriptions of programs for PyTorch: the tensors as one rank has them, and the folder of the library."""
+"""Descriptions of programs for PyTorch: the tensors as one rank sees them, and the folder of the library."""
 
 import functools
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import torch
 
 @dataclass(frozen=True)
 class Split:
-    """An axis of Tensor.shape that is split over ranks. A rank has part number `rank // stride % parts`, counted from 0."""
+    """How an axis of Tensor.shape is split over ranks: a rank has part number `rank // stride % parts`, counted from 0."""
 
     axis: int
     parts: int
@@ -21,17 +21,17 @@ class Split:
 
 @dataclass(frozen=True)
 class Tensor:
-    """An input or output. `shape` is that of this rank's part, without axes DIDx, DIDy and DIDz, whose local extent is 1. It
-    is () for a tensor that the spec declares without axes. On a rank that does not have the tensor it is (0,): calls take and
-    return None there."""
+    """An input or output. `shape` is the shape of one rank's part, without the axes DIDx, DIDy and DIDz, whose local extent is
+    1. It is () for a tensor that the spec declares without axes. On ranks that do not have the tensor, the shape is (0,), see
+    shape_on(), and calls take and return None."""
 
     name: str
     shape: tuple[int, ...]
     dtype: torch.dtype
     splits: tuple[Split, ...] = ()
-    ranks: tuple[int, ...] = ()  # that have the tensor; empty: all
+    ranks: tuple[int, ...] = ()  # the ranks that have the tensor; empty: all
     weight: bool = False  # in a forward program: a parameter of a linear layer or a norm
-    shared: bool = False  # other ranks access its memory by CUDA IPC
+    shared: bool = False  # other ranks access its memory over CUDA IPC
 
     @property
     def bytes(self) -> int:
@@ -39,18 +39,18 @@ class Tensor:
 
     @property
     def whole(self) -> tuple[int, ...]:
-        """The shape over all ranks."""
+        """The shape of the whole tensor, over all ranks."""
         shape = list(self.shape)
         for split in self.splits:
             shape[split.axis] *= split.parts
         return tuple(shape)
 
     def shape_on(self, rank: int) -> tuple[int, ...]:
-        """The shape on a rank."""
+        """Returns the shape on a rank: (0,) if the rank does not have the tensor."""
         return self.shape if not self.ranks or rank in self.ranks else (0,)
 
     def check(self, given: torch.Tensor, program: str) -> None:
-        """Raises TypeError or ValueError, with the tensor's name, unless the program can take `given` on some rank."""
+        """Raises TypeError or ValueError, with the tensor's name, unless some rank of the program can take `given`."""
         if not isinstance(given, torch.Tensor):
             raise TypeError(f"{program}: {self.name} must be a tensor, not {type(given).__name__}")
         if given.dtype == self.dtype and given.shape == self.shape and given.is_contiguous():
@@ -68,7 +68,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Program:
-    """One emitted program. `digest` is a hash of its calls: programs with equal digests do the same."""
+    """One emitted program. `digest` is a hash of its calls: programs with equal digests issue the same calls."""
 
     name: str
     digest: str
@@ -79,12 +79,12 @@ class Program:
 
     @functools.cached_property
     def tensors(self) -> tuple[Tensor, ...]:
-        """All tensors in the order of the C ABI."""
+        """All tensors in the order of the C ABI: inputs, then outputs."""
         return self.inputs + self.outputs
 
     @functools.cached_property
     def on_cpu(self) -> bool:
-        """Whether the program was built for the CPU device: then that device's library is in the same folder."""
+        """Whether the program was built for the CPU device. If so, that device's library is in the same folder."""
         return (self.folder / "libhirgen_cpu.so").exists()
 
     def check(self, inputs: tuple[torch.Tensor, ...]) -> torch.device:

@@ -1,4 +1,4 @@
-"""Reads one rank's weights from a whole state dict, by the names and objects of --load-map."""
+"""Cuts one rank's weights out of a state dict with whole weights, by the names and objects of --load-map."""
 
 from collections.abc import Mapping
 from itertools import accumulate
@@ -10,20 +10,21 @@ import torch
 from .program import Tensor
 
 # A source T is the name of a tensor in a checkpoint, {"transpose": T}, {"rows": [begin, end], "of": T} or
-# {"stack": [T, ...]}. The outermost one may also be {"pack": [T, ...]}: each rank takes its part of each T, and joins the
-# parts.
+# {"stack": [T, ...]}. The outermost source may also be {"pack": [T, ...]}: each rank takes its part of each T, and
+# concatenates the parts.
 Source = str | Mapping[str, object]
 
 
 def settings_of(names: Mapping[str, object] | None) -> tuple[Mapping[str, Source], str]:
-    """The sources by weight, and the prefix of names in the checkpoint. `names` may also be a whole map of --load-map."""
+    """Returns the source of each weight, and the prefix of names in the checkpoint. `names` has the sources by weight, or is a
+    whole map of --load-map."""
     if names is not None and "checkpoint" in names and "tensors" in names:
         return names["tensors"], names.get("prefix", "")
     return names or {}, ""
 
 
 def part_of(state: Mapping[str, torch.Tensor], tensor: Tensor, source: Source, prefix: str, rank: int) -> torch.Tensor:
-    """One rank's part of a weight. Raises ValueError if the shapes do not fit."""
+    """Returns one rank's part of a weight. Raises ValueError if the shapes do not fit."""
     packed = isinstance(source, Mapping) and "pack" in source
     given = [_tensor(state, one, prefix) for one in (source["pack"] if packed else [source])]
     axis = next((i for i, extent in enumerate(tensor.shape) if extent > 1), 0)
@@ -57,7 +58,7 @@ def _tensor(state: Mapping[str, torch.Tensor], source: Source, prefix: str) -> t
 
 
 def _fitted(given: torch.Tensor, shape: tuple[int, ...], what: str) -> torch.Tensor:
-    """Reshapes a tensor, if that only merges or only splits adjacent axes. Raises ValueError otherwise."""
+    """Reshapes a tensor if that only merges or only splits adjacent axes. Otherwise raises ValueError with `what` as the name."""
     has, needs = set(accumulate(given.shape, mul)), set(accumulate(shape, mul))
     if given.numel() != prod(shape) or not (has - {1} <= needs or needs - {1} <= has):
         raise ValueError(f"{what} must have the shape {list(shape)}, not {list(given.shape)}")

@@ -10,12 +10,12 @@ def llama_mlp(X, gamma, Wg, Wu, W2):
 
 
 def weights(K: int, N: int, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-    """Random whole weights, the same on every rank."""
+    """Returns random whole weights, the same on every rank."""
     made = torch.Generator().manual_seed(1)
     shapes = {"gamma": (K,), "Wg": (N, K), "Wu": (N, K), "W2": (K, N)}
     return {name: (torch.randn(shape, generator=made) / shape[-1] ** 0.5).to(dtype) for name, shape in shapes.items()}
 
 
 def relative(got: torch.Tensor, want: torch.Tensor) -> float:
-    """The norm of got - want divided by the norm of want."""
+    """Returns the norm of got - want, divided by the norm of want."""
     return ((got.double() - want.double()).norm() / want.double().norm()).item()

@@ -1,4 +1,4 @@
-"""The program of each of two ranks that test_llama_mlp.py starts by torchrun. The arguments name the functions to run.
+"""The script that test_llama_mlp.py starts on two ranks with torchrun. The arguments name the functions to run.
 
 hirgen.load makes the packages, so that several sizes and element types can be used in one process.
 """
@@ -23,7 +23,7 @@ def require(holds, what):
 
 
 def package(M=64, K=32, dtype=torch.bfloat16):
-    """The package for a size. For fp32 it is made from a copy of the spec with that element type."""
+    """Returns the package for a size. For fp32, makes it from a copy of the spec with that element type."""
     spec = SPEC
     if dtype == torch.float32:
         spec = Path(os.environ["HIRGEN_CACHE"]) / "llama_mlp_fp32.yaml"
@@ -34,7 +34,7 @@ def package(M=64, K=32, dtype=torch.bfloat16):
 
 
 def same_as_plain(made, M, K, dtype, call=lambda layer: layer):
-    """Compares forward and backward of a layer with plain PyTorch in fp64 on whole weights."""
+    """Compares a layer's output and gradients with those of plain PyTorch in fp64 on whole weights."""
     bound = {torch.float32: 1e-5, torch.bfloat16: 1e-2}[dtype]
     whole = weights(K, 7 * K // 2, dtype)
     layer = made.Layer()
@@ -110,7 +110,7 @@ def refused():
             require(message in str(error), f"the error is {message!r}, not {str(error)!r}")
         else:
             require(False, f"there is an error: {message}")
-    made.llama_mlp(*good)  # rejected calls leave the ranks in step
+    made.llama_mlp(*good)  # works because rejected calls issued nothing
 
 
 def buffers():
@@ -127,7 +127,7 @@ def buffers():
     require(said.getvalue().count("each call copies") <= 1, "it says so once")
     size, microseconds = handle.copies()["Wg"]
     require(size == 56 * 32 * 2 and microseconds > 0, "copies has bytes and time")
-    # A contiguous view that begins at element 1, and so at no multiple of 16 bytes.
+    # A contiguous view that begins at element 1, so its address is not a multiple of 16 bytes.
     view = torch.ones(X.numel() + 1, dtype=X.dtype)[1:].view(X.shape)
     require(view.is_contiguous() and view.data_ptr() % 16 != 0, "the view is unaligned")
     require(torch.equal(Y, made.llama_mlp(view, *rest)), "a call with an unaligned view gives the same")

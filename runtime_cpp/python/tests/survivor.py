@@ -1,4 +1,4 @@
-"""One of two ranks, started without a launcher, which would end rank 0 if rank 1 dies: rank 1 is killed, rank 0 goes on."""
+"""The script of two ranks. Rank 1 kills itself, and rank 0 goes on. No launcher starts them: it would end rank 0, too."""
 
 import os
 import signal
@@ -24,4 +24,4 @@ try:
 except made.HirgenError as error:
     print(f"closed with code {error.code}")
 print("goes on:", torch.ones(2).sum().item(), flush=True)
-os._exit(0)  # without gloo's wait for the rank that died
+os._exit(0)  # skips gloo's shutdown, which would wait for rank 1

@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 
 
 def two_ranks(*what: str) -> str:
-    """Runs the functions `what` of ranks.py on two ranks by torchrun, and returns their standard output."""
+    """Runs the functions `what` of ranks.py on two ranks with torchrun, and returns the standard output of both."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(HERE / "ranks.py"), *what]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     if done.returncode != 0:
@@ -21,7 +21,7 @@ def two_ranks(*what: str) -> str:
 
 
 class TwoRanks(unittest.TestCase):
-    """Each test starts one job. The first job runs several functions, since starting takes most of the time."""
+    """Each test starts one job of two ranks. The first job runs all functions, because starting a job takes most of the time."""
 
     def test_results_checkpoints_errors_buffers(self):
         what = ("eager", "compiled", "checkpoints", "refused", "buffers", "by_ipc", "of_some")

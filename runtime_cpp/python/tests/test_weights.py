@@ -1,5 +1,5 @@
-"""Tests runtime.weights: loads weights of the checkpoints in testdata, in the format of transformers, by their maps, as one rank
-of two does, and checks shapes."""
+"""Tests runtime.weights: loads weights as one of two ranks does, from the checkpoints in testdata (in the format of
+transformers) by their maps, and checks that wrong shapes are errors."""
 
 import json
 import struct
@@ -16,7 +16,7 @@ TYPES = {"F32": torch.float32, "BF16": torch.bfloat16}
 
 
 def read(path: Path) -> dict[str, torch.Tensor]:
-    """The tensors of a safetensors file."""
+    """Returns the tensors of a safetensors file by name."""
     text = path.read_bytes()
     (length,) = struct.unpack("<Q", text[:8])
     header = json.loads(text[8 : 8 + length])
@@ -30,7 +30,7 @@ def read(path: Path) -> dict[str, torch.Tensor]:
 
 class WeightsTest(unittest.TestCase):
     def load(self, name: str, tensor: Tensor):
-        """The checkpoint's tensors by name without the map's prefix, and rank 1's part of a weight."""
+        """Returns the checkpoint's tensors by name without the map's prefix, and rank 1's part of a weight."""
         names = json.loads((FOLDER / f"{name}.json").read_text())
         state = {}
         for path in (FOLDER / names["checkpoint"]).parent.glob("*.safetensors"):
