@@ -13,8 +13,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// printed is a program that prints, for each floating-point type of less than 32 bits, the codes of numbers around each bf16
-// number, and then the value of each code.
+// printed is a C++ program. For each floating-point type of less than 32 bits, it writes two binary arrays: the codes
+// (2 bytes each) of three floats from each bf16 number on, and then the float value of each code of the type.
 const printed = `
 #include <cstdio>
 #include "hirgen/numerics.hpp"
@@ -44,8 +44,8 @@ int main() {
 }
 `
 
-// TestConversions: the evaluator, the Go package and C++ convert numbers to and from each narrow type in the same way: with the
-// headers of the CPU device, and with those of CUDA if they are installed.
+// TestConversions checks that the evaluator, the Go package and C++ convert numbers to and from each narrow type in the
+// same way. It compiles the C++ with the headers of the CPU device and, if they are installed, with those of CUDA.
 func TestConversions(t *testing.T) {
 	headers, _ := filepath.Glob("../.tools/cuda-venv/lib/python3*/site-packages/nvidia/cu13/include")
 	for _, include := range append(headers, "cpu/include") {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestKernelsHaveLongExtents: each kernel, and each functor that is called for elements, blocks or rows, is named in a
-// test of its index arithmetic around 2^31 and 2^32, unless it has no long index.
+// TestKernelsHaveLongExtents checks that tests/math/extents*.cpp, which test index arithmetic around 2^31 and 2^32,
+// name each kernel and each functor that is called for elements, blocks or rows, except those without a long index.
 func TestKernelsHaveLongExtents(t *testing.T) {
 	files, err := filepath.Glob("tests/math/extents*.cpp")
 	if err != nil || len(files) == 0 {
@@ -25,7 +25,8 @@ func TestKernelsHaveLongExtents(t *testing.T) {
 		}
 		tests.Write(text)
 	}
-	// They touch at most one element per thread, or (ReductionTask) leave all elements to add_strided.
+	// The kernels and functors without a long index. They access at most one element per thread, or none; ReductionTask
+	// passes all elements to add_strided.
 	without := []string{"flag_kernel", "Increment", "DelayKernel", "ReductionTask", "Nothing"}
 	kernels := kernelNames(t)
 	if len(kernels) < 30 {
@@ -44,7 +45,8 @@ var (
 	functor = regexp.MustCompile(`(?m)^\s*struct (\w+)|void operator\(\)\(int64_t`)
 )
 
-// kernelNames lists the kernels of the runtime, and the structs with a call operator whose first parameter is an int64_t.
+// kernelNames returns the names of the kernels of the runtime, and of the structs with a call operator whose first
+// parameter is an int64_t.
 func kernelNames(t *testing.T) (names []string) {
 	t.Helper()
 	err := fs.WalkDir(FS, ".", func(path string, d fs.DirEntry, err error) error {

@@ -108,7 +108,8 @@ var headers = map[string]string{
 `,
 }
 
-// TestRowsHeader: the headers of rows are current. With -update the test writes them.
+// TestRowsHeader checks that the generated headers are equal to the result of their templates. With -update it writes
+// them first.
 func TestRowsHeader(t *testing.T) {
 	rows := map[string]any{
 		"Types": domain.ElementTypes, "Functions": domain.Functions, "Folds": domain.Folds, "Collectives": collective.Rows(),

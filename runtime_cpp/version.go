@@ -7,7 +7,7 @@ import (
 
 var abiVersion = regexp.MustCompile(`(?m)^#define HIRGEN_ABI_VERSION (\d+)$`)
 
-// ABIVersion returns HIRGEN_ABI_VERSION of c_api.h, the version of the C ABI of emitted libraries.
+// ABIVersion returns HIRGEN_ABI_VERSION of c_api.h as text: the version of the C ABI of emitted libraries.
 func ABIVersion() (string, error) {
 	header, err := FS.ReadFile("include/hirgen/c_api.h")
 	if err != nil {

@@ -1,12 +1,13 @@
-# Finds cuDNN. Its headers and library come as a package of the Python registry, nvidia-cudnn-cu13, which PyTorch
-# brings, or from the system. The headers of its C++ frontend are here, in third_party.
+# Finds cuDNN. Its headers and library come from the Python package nvidia-cudnn-cu13, which PyTorch installs, or from
+# the system. The headers of cuDNN's C++ frontend are in ../third_party.
 #
-#   Cudnn_FOUND          the headers are there; the library may be found when a program runs
-#   CUDNN_INCLUDE_DIRS   of cudnn.h and cudnn_frontend.h
-#   CUDNN_LIBRARY        libcudnn.so.9, or nothing
+#   Cudnn_FOUND          the headers were found; programs may find the library later, at run time
+#   CUDNN_INCLUDE_DIRS   the folders of cudnn_frontend.h and cudnn.h
+#   CUDNN_LIBRARY        the path of libcudnn.so.9, or "" if it was not found
 #
-# cudnn.h and the library are looked for under CUDNN_ROOT (a variable of CMake or of the environment), next to CUDA,
-# among Python's packages, and in the system's folders. CUDNN_FRONTEND_ROOT names another version of the frontend.
+# Searches for cudnn.h and the library under CUDNN_ROOT (a variable of CMake or of the environment), next to CUDA, among
+# Python's packages, and in the system's folders. CUDNN_FRONTEND_ROOT is the folder of another version of the frontend,
+# if set.
 find_program(CUDNN_PYTHON NAMES python3 python)
 set(cudnn_packages)
 if(CUDNN_PYTHON)

@@ -1,4 +1,5 @@
-# Sets CMAKE_CUDA_ARCHITECTURES, unless it is set: to $CUDAARCHS, else for the GPUs of this machine, else for Hopper.
+# Sets CMAKE_CUDA_ARCHITECTURES unless it is set already: to $CUDAARCHS, else to the architectures of this machine's
+# GPUs, else to 90 (Hopper).
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES $ENV{CUDAARCHS})
   if(NOT CMAKE_CUDA_ARCHITECTURES)

@@ -1,7 +1,8 @@
-# What "cmake --install" of an emitted folder leaves in a prefix: the library, which is named by the
-# version of the C ABI, its headers, the program, a package for find_package(<name>), which defines
-# <name>::<name>, and hirgen_<name>.pc for pkg-config; also the CPU device, if the program is for it. Several programs
-# fit into one prefix if all are for one device. Nothing in it is an absolute path of that prefix, so that it can be moved.
+# Defines what "cmake --install" of an emitted folder installs: the library, whose file name contains the version of the
+# C ABI, its headers, the program, a CMake package for find_package(<name>), which defines <name>::<name>, and
+# hirgen_<name>.pc for pkg-config; for the CPU device, also that device's library and headers. Several programs can be
+# installed into one prefix if all are for the same device. No installed file contains the prefix as an absolute path,
+# so the prefix can be moved.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -10,7 +11,7 @@ set(headers ${CMAKE_INSTALL_INCLUDEDIR}/${library})
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/${PROJECT_NAME})
 file(RELATIVE_PATH program_to_libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 
-add_library(${PROJECT_NAME}::${PROJECT_NAME} ALIAS ${library})  # the same name where the folder is a part of another project
+add_library(${PROJECT_NAME}::${PROJECT_NAME} ALIAS ${library})  # the name that find_package() also defines
 target_include_directories(${library} INTERFACE $<INSTALL_INTERFACE:${headers}>)
 set_target_properties(${library} PROPERTIES EXPORT_NAME ${PROJECT_NAME}
     INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
@@ -21,7 +22,8 @@ install(TARGETS ${library}_run RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${PROJECT_NAME}.h DESTINATION ${headers})
 install(FILES runtime/include/hirgen/c_api.h DESTINATION ${headers}/hirgen)
 
-# What the package for PyTorch needs (pyproject.toml), in its folder: the library and, on that device, the CPU device.
+# The component "python" has the libraries of the PyTorch package (pyproject.toml): the program's and, if it is for the
+# CPU device, that device's.
 if(HIRGEN_PYTHON_PACKAGE)
   install(TARGETS ${library} LIBRARY DESTINATION ${HIRGEN_PYTHON_PACKAGE}/lib NAMELINK_SKIP
       COMPONENT python EXCLUDE_FROM_ALL)
@@ -31,7 +33,7 @@ if(HIRGEN_PYTHON_PACKAGE)
   endif()
 endif()
 
-# What a client needs of the device: CUDA's runtime, or the library and headers that stand in for it.
+# Links clients to the device: CUDA's runtime, or the library and headers of the CPU device.
 if(HIRGEN_DEVICE STREQUAL cpu)
   target_link_libraries(${library} INTERFACE $<INSTALL_INTERFACE:${PROJECT_NAME}::${library}_cpu>)
   install(FILES $<TARGET_FILE:${device_library}> DESTINATION ${CMAKE_INSTALL_LIBDIR})
