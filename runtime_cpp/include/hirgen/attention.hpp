@@ -5,9 +5,9 @@
 // for each batch and head. The kernels process the keys tile by tile and update the softmax after
 // each tile (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao,
 // "FlashAttention-2", 2023). The gradient recomputes the probabilities from the log-sum-exp of each
-// row of scores, a result of the forward call. cuDNN computes the shapes that it supports, unless
-// AttentionShape::deterministic is set or HIRGEN_ATTENTION=tiled. The tiled kernels of
-// src/attention/ compute all others.
+// row of scores, a result of the forward call. cuDNN computes the shapes that it supports if all
+// rows start at multiples of 16 bytes, unless AttentionShape::deterministic is set or
+// HIRGEN_ATTENTION=tiled. The tiled kernels of src/attention/ compute all other attentions.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -35,7 +35,7 @@ struct AttentionShape {
   int64_t query_start = 0;     ///< position of the first query row
   float scale = 1;             ///< factor of the scores Q K^T
   DType dtype = DType::kBf16;  ///< of all tensors except lse; lse and all sums are fp32
-  bool deterministic = false;  ///< the gradient has the same bits on every run
+  bool deterministic = false;  ///< the gradient must have the same bits on every run
 
   bool operator==(const AttentionShape&) const = default;
 };
@@ -69,8 +69,8 @@ struct AttentionLayout {
   bool operator==(const AttentionLayout&) const = default;
 };
 
-/// The operands of a forward call, which writes `o`. Unless `lse` is null, it also writes the
-/// log-sum-exp of each query's scores: dense [batch, query_heads, query_rows].
+/// The operands of a forward call. The call writes `o` and, unless `lse` is null, the log-sum-exp
+/// of each query's scores to `lse`: dense [batch, query_heads, query_rows].
 struct AttentionOperands {
   const void *q, *k, *v;
   void* o;

@@ -72,8 +72,8 @@ struct MemoryBytes {
   }
 };
 
-/// A group of ranks, mostly those along one mesh axis, with their communicator and its stream. On a
-/// rank outside all teams, comm and stream are null, rank is -1 and size is 0.
+/// A group of ranks, such as those along one mesh axis, with their communicator and its stream. On
+/// a rank outside all teams, comm and stream are null, rank is -1 and size is 0.
 struct Team {
   ncclComm_t comm = nullptr;      ///< null also for Context::bare_team()
   cudaStream_t stream = nullptr;  ///< highest priority: transfers start before GEMMs
@@ -154,9 +154,11 @@ class Context {
   cublasLtHandle_t cublas() const { return cublas_; }
   Rendezvous& rendezvous() { return *rendezvous_; }
   Watchdog& watchdog() { return *watchdog_; }
-  /// The GEMMs of the programs on this context, and the algorithms chosen for them.
+  /// Returns the book of all GEMMs of the programs on this context, and of the algorithms chosen
+  /// for them.
   PlanBook& plans() { return *plans_; }
-  /// The attentions of the programs on this context, and the implementation chosen for each.
+  /// Returns the book of all attentions of the programs on this context, and of the implementations
+  /// chosen for them.
   AttentionBook& attentions() { return *attentions_; }
 
   /// Returns the ranks whose memory programs on this context may access, including this rank. These

@@ -32,8 +32,8 @@
 
 namespace hirgen {
 
-/// The number of slices that a thread reads at once, if there are more than two. A larger number
-/// would need more registers, and so allow fewer threads, without a gain.
+/// The number of slices that a thread reads at once (FoldAlone: 2 if there are only one or two). A
+/// larger number would need more registers, and so allow fewer threads, without a gain.
 constexpr int kSlicesAtOnce = 4;
 
 /// The operands of N slices, read(0) to read(N - 1). Operands may be expressions, which have no
@@ -109,8 +109,9 @@ HG_HOST_DEVICE constexpr int64_t first_of_block(unsigned block, int blocks, int 
 struct Sharing {
   int lanes, threads, blocks;
 };
-/// The most threads of a block. Small blocks make it easy to place a cluster on the SMs. The larger
-/// size is for few results, where a cluster of small blocks would have too few threads.
+/// The number of threads of a block is at most kFoldThreads, because small blocks make it easy to
+/// place a cluster on the SMs. It is at most kMostFoldThreads if there are so few results that a
+/// cluster of small blocks would have too few threads for each.
 constexpr int kFoldThreads = 256, kMostFoldThreads = 512;
 constexpr int kClusterBlocks = 8;  // the most that every GPU with clusters supports
 
@@ -124,7 +125,7 @@ __device__ void fold_in_warp(ReduceFn fn, float (&sum)[W]) {
     apply(fn, sum, other);
   }
 }
-/// Folds with blocks of up to T threads; see Sharing.
+/// Computes all results, with blocks of up to T threads that share results as Sharing describes.
 template <int T, typename Fold>
 __global__ void __launch_bounds__(T) fold_kernel(const __grid_constant__ Fold fold) {
   await_earlier_kernels();
@@ -192,7 +193,8 @@ Sharing sharing_of(const Fold& fold, const char* where) {
   const int64_t results = std::max(fold.results() / Fold::kWidth, int64_t{1});
   const int64_t useful = (fold.count + kSlicesAtOnce - 1) / kSlicesAtOnce;
   int64_t wanted = std::min(at_once / results, useful);
-  // Adjacent threads read adjacent memory: the same result of adjacent slices, or adjacent results.
+  // Adjacent threads should read adjacent memory. If slices are adjacent, a whole warp shares each
+  // result; otherwise adjacent lanes have adjacent results.
   if (fold.adjacent) wanted = std::max(wanted, std::min(useful, int64_t{32}));
   if (wanted < 2) return {kFoldThreads, 1, 1};
   const int lanes = fold.adjacent ? 1 : Fold::kWidth > 1 ? 8 : 32;

@@ -132,7 +132,8 @@ constexpr int row_threads(int64_t accesses, int each) {
 }
 constexpr int kTileThreads = 256;
 constexpr int kStreamedThreads = 512;
-/// The most accesses to a row of one operand that a thread keeps in registers.
+/// Rows in which a thread has more than this number of accesses to one operand are not kept in
+/// registers (StreamedRow).
 constexpr int64_t kMostChunks = 8;
 /// Returns the number of rows of a block whose rows have `threads` threads: 128 / threads up to a
 /// warp, otherwise 1.

@@ -67,7 +67,7 @@ class Shared {
   uint32_t* calls_of_rows() const { return pointer(flag(rank_, 2 * transfers_)); }
   /// sequence() for kernels, which can also read a counter in device memory.
   SequenceNumber sequence_number() const { return {sequence_, counter_}; }
-  /// The flags of this rank's i-th transfer, which copies from or to the memory of `peer`.
+  /// Returns the flags of transfer i, in which this rank copies from or to the memory of `peer`.
   TransferFlags flags(int64_t peer, int64_t i) const {
     return {ready(i), done_at(peer, i), pointer(flag(rank_, 2 * transfers_ + i)),
             sequence_number()};
@@ -106,15 +106,15 @@ class Shared {
   std::shared_ptr<FlagWaits> waits_;  // null on a rank that does not share the buffer
 };
 
-/// The size, transfers and ranks of a shared buffer. This rank shares it with the ranks along a
-/// mesh axis, or with all ranks.
+/// The size, transfers and ranks of a shared buffer. This rank shares it with the IPC peers along a
+/// mesh axis, or with all IPC peers.
 struct SharedShape {
   size_t bytes;                ///< size of one rank's buffer
   int64_t transfers;           ///< number of transfers in a call; each has a ready and a done flag
   const char* name;            ///< of the tensor
   const char* where;           ///< position in the spec; a string that outlives the program
   int64_t rows = 0;            ///< rows of a transfer, each with flags, in a RowExchange; else 0
-  const Mesh* mesh = nullptr;  ///< null: all ranks share it
+  const Mesh* mesh = nullptr;  ///< null: all IPC peers share the buffer
   int axis = 0;                ///< axis of `mesh` along which the sharing ranks lie
 };
 

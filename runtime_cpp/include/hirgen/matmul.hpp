@@ -30,7 +30,7 @@ enum class Epilogue { kNone, HG_EPILOGUES(HG_ENUMERATOR) };
 struct MatmulShape {
   int64_t m = 0, n = 0, k = 0;
   int64_t batch = 1;
-  int64_t stride_a = 0, stride_b = 0, stride_c = 0;  ///< elements between batches; 0: one matrix
+  int64_t stride_a = 0, stride_b = 0, stride_c = 0;  ///< elements between batches; 0: one for all
   int64_t row_b = 0;                                 ///< elements between rows of B; 0: dense
   /// Alignment in bytes, at most 16, of all pointers to A, to B, and to C and the addend.
   int64_t align_a = 16, align_b = 16, align_c = 16;

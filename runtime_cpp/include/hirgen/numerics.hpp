@@ -62,7 +62,7 @@ HG_HOST_DEVICE inline auto& pack_at(T* data) {
   return *reinterpret_cast<Access*>(data);
 }
 
-/// x = the elements of a pack, in fp32.
+/// Sets x to the elements of a pack, converted to fp32.
 template <typename T, int W>
 HG_HOST_DEVICE inline void widen_all(const Pack<T, W>& pack, float (&x)[W]) {
 #ifdef __CUDA_ARCH__
@@ -127,7 +127,7 @@ HG_HOST_DEVICE inline void load(const void* data, DType type, int64_t at, float 
     HG_TYPES(HG_CASE)
 #undef HG_CASE
   }
-  __builtin_unreachable();  // every type is a row
+  __builtin_unreachable();  // the switch has a case for every type
 }
 
 /// Returns element `at`, converted to fp32.
@@ -147,7 +147,7 @@ HG_HOST_DEVICE inline void store(void* data, DType type, int64_t at, const float
     HG_TYPES(HG_CASE)
 #undef HG_CASE
   }
-  __builtin_unreachable();  // every type is a row
+  __builtin_unreachable();  // the switch has a case for every type
 }
 
 /// Returns x rounded to T, as a float.
@@ -167,7 +167,7 @@ HG_HOST_DEVICE inline float round_to(DType type, float x) {
     HG_TYPES(HG_CASE)
 #undef HG_CASE
   }
-  __builtin_unreachable();  // every type is a row
+  __builtin_unreachable();  // the switch has a case for every type
 }
 
 /// Returns a / b with an error of at most two units in the last place, if |b| is from 2^-126 to

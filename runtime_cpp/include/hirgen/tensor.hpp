@@ -87,7 +87,7 @@ struct TensorDesc {
   bool present = true;
 
   std::vector<int64_t> shape() const;  ///< extents over all ranks
-  int64_t elements() const;            ///< over all ranks
+  int64_t elements() const;            ///< number over all ranks
   int64_t local_elements() const;      ///< on this rank
   size_t local_bytes() const { return static_cast<size_t>(local_elements()) * size_of(dtype); }
 };
