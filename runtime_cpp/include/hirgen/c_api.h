@@ -30,7 +30,7 @@ enum {
   HIRGEN_USAGE = 2,       /* a bad argument; nothing was issued, the handle is unchanged */
   HIRGEN_ENVIRONMENT = 3, /* unusable variables, GPU, memory, file or port; or ranks do not match */
   HIRGEN_DEVICE = 4,      /* a call of CUDA, NCCL or another library of the GPU failed */
-  HIRGEN_PEER = 5,        /* another rank died, failed, stalled or did not come */
+  HIRGEN_PEER = 5,        /* another rank died, failed, stalled or did not join */
   HIRGEN_TIMEOUT = 6,     /* a wait exceeded the deadline, or this rank stalled */
   HIRGEN_INTERNAL = 7     /* a bug in hirgen */
 };

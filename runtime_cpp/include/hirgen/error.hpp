@@ -21,7 +21,7 @@ enum class Code : int {
   kUsage = 2,        ///< a bad option or argument
   kEnvironment = 3,  ///< unusable variables, GPU, memory, file or port; or ranks do not match
   kDevice = 4,       ///< a call of CUDA, NCCL or another library of the GPU failed
-  kPeer = 5,         ///< another rank died, failed, stalled or did not come
+  kPeer = 5,         ///< another rank died, failed, stalled or did not join
   kTimeout = 6,      ///< a wait exceeded the deadline, or this rank stalled
   kInternal = 7,     ///< a bug in hirgen
 };

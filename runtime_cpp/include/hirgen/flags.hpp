@@ -1,6 +1,6 @@
 // Flags order the use of memory that ranks share. A rank waits for flags in its own memory, and
 // writes flags in the memory of its peers. A flag holds the sequence number of a call, which only
-// grows (modulo 2^32). A wait ends when the flag is at least the number of the current call.
+// grows (modulo 2^32). The wait of a call ends when the flag is at least the number of this call.
 //
 // A schedule chooses one of three ways to wait for flags and write them: one stream memory
 // operation per flag, batched stream memory operations, or a kernel. A CUDA graph needs a kernel: a

@@ -10,7 +10,7 @@
 //   fn, count                the function, and the number of slices
 //   adjacent                 whether consecutive slices are adjacent in memory
 //   results()                the number of results
-//   start(i)                 the place, in a slice, of results i kWidth to (i + 1) kWidth - 1
+//   start(i)                 the place, in a slice, of results i * kWidth to (i + 1) * kWidth - 1
 //   read(start, slice)       reads the operands of these results in a slice into registers
 //   value(start, part, x)    x = the values computed from these operands
 //   store(result, sum)       writes the results from number `result` on

@@ -77,8 +77,8 @@ struct Dropout {
 };
 
 /// Delays `stream` by about `microseconds`, so that other streams start first, or so that the host
-/// can enqueue more work meanwhile. Does nothing on the CPU device, whose scheduler tries many
-/// orders of the streams anyway.
+/// can enqueue more work meanwhile. Does nothing on the CPU device, where streams may run in any
+/// order anyway.
 void launch_delay(int64_t microseconds, cudaStream_t stream, const char* where);
 
 /// Enqueues out[i] = fn(in[i]) over out's extents; kCopy with strides copies, casts or permutes. If

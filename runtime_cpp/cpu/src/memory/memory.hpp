@@ -29,8 +29,8 @@ void* add_allocation(MemoryKind kind, Block block);
 /// during a capture that forbids it.
 std::shared_ptr<Allocation> remove_allocation(void* base, MemoryKind kind);
 
-/// Returns the allocation whose reserved addresses (Block::reserved) contain `address`, so also for
-/// an address shortly after the end of an allocation. Returns null for unknown memory.
+/// Returns the allocation whose address range (Block::reserved) contains `address`. The range
+/// includes a page after the end of the allocation. Returns null for unknown memory.
 std::shared_ptr<const Allocation> find_allocation(const void* address);
 
 /// Returns the kind of the memory [address, address + bytes): kPageable for unknown memory. Throws
