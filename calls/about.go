@@ -54,22 +54,22 @@ func (d *Described) Programs() []*Program {
 // About describes a program for its callers and readers. Nothing in it changes what the program does.
 type About struct {
 	World      *domain.Mesh
-	Tensors    []Tensor           // of the arguments, in their order
-	Types      []domain.DType     // of all tensors, without integer types
+	Tensors    []Tensor           // of the arguments, in the order of Program.Arguments
+	Types      []domain.DType     // element types of the tensors and of the kernels' casts, without integer types
 	Operations []domain.Operation // of the model, in order, on whole tensors: the program checks its results against them
-	Saved      []domain.Operation // the operations that compute the inputs that a forward pass saves
+	Saved      []domain.Operation // operations that compute the inputs that a forward pass saves for an attention gradient
 
-	Schedule  string    // the choices that shaped the program, in words
-	Auto      string    // how schedule: auto chose; empty: it did not
-	Given     []string  // the choices that auto kept
+	Schedule  string    // the settings that shaped the program, in words
+	Auto      string    // how schedule: auto made its choices; empty: it made none
+	Given     []string  // the settings of the spec that auto kept
 	Transport string    // "nccl", or if there are others, all of these: "ipc-get", "ipc-get, ipc-put"
 	Movements []string  // the communications, in a few words each: "allgather x", "broadcast of right"
-	Derived   []string  // communications in words
+	Derived   []string  // the derived communications of the host program, in words
 	Gemms     []Size    // the GEMMs of one rank in a call
 	Bytes     expr.Expr // bytes of the largest communication in a call, as nccl-tests count them; nil: there is none
 	Largest   string    // kind of the largest communication; empty: there is none
 	Team      expr.Expr // ranks of the largest communication; 1 for a transfer from rank to rank; nil: there is none
-	Ranks     expr.Expr // of the world
+	Ranks     expr.Expr // the number of ranks of the world
 	HostIR    string    // the text of the host program
 }
 
@@ -77,13 +77,13 @@ type About struct {
 type Tensor struct {
 	Name      string
 	Type      domain.DType
-	Axes      []domain.Axis // of the model
+	Axes      []domain.Axis // the axes in the spec
 	Mesh      *domain.Mesh  // nil: the world
-	On        string        // the program's name of the mesh that holds it; empty: every rank has a part
+	On        string        // the program's name of the mesh whose ranks hold the tensor; empty: all ranks
 	Live      []LiveAxis    // the axes of its buffer on a rank, in the order of Axes
 	Pos       diag.Pos
-	Terms     expr.Expr // the number of terms that domain.Contractions finds for an input; 1: none
-	Deviation float64   // standard deviation of the normal values that fill it, or the number of rows that integers choose from; 0: 1
+	Terms     expr.Expr // of an input: the number of terms of the sums that contain it (domain.Contractions); 1: there are none
+	Deviation float64   // of an input: standard deviation of its normal values, or number of rows that its integers choose from; 0 means 1
 	Fill      string    // the values of an input in a check, one of domain.Fills; empty: domain.FillNormal
 	Rounded   bool      // the check of an output allows for rounding
 }
@@ -100,14 +100,15 @@ func (t *Tensor) LocalShape() []int64 {
 // LiveAxis is an axis of a tensor, with its extents in the names of the program.
 type LiveAxis struct {
 	domain.Axis
-	Whole, Local expr.Expr // extents over all ranks, and on one rank
+	Whole, Local expr.Expr // extents over all ranks and on one rank
 	// If the axis is split over ranks: the name of this rank's coordinate, its mesh, and the number of the mesh axis.
 	Coordinate, Of string
 	Number         int
-	Absent         bool // of one element, and PyTorch's tensor lacks it
+	Absent         bool // the axis has one element, and the tensor in PyTorch does not have it
 }
 
-// Size is the size of a GEMM. M is the number of rows over all iterations of its loops.
+// Size is the size of a GEMM: M, N and K, and the number of matrices in a batch. M counts the rows of all iterations of
+// its loops.
 type Size struct {
 	M, N, K, Batch expr.Expr
 }

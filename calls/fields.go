@@ -15,13 +15,14 @@ import (
 type Field struct {
 	Key   string
 	Value any
-	Text  bool // the string is any text, not an identifier
+	Text  bool // the string may be any text; otherwise it is an identifier
 }
 
-// Fields lists the fields of a statement or a declaration, given as a pointer to its struct. They have the order of the
-// struct, and their keys are the names in snake_case, except for parts: an Event is listed as event and index, a Flag as share,
-// done and transfer, an Operand x as x, x_extents and x_strides, and a list of Operands as Operands a, b, ... The tag
-// `text:"quoted"` marks strings that are not identifiers. Nested statements and Info are not fields.
+// Fields lists the fields of a statement or a declaration; item is a pointer to its struct. They are in the order of
+// the struct, and their keys are the field names in snake_case. Some fields are listed as several: an Event as event
+// and index, a Flag as share, done and transfer, an Operand x as x, x_extents and x_strides, and a list of Operands as
+// Operands a, b, ... The tag `text:"quoted"` marks strings that are not identifiers. Nested statements and Info are not
+// listed.
 func Fields(item any) []Field {
 	v := reflect.ValueOf(item).Elem()
 	layout := layoutOf(v.Type())
@@ -49,20 +50,20 @@ func Fields(item any) []Field {
 	return list
 }
 
-// operand lists the parts of a strided view.
+// operand lists the fields of an Operand: pointer, extents and strides.
 func operand(key string, o *Operand) []Field {
 	return []Field{{Key: key, Value: &o.At}, {Key: key + "_extents", Value: &o.Extents}, {Key: key + "_strides", Value: &o.Strides}}
 }
 
-// A layout describes a struct type: the keys of its fields, the fields that are quoted text, and the fields that contain
-// statements.
+// A layout describes a struct type. keys has the key of each field, text says which fields are quoted text, and bodies
+// has the indices of the fields that are lists of statements.
 type layout struct {
 	keys   []string
 	text   []bool
 	bodies []int
 }
 
-// layouts caches layouts by type.
+// layouts caches a layout for each reflect.Type.
 var layouts sync.Map
 
 // layoutOf returns the layout of a struct type, and computes it on first use. The key of StrideA is stride_a.
@@ -89,7 +90,7 @@ func layoutOf(t reflect.Type) layout {
 	return l
 }
 
-// Op returns the name of a statement or a declaration in the text form, which is the name of its type.
+// Op returns the name of a statement or a declaration in the text form: the name of its Go type.
 func Op(item any) string { return reflect.TypeOf(item).Elem().Name() }
 
 // New returns an empty statement of the type with the given name, or nil if there is no such type.
@@ -103,7 +104,7 @@ func New(op string) Stmt {
 	return nil
 }
 
-// Bodies returns the statement lists inside a statement.
+// Bodies returns pointers to the lists of statements that are nested directly inside a statement.
 func Bodies(s Stmt) []*[]Stmt {
 	v := reflect.ValueOf(s).Elem()
 	var list []*[]Stmt
@@ -113,7 +114,7 @@ func Bodies(s Stmt) []*[]Stmt {
 	return list
 }
 
-// lists visits the lists of declarations of a program, in the order of the text form.
+// lists calls visit for each list of declarations of a program, in the order of the text form.
 func (p *Program) lists(visit func(list reflect.Value)) {
 	v := reflect.ValueOf(p).Elem()
 	for i := range v.NumField() {
@@ -134,7 +135,7 @@ func (p *Program) Declarations() []any {
 	return all
 }
 
-// ByName indexes declarations by their names, which are their first fields.
+// ByName indexes declarations by name. The name is the first field of each declaration.
 func ByName[T any](list []*T) map[string]*T {
 	found := make(map[string]*T, len(list))
 	for _, d := range list {
@@ -145,7 +146,8 @@ func ByName[T any](list []*T) map[string]*T {
 	return found
 }
 
-// Add appends an empty declaration of the given kind, and returns it; nil if there is no such kind.
+// Add appends an empty declaration of the kind op to the program, and returns a pointer to it. It returns nil if there
+// is no such kind.
 func (p *Program) Add(op string) (made any) {
 	p.lists(func(list reflect.Value) {
 		if t := list.Type().Elem().Elem(); t.Name() == op {
@@ -157,17 +159,17 @@ func (p *Program) Add(op string) (made any) {
 	return made
 }
 
-// A Rewriter replaces the expressions, pointers and streams in fields of statements and declarations. It calls Noted for each
-// identifier. Each function is optional.
+// A Rewriter replaces the expressions, pointers and streams in fields of statements and declarations, and calls Noted
+// for each identifier. A function that is nil is not called.
 type Rewriter struct {
 	Expression func(expr.Expr) expr.Expr
 	Place      func(Pointer) Pointer
 	Queue      func(Stream) Stream
 	Noted      func(key, name string)
-	Code       bool // skip lists of extents with the key shape, which appear only in comments
+	Code       bool // do not rewrite extents with the key shape, which the program prints only in comments
 }
 
-// Rewrite rewrites the fields of a statement or a declaration.
+// Rewrite rewrites the fields of a statement or a declaration. item is a pointer to its struct.
 func (r *Rewriter) Rewrite(item any) {
 	for _, f := range Fields(item) {
 		switch v := f.Value.(type) {

@@ -15,16 +15,16 @@ type Deed string
 
 // The deeds. Exchange and Meet make ranks wait for each other.
 const (
-	Allocate Deed = "allocate" // memory
-	Make     Deed = "make"     // streams, events, a team
+	Allocate Deed = "allocate" // allocates memory
+	Make     Deed = "make"     // creates streams, events or a team
 	Export   Deed = "export"   // creates the handles of a share's memory and flags
 	Exchange Deed = "exchange" // sends the handles to the ranks of the share, and receives theirs
 	Import   Deed = "import"   // maps the memory and flags of the peers
 	Finish   Deed = "finish"   // waits until everything that this rank has issued has ended
 	Meet     Deed = "meet"     // waits for all ranks
 	Close    Deed = "close"    // unmaps the imported memory of a share
-	Free     Deed = "free"     // memory
-	Destroy  Deed = "destroy"  // streams, events, a team
+	Free     Deed = "free"     // frees memory
+	Destroy  Deed = "destroy"  // destroys streams, events or a team
 )
 
 // Deeds maps each deed to whether its steps have a Name.
@@ -32,14 +32,14 @@ var Deeds = map[Deed]bool{
 	Allocate: true, Make: true, Export: true, Exchange: true, Import: true, Finish: false, Meet: false, Close: true, Free: true, Destroy: true,
 }
 
-// Life lists the steps before the first call, at its beginning, and after the last call.
+// Life lists the steps before the first call, at the beginning of the first call, and after the last call.
 type Life struct {
 	Create  []Step
-	First   []Step // share memory of the caller, whose address is unknown before the first call
+	First   []Step // share memory of the caller, whose address the program learns in the first call
 	Destroy []Step
 }
 
-// The workspaces of GEMMs and attentions, for the caller's stream and for all compute streams.
+// Names in steps: the workspace for the caller's stream, and the workspaces for all compute streams.
 const (
 	CallersWorkspace  = "workspace_"
 	ComputeWorkspaces = "workspaces_"
@@ -48,8 +48,9 @@ const (
 // FlagsOf returns the name of the memory of a share's flags.
 func FlagsOf(share string) string { return share + ".flags" }
 
-// LifeOf returns the life of a program as it is printed: the data members of the emitted class in their order, then its
-// constructor, then the first run(). The Destroy steps follow the destructors of hirgen::Peers and then hirgen::Context.
+// LifeOf returns the steps in the order of the emitted class: first its data members as they are declared, then its
+// constructor, then the first run(). The Destroy steps follow the destructors of hirgen::Peers and then
+// hirgen::Context.
 func LifeOf(p *Program) Life {
 	var l Life
 	add := func(list *[]Step, do Deed, names ...string) {
@@ -116,7 +117,7 @@ func (p *Program) IsCallers(s *Share) bool {
 	return slices.ContainsFunc(p.Arguments, func(a *Argument) bool { return a.Name == s.Memory })
 }
 
-// Sections returns the lists of a life with their names in the text form, in order.
+// Sections returns the lists of a life, in order, with their names in the text form.
 func (l *Life) Sections() []Section {
 	return []Section{{"create", &l.Create}, {"first call", &l.First}, {"destroy", &l.Destroy}}
 }

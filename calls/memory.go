@@ -2,18 +2,19 @@ package calls
 
 import "github.com/hirgen/hirgen/model/domain"
 
-// WorkspaceBytes limits the workspace of a GEMM's algorithm. It equals hirgen::kWorkspaceBytes of the runtime.
+// WorkspaceBytes is the largest workspace of a GEMM's algorithm, in bytes. It equals hirgen::kWorkspaceBytes of the
+// runtime.
 const WorkspaceBytes = 32 << 20
 
-// Memory is the GPU memory of a program in bytes, without its arguments. Workspaces of GEMMs are upper limits: cuBLASLt reports
-// their size when it makes the plan, and the program allocates no more than that.
+// Memory is the GPU memory of one rank's program in bytes, without its arguments. Workspaces of GEMMs are upper limits:
+// cuBLASLt reports the size when the program makes the plan, and the program allocates no more than that.
 type Memory struct {
 	Buffers    int64 // buffers that no other rank accesses
-	Unshared   int64 // all memory, if no buffers shared bytes
-	Workspaces int64 // of GEMMs, at most, and of attentions by the runtime's own kernels
-	IPC        int64 // buffers that other ranks access, and the flags of these and of arguments
-	Gemms      bool  // there are GEMMs, whose workspace size a library decides
-	Attentions bool  // there are attentions, for which a library may need larger workspaces
+	Unshared   int64 // all memory, if each buffer had its own bytes
+	Workspaces int64 // upper limits for GEMMs, and the workspaces of attentions with the runtime's own kernels
+	IPC        int64 // buffers that other ranks access, and the flags of all shares
+	Gemms      bool  // there are GEMMs, whose workspace size cuBLASLt decides
+	Attentions bool  // there are attentions, for which cuDNN may need larger workspaces
 }
 
 // Total returns the bytes that a rank allocates: buffers, workspaces and IPC memory.
@@ -65,8 +66,8 @@ func (p *Program) Memory() Memory {
 	return m
 }
 
-// flagBytes returns the size of a share's flags: three words for each transfer, or for each row of each transfer of a RowExchange,
-// and one word that counts calls (hirgen::Shared).
+// flagBytes returns the size of a share's flags in bytes: three words for each transfer, and one word that counts calls
+// (hirgen::Shared). In a RowExchange, each row of a transfer has its own three words.
 func flagBytes(transfers int64) int64 { return 4 * (3*transfers + 1) }
 
 // bytes returns the size of a workspace: the largest need of its GEMMs and attentions.
@@ -93,12 +94,13 @@ func (a *Attention) WorkspaceBytes(values Values) int64 {
 	return domain.FP32.Size() * a.queries(values)
 }
 
-// ScratchType is the element type in which scratch memory of attentions is counted.
+// ScratchType is the element type of scratch memory of attentions.
 const ScratchType = domain.FP32
 
-// ScratchBytes returns the bytes of scratch memory of an attention. For a gradient of a 2-byte type it is the need of cuDNN 9: the
-// gradient of Q in fp32, and two fp32 numbers for each query row. If several query heads share a key head, cuDNN also needs the
-// gradients of K and V for each query head. In other cases it is WorkspaceBytes.
+// ScratchBytes returns the bytes of scratch memory of an attention. For a gradient of a 2-byte type, these are the
+// bytes that cuDNN 9 needs: the gradient of Q in fp32, and two fp32 numbers for each query row. If several query heads
+// share a key head, cuDNN also needs the gradients of K and V for each query head. In other cases the result is
+// WorkspaceBytes.
 func (a *Attention) ScratchBytes(values Values) int64 {
 	if a.Gradients == "" || a.Type.Size() != domain.BF16.Size() {
 		return a.WorkspaceBytes(values)

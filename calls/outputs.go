@@ -1,7 +1,7 @@
 package calls
 
-// Outputs lists the caller's outputs whose memory can hold buffers until the results are written. Every rank has such an output,
-// and no other rank accesses it.
+// Outputs lists the caller's outputs whose memory can hold buffers until the results are written: every rank has the
+// output, and no other rank accesses it.
 func (p *Program) Outputs() (list []*Buffer) {
 	reached := p.Reached()
 	for _, a := range p.Arguments {

@@ -26,13 +26,15 @@ func (k *Kernel) Alike(other *Kernel) bool {
 	return reflect.DeepEqual(&bare, other)
 }
 
-// Packs reports which matrices of a GEMM its calls copy: A and B to aligned rows before the GEMM, C from aligned rows after it.
+// Packs reports which matrices of a GEMM are copied in each call: A and B to aligned rows before the GEMM, C from
+// aligned rows after it.
 func (d *Shape) Packs() packing.Packs { return packing.Packs{A: d.PackA, B: d.PackB, C: d.PackC} }
 
-// Copies reports whether the calls of a GEMM copy operands to their workspace: matrices that they pack, or scales of blocks.
+// Copies reports whether the calls of a GEMM copy operands to their workspace: matrices with unaligned rows, or scales
+// of blocks.
 func (d *Shape) Copies() bool { return d.Packs().Any() || d.Scales }
 
-// Problem describes a GEMM to package packing. It leaves out the alignment of the operands.
+// Problem describes a GEMM to package packing. It does not set the alignment of the operands.
 func (d *Shape) Problem(values Values) packing.GEMM {
 	number := func(e expr.Expr, otherwise int64) int64 {
 		if e == nil {
@@ -48,7 +50,7 @@ func (d *Shape) Problem(values Values) packing.GEMM {
 	}
 }
 
-// AttentionShape returns the extents of an attention on a rank.
+// AttentionShape returns the extents of an attention, and its Start on a rank.
 func (p *Program) AttentionShape(d *Attention, rank int64) domain.AttentionShape {
 	shape, values := domain.AttentionShape{Blocks: 1, Deterministic: d.Deterministic}, p.Values()
 	for to, from := range map[*int64]expr.Expr{

@@ -6,18 +6,18 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Stmt is one statement. This file defines all of them.
+// Stmt is one statement. This file defines all types of statements.
 type Stmt interface {
 	// Meta returns the Info.
 	Meta() *Info
 }
 
-// Info is common to all statements.
+// Info is the part that all statements have.
 type Info struct {
 	Pos   diag.Pos
-	Label string // constant that errors report; empty for statements without a call
-	Note  string // printed as a comment, without a final stop; empty: none
-	Why   string // the order that a wait keeps, in words; empty: not said. It is not part of the text form
+	Label string // constant with the text for error reports; empty for statements without a call
+	Note  string // printed as a comment, without a final full stop; empty: none
+	Why   string // the order that a wait ensures, in words; empty: none given. It is not part of the text form
 	Part  string // the communication that the statement belongs to, in words; empty: none. It is not part of the text form
 }
 
@@ -31,7 +31,7 @@ const (
 	Compute = "compute" // the compute stream of an iteration, which DeclareStream names; in a Step, all of them
 )
 
-// How flag operations and copies are issued if they can be merged with adjacent ones.
+// Values of Joins: how flag operations and copies are issued if they are merged with adjacent ones.
 const (
 	ByDriver = "driver" // stream memory operations
 	ByKernel = "kernel"
@@ -50,21 +50,21 @@ type Event struct {
 	Index expr.Expr
 }
 
-// Pointer is a place in memory: Offset elements after the start of an argument, a buffer or a declared pointer. With a Peer, it
-// is relative to the start of that rank's part of a Share.
+// Pointer is an address: Offset elements after the start of an argument, a buffer or a declared pointer. With a Peer,
+// Base is a Share, and the address is relative to the start of its memory on that rank.
 type Pointer struct {
 	Base   string
 	Peer   expr.Expr
 	Offset expr.Expr // nil: 0
 }
 
-// Operand is a strided view that a kernel accesses.
+// Operand is a strided view of memory that a kernel accesses. Strides are in elements.
 type Operand struct {
 	At               Pointer
 	Extents, Strides []expr.Expr // nil Strides: contiguous; Strides without Extents: Out has the extents
 }
 
-// Flag is a reference to a flag of a Share: the ready flag, or with Done the done flag, of one transfer.
+// Flag is a reference to a flag of a Share: the ready flag or, with Done, the done flag of one transfer.
 type Flag struct {
 	Share    string
 	Done     bool
@@ -73,8 +73,8 @@ type Flag struct {
 
 // The statements.
 type (
-	// EventRecord records an event. With Watch, only the watchdog may wait for it. With Last, only the last iteration's event is
-	// waited for, which is for a comment.
+	// EventRecord records an event. With Watch, only the watchdog may wait for it. With Last, the program waits only
+	// for the event of the last iteration, which a comment says.
 	EventRecord struct {
 		Info
 		Event Event
@@ -88,8 +88,8 @@ type (
 		Event Event
 		On    Stream
 	}
-	// FlagWrite writes the sequence number to a flag of a peer. With Kernel a kernel writes it. Within a MemOpBatch it has no
-	// stream, within a RowExchange it has one.
+	// FlagWrite writes the sequence number of the call to a flag of a peer. With Kernel, a kernel writes it, otherwise
+	// a stream memory operation. Within a MemOpBatch it has no stream; within a RowExchange it has one.
 	FlagWrite struct {
 		Info
 		Flag   Flag
@@ -99,7 +99,7 @@ type (
 		Batch  string // the MemOpBatch or RowExchange that it is part of; empty: none
 		On     Stream
 	}
-	// FlagWait makes a stream wait until a peer has written the sequence number to a flag of this rank.
+	// FlagWait makes a stream wait until a peer has written the sequence number of the call to a flag of this rank.
 	FlagWait struct {
 		Info
 		Flag   Flag
@@ -108,13 +108,13 @@ type (
 		Batch  string
 		On     Stream
 	}
-	// MemOpBatch issues all flag operations of Body, including those in loops, as one operation. If Use is "copy", Body has
-	// transfers, and one kernel runs them.
+	// MemOpBatch issues all flag operations of Body, also those in loops, as one operation. If Use is "copy", Body has
+	// transfers, and one kernel runs them all.
 	MemOpBatch struct {
 		Info
 		Name   string
 		Use    string // "write", "wait", "copy"
-		Kernel bool   // a kernel, not a stream memory operation
+		Kernel bool   // a kernel issues the operations, not a batch of stream memory operations
 		On     Stream
 		Body   []Stmt
 	}
@@ -127,8 +127,8 @@ type (
 		Batch    string // the RowExchange that it is part of; empty: none
 		On       Stream
 	}
-	// Transfer is a copy between ranks by SMs. One kernel waits for the ready flag of a transfer, copies, and writes the done
-	// flag of the peer.
+	// Transfer is a copy between ranks by SMs. One kernel waits for the ready flag of the transfer, copies, and writes
+	// the peer's done flag.
 	Transfer struct {
 		Info
 		Out, In  Pointer
@@ -141,21 +141,21 @@ type (
 		Batch    string
 		On       Stream
 	}
-	// NcclCall is a call of NCCL or of the library that its Team names with Via, or the sends and receives that implement a collective
-	// that NCCL lacks.
+	// NcclCall is a call of NCCL, or of the library that Via of its Team names. It may also be the sends and receives
+	// that implement a collective that NCCL lacks.
 	NcclCall struct {
 		Info
 		Kind     string // "allgather", ..., "send", "recv"
 		In, Out  Pointer
-		InPlace  bool // the root of a broadcast has no result and receives in its operand
-		Writable bool // the operand may be overwritten
+		InPlace  bool // the root of a broadcast has no result, because it already has the data
+		Writable bool // the call may overwrite the operand
 		Count    expr.Expr
 		Type     domain.DType
 		Fn       string    // "sum", ...; empty: no reduction
-		Root     expr.Expr // of rooted collectives
-		Peer     expr.Expr // of send and recv
-		From, To string    // meshes of a send_recv
-		Grouped  bool      // within an NcclGroup, and on its stream
+		Root     expr.Expr // the root's position in the team, for rooted collectives
+		Peer     expr.Expr // world rank of the peer, for send and recv
+		From, To string    // the meshes of a send_recv
+		Grouped  bool      // it is within an NcclGroup, and runs on the group's stream
 		On       Stream
 		Team     string
 	}
@@ -166,15 +166,17 @@ type (
 		On   Stream
 		Body []Stmt
 	}
-	// Gemm is one GEMM by cuBLASLt: Out = A B, plus Addend and Bias if they are set, with the function Then of its Shape applied at the end.
+	// Gemm is one GEMM by cuBLASLt: Out = Then(A B + Addend + Bias), where Then is the function of its Shape, and
+	// Addend and Bias are optional.
 	Gemm struct {
 		Info
 		Shape        string // the Shape with its plan
 		Out, A, B    Pointer
 		Addend, Bias *Pointer
-		// the scales of blocks of A and B, row-major in fp32: [m, k / domain.BlockRow] and [n / domain.BlockRow, k / domain.BlockRow]
+		// scales of the blocks of A and B, row-major in fp32: [m, k / domain.BlockRow] and [n / domain.BlockRow, k /
+		// domain.BlockRow]
 		ScalesA, ScalesB *Pointer
-		Workspace        expr.Expr // index of the compute stream whose workspace it uses; nil: the caller's stream
+		Workspace        expr.Expr // index of the compute stream whose workspace is used; nil: the caller's stream
 		On               Stream
 	}
 	// Attend is one attention. It writes O and, if Logs is set, the log-sum-exp of the scores of each row. With GradO it writes the
@@ -185,33 +187,33 @@ type (
 		Q, K, V, O, Logs           Pointer
 		GradO, GradQ, GradK, GradV Pointer
 		Workspace                  expr.Expr // as in Gemm
-		Scratch                    Pointer   // scratch memory that it uses in place of the workspace; an empty Base: none
+		Scratch                    Pointer   // scratch memory to use in place of the workspace; an empty Base: none
 		On                         Stream
 	}
-	// Launch launches an elementwise kernel or a reduction: Out = Fn(In...). The kernel positions has no operands, and counts
-	// from First on. The kernel gather takes rows of its first operand, along axis 0. The second has their numbers, of the
-	// type Fn. A third has the number of the first row, which the kernel subtracts. The kernel top_k selects the largest elements of
-	// the rows of its operand, along the last axis; the first of In is its second result: their positions, of the type Fn. Without Fn,
-	// except for positions, it launches a Kernel of the program, which defines its types. Then In begins with the additional results,
-	// if there are any.
+	// Launch launches a kernel of the runtime, Out = Fn(In...), or a Kernel of the program, which has no Fn, and
+	// defines its types itself. In then begins with additional results, if there are any. Three kernels of the runtime
+	// are special. positions has no operands and no Fn, and stores First, First + 1, and so on. gather copies rows of
+	// its first operand, along axis 0; the second operand has the numbers of these rows, of type Fn, and an optional
+	// third has a number that is subtracted from them. top_k selects the largest elements along the last axis of its
+	// operand; the first of In is a second result with their positions, of type Fn.
 	Launch struct {
 		Info
-		Kernel   string // "unary", "binary", "reduce", "positions", "gather", "top_k", or a Kernel
-		Fn       string `text:"quoted"` // as in specs: "gelu", "scale(0.125)"; "copy" for copies and casts; a type for gather and top_k
+		Kernel   string // name of a kernel of the runtime ("unary", "binary", "reduce", "positions", "gather", "top_k") or of a Kernel
+		Fn       string `text:"quoted"` // as in specs: "gelu", "scale(0.125)"; "copy" for copies and casts; an integer type for gather and top_k
 		Axis     int64  // the axis that a reduction reduces
 		Out      Operand
 		In       []Operand
 		OutType  domain.DType
 		InType   domain.DType
-		Elements expr.Expr // if all operands are contiguous; nil otherwise. For a Kernel with Columns: rows
-		First    expr.Expr // for positions
+		Elements expr.Expr // number of elements if all operands are contiguous, otherwise nil; for a Kernel with Columns, number of rows
+		First    expr.Expr // for positions: the first value
 		Batch    string    // the RowExchange that it is part of; empty: none
 		On       Stream
 	}
-	// RowExchange is one kernel that runs all statements of Body, row by row: the FlagWrites, Transfers and FlagWaits of a Share, and
-	// maybe a Launch of a Kernel at the end. Ranks send each other Rows rows, which the Kernel or later statements read. If the local
-	// rows are not yet in the memory of the received rows, Body copies them there with a Memcpy before the FlagWaits. The Kernel
-	// computes a row as soon as that row of every rank has arrived.
+	// RowExchange is one kernel that runs all statements of Body row by row: the FlagWrites, Transfers and FlagWaits of
+	// a Share, and possibly a Launch of a Kernel at the end. Ranks send each other Rows rows, which the Kernel or later
+	// statements read. If the local rows are not yet in the memory for received rows, Body copies them there with a
+	// Memcpy before the FlagWaits. The Kernel computes a row as soon as this row of every rank has arrived.
 	RowExchange struct {
 		Info
 		Name  string
@@ -221,14 +223,15 @@ type (
 		Type  domain.DType
 		Body  []Stmt
 	}
-	// Delay keeps a stream idle, so that another stream starts first.
+	// Delay keeps a stream idle for some time, so that the work of another stream starts first.
 	Delay struct {
 		Info
 		Microseconds int64
 		On           Stream
 	}
-	// PeerSum is a kernel that adds parts in peer memory to the local partial sum, in fp32 and in rank order. It stores the result
-	// in Out and in the parts with Store. It waits for the ready flag of each part, and writes the done flag.
+	// PeerSum is a kernel that adds parts in peer memory to the local partial sum Own, in fp32 and in rank order. It
+	// stores the result in Out, and in the parts with Store. It waits for the ready flag of each part, and writes the
+	// done flag. Body has its PeerParts.
 	PeerSum struct {
 		Info
 		Name     string
@@ -249,7 +252,7 @@ type (
 		Peer     expr.Expr
 		Transfer expr.Expr
 	}
-	// For runs Body for Var = First .. Count-1.
+	// For runs Body for each value of Var from First to Count - 1.
 	For struct {
 		Info
 		Var   string
@@ -257,17 +260,17 @@ type (
 		Count expr.Expr
 		Body  []Stmt
 	}
-	// If runs Body if all of its conditions hold, and Else otherwise.
+	// If runs Body if all conditions that are set hold, and Else otherwise.
 	If struct {
 		Info
 		Cond       expr.Expr // holds if it is not zero
 		Guard      string    // holds if this rank is in one of the guard's meshes
-		PeerAccess expr.Expr // holds if that rank is an IPC peer of this rank; with InterNode, if it is not
+		PeerAccess expr.Expr // a rank; holds if it is an IPC peer of this rank or, with InterNode, if it is not
 		InterNode  bool
 		Body       []Stmt
 		Else       []Stmt
 	}
-	// Declare names a pointer: Value, or Else if Cond is zero.
+	// Declare names a pointer: Value or, if Cond is zero, Else. Without Cond it is Value.
 	Declare struct {
 		Info
 		Name  string
@@ -276,11 +279,11 @@ type (
 		Value Pointer
 		Cond  expr.Expr
 		Else  Pointer
-		Guard string      // the ranks that have the memory; empty: all
+		Guard string      // the Guard for the ranks that have the memory; empty: all
 		Shape []expr.Expr // for a comment
 	}
-	// Let names a number: an expression or, with a Mesh, this rank's coordinate along an axis or the rank At a coordinate. With
-	// neither, it names this rank.
+	// Let names a number: the Value of an expression or, with a Mesh, this rank's coordinate along Axis. With At, it is
+	// the rank at that coordinate of the axis. With neither Value nor Mesh, it is this rank.
 	Let struct {
 		Info
 		Name  string
@@ -295,7 +298,8 @@ type (
 		Name  string
 		Index expr.Expr
 	}
-	// BeginCall counts a call of a Share, and exchanges its handles if the pointer is new.
+	// BeginCall counts a call of a Share. If the pointer of the caller's memory is new, it also exchanges the handles
+	// again.
 	BeginCall struct {
 		Info
 		Share string

@@ -5,7 +5,7 @@ import "slices"
 // StreamCount is the name of the constant for the number of compute streams.
 const StreamCount = "kComputeStreams"
 
-// StreamVar is the variable of loops over the compute streams.
+// StreamVar is the name of the variable of loops over the compute streams.
 const StreamVar = "i"
 
 // String prints a pointer: "A + s * K", "P_shared[peer] + K".
@@ -43,14 +43,15 @@ func StreamsOf(s Stmt) []Stream {
 	return list
 }
 
-// UsesStream reports whether statements, or nested ones, use a stream. It does not distinguish compute streams by their Index.
+// UsesStream reports whether statements, or nested ones, use a stream. It does not compare the Index of compute
+// streams.
 func UsesStream(body []Stmt, on Stream) bool {
 	return Any(body, func(s Stmt) bool {
 		return slices.ContainsFunc(StreamsOf(s), func(u Stream) bool { return u.Name == on.Name && u.Team == on.Team })
 	})
 }
 
-// Order returns the statements that make stream to wait for all work issued to stream from so far.
+// Order returns the statements that make stream to wait for all work that has been issued to stream from.
 func Order(info Info, e Event, from, to Stream) []Stmt {
 	return []Stmt{&EventRecord{Info: info, Event: e, On: from}, &StreamWait{Info: info, Event: e, On: to}}
 }

@@ -17,7 +17,8 @@ func (p *Program) Values() Values {
 	return v
 }
 
-// Eval evaluates an expression. ok is false if a name has no value, or if the expression cannot be computed, as a division by 0.
+// Eval evaluates an expression. ok is false if a name has no value, or if the expression cannot be computed, for
+// example because of a division by 0.
 func (v Values) Eval(e expr.Expr) (value int64, ok bool) {
 	value, err := expr.Eval(e, func(name string) (int64, bool) {
 		value, ok := v[name]
@@ -29,7 +30,7 @@ func (v Values) Eval(e expr.Expr) (value int64, ok bool) {
 // Ranks lists the world ranks.
 func (p *Program) Ranks() []int64 { return p.Members(p.Meshes[0]) }
 
-// Members lists the ranks of a mesh, row-major.
+// Members lists the world ranks of a mesh, row-major.
 func (p *Program) Members(m *Mesh) []int64 {
 	if m.Ranks != nil {
 		return m.Ranks
@@ -59,7 +60,7 @@ func (p *Program) MeshNamed(name string) *Mesh {
 // Has reports whether a rank has a buffer. On other ranks pointers to it are null and unused.
 func (p *Program) Has(b *Buffer, rank int64) bool { return b.Guard == "" || p.Holds(b.Guard, rank) }
 
-// Holds reports whether a rank is in one of the meshes of a guard.
+// Holds reports whether a rank is in one of the meshes of the guard with a name.
 func (p *Program) Holds(guard string, rank int64) bool {
 	for _, g := range p.Guards {
 		if g.Name != guard {
@@ -74,7 +75,7 @@ func (p *Program) Holds(guard string, rank int64) bool {
 	return false
 }
 
-// Position returns the position of a rank in a mesh; -1 if it is not in it.
+// Position returns the position of a world rank in a mesh; -1 if the rank is not in the mesh.
 func (p *Program) Position(m *Mesh, rank int64) int {
 	for i, r := range p.Members(m) {
 		if r == rank {
@@ -101,8 +102,8 @@ func (p *Program) Coordinate(m *Mesh, axis, rank int64) (at, step int64) {
 	return int64(position) / step % n, step
 }
 
-// Number returns the value of a Let on a rank. ok is false if an expression has no value, if At is no coordinate of the axis, or
-// if the Let has an At and the rank is not in its mesh. Without At, the coordinate of such a rank is -1.
+// Number returns the value of a Let on a rank. ok is false if an expression has no value, if At is outside of the axis,
+// or if the Let has an At and the rank is not in its mesh. Without At, the value on a rank outside of the mesh is -1.
 func (p *Program) Number(l *Let, v Values, rank int64) (value int64, ok bool) {
 	switch {
 	case l.Mesh == "" && l.Value == nil:

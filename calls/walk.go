@@ -2,7 +2,7 @@ package calls
 
 import "iter"
 
-// Walk visits statements in order, and nested statements if visit returns true.
+// Walk visits statements in order, and the statements nested in a statement if visit returns true for it.
 func Walk(body []Stmt, visit func(Stmt) bool) {
 	for _, s := range body {
 		if !visit(s) {
@@ -19,7 +19,7 @@ func All(body []Stmt) iter.Seq[Stmt] {
 	return func(yield func(Stmt) bool) { each(body, yield) }
 }
 
-// Each is All for the statements of one type.
+// Each iterates, like All, over the statements of one type.
 func Each[S Stmt](body []Stmt) iter.Seq[S] {
 	return func(yield func(S) bool) {
 		each(body, func(s Stmt) bool {
@@ -43,7 +43,7 @@ func each(body []Stmt, yield func(Stmt) bool) bool {
 	return true
 }
 
-// Any reports whether is holds for a statement, or a nested one.
+// Any reports whether the function is holds for some statement, or for a nested one.
 func Any(body []Stmt, is func(Stmt) bool) bool {
 	for s := range All(body) {
 		if is(s) {
@@ -53,7 +53,7 @@ func Any(body []Stmt, is func(Stmt) bool) bool {
 	return false
 }
 
-// Edit replaces each statement of a list, including nested ones, by the result of f, innermost lists first.
+// Edit replaces each statement of a list by the result of f. It replaces the nested statements of a statement first.
 func Edit(body []Stmt, f func(Stmt) []Stmt) []Stmt {
 	var list []Stmt
 	for _, s := range body {
@@ -65,7 +65,7 @@ func Edit(body []Stmt, f func(Stmt) []Stmt) []Stmt {
 	return list
 }
 
-// EditLists replaces each list of statements by the result of f, innermost first.
+// EditLists replaces each list of statements by the result of f. It replaces nested lists first.
 func EditLists(body []Stmt, f func([]Stmt) []Stmt) []Stmt {
 	for _, s := range body {
 		for _, inner := range Bodies(s) {
@@ -75,8 +75,8 @@ func EditLists(body []Stmt, f func([]Stmt) []Stmt) []Stmt {
 	return f(body)
 }
 
-// MergeIfs merges adjacent branches of a list that have the same guard, no other condition and no Else. A branch with a Note is not
-// merged into the branch before it.
+// MergeIfs merges adjacent branches of a list with the same guard, without other conditions and without Else. A branch
+// with a Note is not merged into the branch before it.
 func MergeIfs(list []Stmt) []Stmt {
 	var merged []Stmt
 	for _, s := range list {
@@ -106,8 +106,8 @@ func AsksForNodes(body []Stmt) bool {
 	return false
 }
 
-// Waits reports whether a statement itself, apart from statements nested in loops, branches and RowExchanges, makes a stream wait for
-// an event or for flags.
+// Waits reports whether a statement makes a stream wait for an event or for flags. Statements nested in loops, branches
+// and RowExchanges do not count.
 func Waits(s Stmt) bool {
 	switch s := s.(type) {
 	case *StreamWait, *FlagWait, *Transfer, *PeerSum:

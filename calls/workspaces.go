@@ -5,15 +5,16 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// Workspace is memory that GEMMs and attentions use one after the other.
+// Workspace is memory that GEMMs and attentions of one stream use one after the other.
 type Workspace struct {
-	Shapes     []*Shape     // of its GEMMs, without duplicates
+	Shapes     []*Shape     // the shapes of its GEMMs, without duplicates
 	Attentions []*Attention // its attentions, without duplicates
 	Pos        diag.Pos     // of the first statement that uses it
 }
 
-// WorkspaceOf returns the workspace of a statement: the index of a compute stream, or nil for the caller's stream. works is false
-// if the statement uses none: it is neither a GEMM nor an attention, or it is an attention with scratch memory.
+// WorkspaceOf returns the workspace of a statement: the index of a compute stream, or nil for the caller's stream.
+// works is false if the statement uses no workspace: it is neither a GEMM nor an attention, or it is an attention with
+// scratch memory.
 func WorkspaceOf(s Stmt) (index expr.Expr, works bool) {
 	switch s := s.(type) {
 	case *Gemm:
@@ -25,7 +26,8 @@ func WorkspaceOf(s Stmt) (index expr.Expr, works bool) {
 	}
 }
 
-// Workspaces returns the workspace of the caller's stream and the workspace of each compute stream; nil if no statement uses it.
+// Workspaces returns the workspace of the caller's stream, and the workspace that each compute stream has; nil if no
+// statement uses it.
 func (p *Program) Workspaces() (caller, compute *Workspace) {
 	shapes, attentions := ByName(p.Shapes), ByName(p.Attentions)
 	has := map[*Workspace]map[string]bool{}

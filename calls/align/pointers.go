@@ -20,23 +20,23 @@ const (
 // most is the largest alignment: the alignment of 0.
 const most = 1 << 30
 
-// Scope is the information about pointers at a statement.
+// Scope holds what is known about names and pointers at one statement.
 type Scope struct {
 	program *calls.Program
-	values  calls.Values     // of names with a single value
+	values  calls.Values     // by name; only names that have the same value on all ranks and in all iterations
 	names   map[string]int64 // by name that a statement defines: a power of two that divides all its values
 	bases   map[string]base
 	shares  map[string]*calls.Share
 }
 
-// base is a buffer, an argument or a declared pointer.
+// base describes the memory that a name in a pointer refers to: a buffer, an argument, a share or a declared pointer.
 type base struct {
-	bytes int64 // the alignment of its memory
-	size  int64 // of an element
-	at    int64 // where it begins in its memory, in bytes
+	bytes int64 // the alignment of the start of its memory
+	size  int64 // bytes of an element
+	at    int64 // offset of the base from the start of its memory, in bytes
 }
 
-// Visit visits all statements in order, with the pointers known there.
+// Visit calls visit for all statements in order, also nested ones. at knows the names defined so far.
 func Visit(p *calls.Program, visit func(s calls.Stmt, at *Scope)) {
 	at := newScope(p)
 	calls.Walk(p.Body, func(s calls.Stmt) bool {
@@ -67,7 +67,7 @@ func newScope(p *calls.Program) *Scope {
 	return at
 }
 
-// enter adds the declarations of a statement.
+// enter records the loop variable, number or pointer that a statement defines, if any.
 func (at *Scope) enter(s calls.Stmt) {
 	switch s := s.(type) {
 	case *calls.For:
@@ -96,7 +96,7 @@ func (at *Scope) enter(s calls.Stmt) {
 	}
 }
 
-// let defines a name, with its only value or a number that divides all its values.
+// let defines a name. If one is set, value is its only value. multiple divides all its values.
 func (at *Scope) let(name string, value int64, one bool, multiple int64) {
 	delete(at.values, name)
 	if at.names[name] = multiple; one {
@@ -104,13 +104,13 @@ func (at *Scope) let(name string, value int64, one bool, multiple int64) {
 	}
 }
 
-// Of returns the alignment of a pointer.
+// Of returns the alignment of a pointer on all ranks and in all iterations.
 func (at *Scope) Of(p calls.Pointer) int64 { return at.of(p).alignment() }
 
-// alignment returns the alignment of the pointer itself.
+// alignment returns the alignment of the address at which the base begins.
 func (b base) alignment() int64 { return min(b.bytes, PowerOf(b.at)) }
 
-// of resolves a pointer to a base. The alignment of an unknown base is 1.
+// of resolves a pointer to a base at its address. The alignment of an unknown base is 1.
 func (at *Scope) of(p calls.Pointer) base {
 	of, ok := at.bases[p.Base]
 	if d := at.shares[p.Base]; d != nil && p.Peer != nil {
@@ -131,7 +131,7 @@ func (at *Scope) of(p calls.Pointer) base {
 	return base{bytes: min(of.alignment(), of.size*at.Multiple(p.Offset))}
 }
 
-// Multiple returns a power of two that divides all values of an expression.
+// Multiple returns a power of two that divides all values of an expression; 1 if nothing is known.
 func (at *Scope) Multiple(e expr.Expr) int64 {
 	if value, ok := at.values.Eval(e); ok {
 		return PowerOf(value)
@@ -146,7 +146,7 @@ func (at *Scope) Multiple(e expr.Expr) int64 {
 		return min(x, y)
 	case "*":
 		return min(x*y, most)
-	case "/": // divisions in programs leave no remainder
+	case "/": // the expressions of programs divide only without a remainder
 		if by, ok := at.values.Eval(b.Y); ok {
 			return max(1, x/PowerOf(by))
 		}
@@ -154,7 +154,7 @@ func (at *Scope) Multiple(e expr.Expr) int64 {
 	return 1
 }
 
-// PowerOf returns the largest power of two that divides a number, up to most.
+// PowerOf returns the largest power of two that divides a number, at most 1 << 30 (also for 0).
 func PowerOf(n int64) int64 {
 	if n == 0 {
 		return most

@@ -8,7 +8,8 @@ import (
 	"github.com/hirgen/hirgen/calls/text"
 )
 
-// program has a statement that reads an operand, in a loop of four iterations on four ranks.
+// program has a Memcpy in a loop of four iterations on four ranks. TestOf replaces its operand AT by the pointers that
+// it tests.
 const program = `calls p from "spec.yaml"
 Param(name D, spec "D", value 4)
 Param(name K, spec "K", value 12)
@@ -67,7 +68,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestOneRank checks that expressions over the rank have a single value on one rank.
+// TestOneRank checks that the variable rank has a known value if there is only one rank.
 func TestOneRank(t *testing.T) {
 	p, err := text.Parse("spec.yaml", `calls p from "spec.yaml"
 Mesh(name mesh_world, label "world", axes "x of 1", extents [1])

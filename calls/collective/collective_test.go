@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// TestDeliver compares what each of three ranks receives with lists written by hand. The operand of the q-th rank is q1, or q1 q2 q3
-// if it has a slice for each rank. The root is the second rank.
+// TestDeliver compares what each of three ranks receives with lists written by hand. The operand of the q-th rank,
+// counted from 1, is [q1], or [q1, q2, q3] if the operand has a slice for each rank. The root is the second rank.
 func TestDeliver(t *testing.T) {
 	one := [][]float64{{11}, {21}, {31}}
 	all := [][]float64{{11, 12, 13}, {21, 22, 23}, {31, 32, 33}}
@@ -46,7 +46,8 @@ func TestDeliver(t *testing.T) {
 	}
 }
 
-// TestDeliverRefuses checks that wrong operands, counts and roots, and a missing function, are errors and do not panic.
+// TestDeliverRefuses checks that Deliver returns an error and does not panic for wrong operands, counts and roots, and
+// without a Combine function.
 func TestDeliverRefuses(t *testing.T) {
 	in := [][]float64{{1, 2}, {3}}
 	for _, c := range []struct {
@@ -81,7 +82,7 @@ func TestInFP32DropsNaN(t *testing.T) {
 	}
 }
 
-// TestRowsDiffer checks that a type, a call or a form finds one row.
+// TestRowsDiffer checks that a type, a call or a form identifies exactly one row.
 func TestRowsDiffer(t *testing.T) {
 	for _, r := range Rows() {
 		if r.Type.Row() != r || Of(r.Call) != r || r.Form.Type() != r.Type {

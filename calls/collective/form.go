@@ -16,12 +16,13 @@ func (f Form) Copies() bool { return f.Pairs || f.FromRoot && !f.Splits }
 // Exchanges reports whether every rank sends different data to each rank, as in an AllToAll.
 func (f Form) Exchanges() bool { return f.Splits && !f.FromRoot && !f.Reduces }
 
-// Sides reports whether a rank has an operand, and whether it has a result.
+// Sides reports whether a rank has an operand, and whether it has a result. isRoot says whether the rank is the root.
 func (f Form) Sides(isRoot bool) (sends, receives bool) {
 	return isRoot || !f.FromRoot, isRoot || !f.ToRoot
 }
 
-// Slices returns the number of slices of an operand and of a result. A call counts the elements of one slice.
+// Slices returns how many slices one rank's operand and one rank's result have. The count of a call is the number of
+// elements of one slice.
 func (f Form) Slices(team int64) (sent, received int64) {
 	sent, received = 1, 1
 	if f.Splits {
@@ -33,8 +34,8 @@ func (f Form) Slices(team int64) (sent, received int64) {
 	return sent, received
 }
 
-// Rounds returns how often data goes around a ring of the team: twice for an Allreduce, once to reduce and once to distribute;
-// otherwise once.
+// Rounds returns how often data goes around a ring of the team. It is 2 for an Allreduce: one round reduces, and the
+// next distributes the result. Otherwise it is 1.
 func (f Form) Rounds() float64 {
 	if f.Reduces && !f.Splits && !f.ToRoot {
 		return 2
@@ -42,8 +43,8 @@ func (f Form) Rounds() float64 {
 	return 1
 }
 
-// Ring returns the bytes that a rank sends if the collective runs as a ring, and the number of steps. operand and result are the
-// bytes of one rank.
+// Ring returns the bytes that a rank sends if the collective runs as a ring, and the number of steps. operand and
+// result are the sizes of one rank's operand and result in bytes, and team is the number of ranks.
 func (f Form) Ring(operand, result, team float64) (bytes, steps float64) {
 	others := f.Rounds() * (team - 1)
 	switch sent, received := f.Slices(2); {
@@ -55,14 +56,14 @@ func (f Form) Ring(operand, result, team float64) (bytes, steps float64) {
 	return max(operand, result), others
 }
 
-// Arithmetic is how a program combines elements.
+// Arithmetic defines how a reduction combines and rounds elements.
 type Arithmetic struct {
-	Combine func(a, b float64) float64 // nil: there is no such function
-	Round   func(float64) float64      // of the result; nil: it is exact
+	Combine func(a, b float64) float64 // combines two elements; nil: the function is unknown
+	Round   func(float64) float64      // rounds each element of the result; nil: no rounding
 }
 
-// InFP32 returns the arithmetic of NCCL in interpreters: each step rounds to fp32, and the result rounds to type t. A max or min of
-// a NaN and a number is the number. An unknown function has no Combine.
+// InFP32 returns the arithmetic of reductions in the interpreters, like NCCL's: each step rounds to fp32, and the
+// result rounds to type t. The max or min of a NaN and a number is the number. For an unknown function, Combine is nil.
 func InFP32(function string, t domain.DType) Arithmetic {
 	fn := domain.BinaryFn(function)
 	if fn == nil {
@@ -80,9 +81,10 @@ func InFP32(function string, t domain.DType) Arithmetic {
 	}, t.Round}
 }
 
-// Deliver returns what rank q of a team receives: nothing if only the root has a result and q is another rank. in has the operand
-// of each rank of the team, in order, or nil if a rank has none. A slice has count elements. It is an error if the root is not in
-// the team, if a reduction has no Combine, or if an operand is too short.
+// Deliver returns the result of rank q of a team. It returns nil if only the root has a result and q is not the root.
+// in has the operands of all ranks of the team, in order; it is nil for a rank without an operand. A slice has count
+// elements. It is an error if the root is not in the team, if a reduction has no Combine, or if an operand is too
+// short.
 func (f Form) Deliver(in [][]float64, count, q, root int64, by Arithmetic) ([]float64, error) {
 	switch _, receives := f.Sides(q == root); {
 	case f.Rooted() && (root < 0 || root >= int64(len(in))):

@@ -1,6 +1,7 @@
-// Package collective defines the communications of a team of ranks: one row for each type. The interpreters, the prover, the cost
-// model, the verifier and the emitter read the rows. A row defines sizes, movement of data and names, but no order: the
-// interpreters and the prover each have their own matching of ranks, and their own waits.
+// Package collective defines the communications of a team of ranks: one row for each type. The interpreters, the
+// prover, the cost model, the verifier and the emitter read the rows. A row defines sizes, movement of data and names.
+// It defines no order of execution: the interpreters and the prover match the calls of ranks themselves, and decide
+// which waits for which.
 package collective
 
 import (
@@ -31,18 +32,18 @@ const (
 type Form struct {
 	FromRoot bool // only the root has an operand
 	ToRoot   bool // only the root has a result
-	Splits   bool // an operand has one slice for each rank of the team; otherwise every receiver gets all of it
-	Reduces  bool // a receiver combines what it gets; otherwise it concatenates it, in the order of the team
-	Pairs    bool // a rank sends to the rank at its position in another mesh
+	Splits   bool // an operand has one slice for each rank of the team; otherwise every receiver gets the whole operand
+	Reduces  bool // a receiver combines the data of all senders; otherwise it concatenates them, in the order of the team
+	Pairs    bool // a rank sends to the rank at the same position in another mesh
 }
 
 // Row defines one type of communication.
 type Row struct {
 	Type   Type
-	Call   string // the kind of a calls.NcclCall
-	Handle string // the base of the names of such communications in a program
-	NCCL   string // the function of NCCL; empty: the template nccl/<Call> prints sends and receives
-	UCC    string // UCC_COLL_TYPE_...; empty: UCC has none
+	Call   string // the Kind of the calls.NcclCall
+	Handle string // the base of the names of these communications in the host program
+	NCCL   string // the name of the NCCL function; empty: there is none, and the template nccl/<Call> prints sends and receives
+	UCC    string // the suffix of UCC_COLL_TYPE_; empty: UCC has no such collective
 	Form
 }
 
@@ -74,16 +75,16 @@ func find(matches func(*Row) bool) *Row {
 	return nil
 }
 
-// Of returns the row of a kind of calls; nil for sends, receives and unknown kinds.
+// Of returns the row whose Call is a kind of calls.NcclCall. It returns nil for sends, receives and unknown kinds.
 func Of(call string) *Row { return find(func(r *Row) bool { return r.Call == call }) }
 
 // Row returns the row of a type, or nil for an unknown type.
 func (t Type) Row() *Row { return find(func(r *Row) bool { return r.Type == t }) }
 
-// Kind returns the name of the type in reports: "reducescatter".
+// Kind returns the name of the type in reports, in lower case without separators: "reducescatter".
 func (t Type) Kind() string { return strings.ToLower(string(t)) }
 
-// Type returns the type of the row with a form; empty if there is none.
+// Type returns the type of the row that has this form; empty if no row has it.
 func (f Form) Type() Type {
 	if r := find(func(r *Row) bool { return r.Form == f }); r != nil {
 		return r.Type

@@ -10,18 +10,18 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Output reports whether an output of the spec has the same bits on every run (docs/design/determinism.md lists what the runs
-// have in common).
+// Output says whether an output of the spec has the same bits on every run, and if not, Why (see Varies).
+// docs/design/determinism.md lists what two such runs have in common.
 type Output struct {
-	Tensor string     // of the spec
-	By     calls.Stmt // the first statement that may change its bits; nil: it has the same bits
+	Tensor string     // the name in the spec
+	By     calls.Stmt // a statement that may change its bits from run to run; nil: the bits are always the same
 	Why    string
 }
 
-// Outputs lists the outputs of a program. Memory has the same bits on every run if two conditions hold for each statement that
-// writes to it. The statement gives the same bits for the same operands (see Varies), and it reads only memory with the same bits.
-// All ranks run the same program, so the analysis treats a buffer as one memory for all ranks. A Share is another name of its
-// memory.
+// Outputs lists the outputs of a program. Memory has the same bits on every run if two conditions hold for each
+// statement that writes to it: the statement gives the same bits for the same operands (see Varies), and it reads only
+// memory with the same bits. All ranks run the same program, so the analysis treats a buffer as one memory for all
+// ranks. It treats a Share as another name of its memory.
 func Outputs(p *calls.Program) (list []Output) {
 	t, readers, first := New(p), map[string][]string{}, map[string]Output{}
 	for _, s := range p.Shares {
@@ -53,9 +53,10 @@ func Outputs(p *calls.Program) (list []Output) {
 	return list
 }
 
-// names lists the names of the memory that a statement reads and writes. A declared pointer is another name for memory. The name of
-// a team stands for the data that its ranks send, which any of them may receive. The name of a PeerSum stands for its sum: parts
-// add to it, or store it.
+// names lists the names of the memory that a statement reads and writes. A declared pointer is another name for memory,
+// so a Declare connects both names in both directions. A send writes to the name of its team, and a receive reads it,
+// because any rank of the team may receive the data. In the same way, the parts of a PeerSum add to its name or store
+// it.
 func (t *Table) names(s calls.Stmt) (in, out []string) {
 	switch s := s.(type) {
 	case *calls.Declare:
@@ -82,10 +83,10 @@ func (t *Table) names(s calls.Stmt) (in, out []string) {
 	return in, out
 }
 
-// Varies returns the reason why the result of a statement may have other bits on another run, though its operands have the same bits;
-// empty: it has the same bits. Copies keep bits, and the kernels of hirgen add in a fixed order, without atomic additions. cuBLASLt
-// promises the same bits if the algorithm is the same and no two calls share a workspace. A reduction of two ranks by NCCL has the
-// same bits in either order.
+// Varies returns the reason why the result of a statement may have other bits on another run, although its operands
+// have the same bits. It returns an empty string if the bits are the same. Copies keep bits, and the kernels of hirgen
+// add in a fixed order, without atomic additions. cuBLASLt promises the same bits if the algorithm is the same and no
+// two calls share a workspace. An NCCL reduction over two ranks has the same bits, because a + b equals b + a.
 func (t *Table) Varies(s calls.Stmt) string {
 	switch s := s.(type) {
 	case *calls.NcclCall:
@@ -113,7 +114,7 @@ func (t *Table) ranks(team *calls.Team) int64 {
 	return int64(len(t.program.Members(mesh)))
 }
 
-// byCudnn reports whether cuDNN may compute an attention on some rank.
+// byCudnn reports whether cuDNN may compute an attention on at least one rank.
 func (t *Table) byCudnn(d *calls.Attention) bool {
 	a, _ := domain.AttentionOf(d.Fn)
 	return slices.ContainsFunc(t.program.Ranks(), func(rank int64) bool {

@@ -27,8 +27,8 @@ Attention(name kBack, plan back_, layout kLayout, gradients kGradients, fn "full
 
 `
 
-// TestOutputs compares the outputs whose bits a statement may change. Each program writes some of the outputs Y and Z. A
-// deterministic attention changes none.
+// TestOutputs compares the list of outputs whose bits may change from run to run. Each program writes some of the
+// outputs Y and Z. With a deterministic attention, no bits of the attention programs change.
 func TestOutputs(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{"NcclCall(kind allreduce, in A, out Y, count 8, type bf16, fn sum, on caller, team x_) @2:1", "Y by 2:1"},

@@ -12,27 +12,27 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Operand is memory that a statement accesses. Its element [i, j] is i*Strides[0] + j*Strides[1] elements after At. A stride may
-// be 0.
+// Operand is memory that a statement accesses. Its element [i, j] is i*Strides[0] + j*Strides[1] elements after At. A
+// stride may be 0.
 type Operand struct {
-	Number           int16         // within the statement
-	At               calls.Pointer // an empty Base: no memory; the value of an element is its offset
+	Number           int16         // identifies the operand within its statement: Out, A, Q and so on
+	At               calls.Pointer // with an empty Base there is no memory, and the value of an element is its offset
 	Write            bool
 	Type             domain.DType
 	Extents, Strides []expr.Expr // outermost first
-	Rest             bool        // all elements from At to the end of its buffer, without extents
-	Alike            bool        // a result that may overwrite operands in place, or such an operand, which has its type and layout
-	Align            int64       // bytes to which At has to be aligned
+	Rest             bool        // the operand is all of its buffer from At on, and has no extents
+	Alike            bool        // a result that may overwrite operands, or an operand that such a result may overwrite: equal type and layout
+	Align            int64       // the alignment in bytes that At needs
 	Declared         *int64      // the field of the Shape or Attention that can declare a smaller alignment; nil: none
 }
 
-// Numbers of operands. The operands In of a Launch have the numbers 1, 2, and so on.
+// Numbers of operands, by the type of the statement. The operands In of a Launch have the numbers 1, 2, and so on.
 const (
-	Out = 0 // of all except Attend
+	Out = 0 // the result of all statements except Attend
 	In  = 1 // of Memcpy and Transfer
-	Own = 1 // of PeerSum; its parts are statements
+	Own = 1 // of PeerSum; each of its parts is a statement of its own
 
-	A             = 1 // of Gemm
+	A             = 1 // of Gemm, as are the numbers up to gemmWorkspace
 	B             = 2
 	Addend        = 3
 	Bias          = 4
@@ -40,7 +40,7 @@ const (
 	ScalesB       = 6
 	gemmWorkspace = 7
 
-	Q               = 0 // of Attend
+	Q               = 0 // of Attend, as are all numbers below
 	K               = 1
 	V               = 2
 	O               = 3
@@ -53,7 +53,8 @@ const (
 	attendWorkspace = Scratch
 )
 
-// Alter changes the operands of a statement for all users of tables. It is nil, unless internal/tools/recall seeds a mistake.
+// Alter changes the operands of a statement in all tables. It is nil, except while internal/tools/recall tests wrong
+// programs.
 var Alter func(s calls.Stmt, list []Operand) []Operand
 
 // Table lists the operands of a program's statements.
@@ -66,14 +67,14 @@ type Table struct {
 	known      map[calls.Stmt][]Operand
 }
 
-// New returns the table of a program, without operands so far.
+// New returns the table of a program. Of computes the operands of a statement on first use.
 func New(p *calls.Program) *Table {
 	return &Table{calls.ByName(p.Shapes), calls.ByName(p.Attentions), calls.ByName(p.Kernels), p, p.Values(), map[calls.Stmt][]Operand{}}
 }
 
-// Of lists the operands of a copy, a GEMM, an attention, a kernel or a sum that reads peer memory. All except attentions begin
-// with the result. Of lists none for other statements. It caches the list. It is an error if the shape or the attention of a
-// statement is not declared, or if an operand has different numbers of strides and extents.
+// Of lists the operands of a Memcpy, Transfer, Gemm, Attend, Launch or PeerSum. It returns none for other statements.
+// The first operand is the result, except in attentions. Of caches the list. It is an error if the Shape or Attention
+// of a statement is not declared, or if an operand has different numbers of strides and extents.
 func (t *Table) Of(s calls.Stmt) ([]Operand, error) {
 	if list, ok := t.known[s]; ok {
 		return list, nil
@@ -124,10 +125,10 @@ func (t *Table) list(s calls.Stmt) ([]Operand, error) {
 	return nil, nil
 }
 
-// layout describes the type and the layout of an operand.
+// layout returns a text that is equal for operands with the same type, extents and strides.
 func (o *Operand) layout() string { return fmt.Sprint(o.Type, o.Extents, o.Strides) }
 
-// WorkspaceOf returns the operand number that stands for the workspace of a GEMM or an attention.
+// WorkspaceOf returns the operand number by which the workspace of a GEMM or an attention is identified.
 func WorkspaceOf(s calls.Stmt) int16 {
 	if _, ok := s.(*calls.Gemm); ok {
 		return gemmWorkspace
@@ -135,7 +136,7 @@ func WorkspaceOf(s calls.Stmt) int16 {
 	return attendWorkspace
 }
 
-// copied lists contiguous operands.
+// copied lists the result and the operand of a copy of contiguous elements.
 func copied(out, in calls.Pointer, t domain.DType, elements expr.Expr) []Operand {
 	extents, strides := []expr.Expr{elements}, []expr.Expr{expr.Int(1)}
 	return []Operand{
@@ -144,8 +145,9 @@ func copied(out, in calls.Pointer, t domain.DType, elements expr.Expr) []Operand
 	}
 }
 
-// needs returns the alignment of all rows of an operand if the first row is aligned to align.Widest. It depends on the length
-// of rows and on the distances between them. A Shape or Attention may declare a smaller alignment.
+// needs returns the alignment in bytes that an operand and all its rows have if its first row is aligned to
+// align.Widest. It depends on the strides, and on the length of the contiguous axis. A Shape or Attention may declare a
+// smaller alignment.
 func (t *Table) needs(o *Operand) int64 {
 	bytes := int64(align.Widest)
 	for i, stride := range o.Strides {

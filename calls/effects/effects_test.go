@@ -33,7 +33,8 @@ Launch(kernel drop, out Y, out_extents [D], out_strides [4, 1], a X, a_strides [
 Delay(microseconds 3, on caller)
 `
 
-// TestOf compares the operands of statements: number, pointer, extents, strides, element type and alignment.
+// TestOf compares the operands of all statements of the program: number, pointer, extents, strides, element type and
+// alignment in bytes.
 func TestOf(t *testing.T) {
 	p, err := text.Parse("spec.yaml", program)
 	if err != nil {

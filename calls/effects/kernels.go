@@ -8,11 +8,13 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Kernels of the runtime and of the program check addresses at their launch, and access single elements, or bytes, if wider
-// accesses are not aligned. A kernel that folds nothing reads one element of each operand before it writes that element of its
-// first result, which it stores last. It stores other results before it has read all operands.
+// Kernels of the runtime and of the program check addresses when they are launched. If wide accesses are not aligned,
+// they access single elements, or single bytes. A kernel without reductions reads one element of each operand before it
+// writes the same element of its first result, which it stores last. It stores its other results before it has read all
+// operands.
 
-// views lists the operands of a kernel of the runtime. They are contiguous, or have the axes of their views.
+// views lists the operands of a kernel of the runtime. They are contiguous if the Launch has Elements; otherwise they
+// have the extents and strides of the Launch.
 func views(s *calls.Launch) []Operand {
 	list := make([]Operand, 1+len(s.In))
 	for i, o := range append([]calls.Operand{s.Out}, s.In...) {
@@ -35,8 +37,8 @@ func views(s *calls.Launch) []Operand {
 	return list
 }
 
-// rows lists the operands of a kernel of the program. They have the axes of the first result and then columns, or without Views
-// rows and columns.
+// rows lists the operands of a kernel of the program. Each has the axes rows and columns. With Views, it has the axes
+// of the first result, and then columns.
 func rows(s *calls.Launch, k *calls.Kernel) []Operand {
 	operands := append([]calls.Operand{s.Out}, s.In...)
 	list := make([]Operand, min(len(operands), len(k.Uses)))
@@ -50,17 +52,18 @@ func rows(s *calls.Launch, k *calls.Kernel) []Operand {
 		last := len(o.Extents) - 1
 		switch use := k.Uses[n]; {
 		case !o.Write:
-		case use == calls.ForRow: // stored once
+		case use == calls.ForRow: // one element for each row
 			o.Extents[last] = expr.Int(1)
-		case use == calls.ForColumn: // folded over rows
+		case use == calls.ForColumn: // one element for each column, a sum over the rows
 			copy(o.Extents, slices.Repeat([]expr.Expr{expr.Int(1)}, last))
 		}
 	}
 	return list
 }
 
-// rows sets the extents of an operand to the rows and columns of the kernel, or with Views to the axes of the first result and then
-// the columns. It sets the strides: 0 along an axis on which all indices mean the same element.
+// rows sets the extents and strides of an operand. The extents are the rows and columns of the kernel; with Views, they
+// are the extents of the first result, and then the columns. A stride is 0 along an axis on which all indices mean the
+// same element.
 func (o *Operand) rows(s *calls.Launch, k *calls.Kernel, strides []expr.Expr) {
 	columns, one, use := expr.Expr(expr.Int(k.Columns)), expr.Expr(expr.Int(1)), k.Uses[o.Number]
 	if k.Views {

@@ -10,9 +10,10 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// gemm lists the operands of a GEMM: [batch, rows, columns], and n elements of the bias. cuBLASLt accepts an addend at the address
-// of the result. The runtime sets the alignment of the rows of each matrix, and cuBLASLt chooses an algorithm that fits. cuBLASLt
-// has no such setting for the bias, and its documentation promises nothing. Some algorithms read 16 bytes of the bias at once.
+// gemm lists the operands of a GEMM. Matrices are [batch, rows, columns], and the bias is [N]. cuBLASLt accepts an
+// addend at the address of the result. The runtime tells cuBLASLt the alignment of the rows of each matrix, and
+// cuBLASLt chooses an algorithm that fits. It has no such setting for the bias, and its documentation says nothing
+// about the bias. Some algorithms read 16 bytes of the bias at once, so the bias needs that alignment.
 func (t *Table) gemm(s *calls.Gemm, d *calls.Shape) []Operand {
 	list := []Operand{
 		{Number: Out, At: s.Out, Write: true, Type: d.Result(), Declared: &d.AlignC, Alike: d.Result() == d.Type},
@@ -41,15 +42,17 @@ func (t *Table) gemm(s *calls.Gemm, d *calls.Shape) []Operand {
 	return list
 }
 
-// scales returns the scales of blocks of an operand of a GEMM, [rows, columns]. The call copies them to the layout that cuBLASLt reads.
+// scales returns the operand with the scales of the blocks of a matrix, [rows, columns]. The runtime copies the scales
+// to the layout that cuBLASLt reads.
 func scales(number int16, at calls.Pointer, rows, columns expr.Expr) Operand {
 	return Operand{Number: number, At: at, Type: domain.FP32, Extents: []expr.Expr{rows, columns}, Strides: []expr.Expr{columns, expr.Int(1)}}
 }
 
-// inBlocks returns the number of blocks of a number of elements.
+// inBlocks returns the number of blocks of domain.BlockRow elements in a number of elements.
 func inBlocks(elements expr.Expr) expr.Expr { return expr.Op("/", elements, expr.Int(domain.BlockRow)) }
 
-// matrices sets the layout of a batch of matrices. row is the distance between rows, or between columns if transposed; nil: dense.
+// matrices sets the layout of a batch of matrices [batch, rows, columns]. apart is the distance between matrices of the
+// batch. row is the distance between rows, or between columns if transposed; nil: dense. Distances are in elements.
 func (o *Operand) matrices(batch, apart, rows, columns, row expr.Expr, transposed bool) {
 	if batch == nil || batch == expr.Int(1) || apart == nil {
 		apart = expr.Int(0)
@@ -69,9 +72,9 @@ func (o *Operand) matrices(batch, apart, rows, columns, row expr.Expr, transpose
 	}
 }
 
-// attention lists the operands of an attention: [batch, head, row, element]. Logs is [batch, query head, query row]. cuDNN,
-// and the asynchronous copies of the tiled kernels, need rows that start at multiples of 16 bytes. If the declared alignment is
-// smaller, the runtime uses tiled kernels that copy single elements.
+// attention lists the operands of an attention: [batch, head, row, element]. Logs is [batch, query head, query row].
+// cuDNN, and the asynchronous copies of the tiled kernels, need rows that start at multiples of 16 bytes. If the
+// declared alignment is smaller, the runtime uses tiled kernels that copy single elements.
 func (t *Table) attention(s *calls.Attend, d *calls.Attention) []Operand {
 	backward := s.GradO.Base != ""
 	queries, keys := []expr.Expr{d.Batch, d.QueryHeads, d.QueryRows, d.Size}, []expr.Expr{d.Batch, d.KeyHeads, d.KeyRows, d.Size}
@@ -105,7 +108,8 @@ func (t *Table) attention(s *calls.Attend, d *calls.Attention) []Operand {
 	return list
 }
 
-// Arguments lists the numbers of an attention's operands and results in the order of domain.Attention.Run.
+// Arguments lists the operand numbers of an attention's inputs and of its results, in the order of
+// domain.Attention.Run.
 func Arguments(s *calls.Attend) (in, out []int16) {
 	if s.GradO.Base != "" {
 		return []int16{GradO, Q, K, V, O, Logs}, []int16{GradQ, GradK, GradV}

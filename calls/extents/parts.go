@@ -14,21 +14,22 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// Parts names the parts of extents. M / D over a mesh axis is kShardM, M / S is kSliceM, M / (S * D) is kSliceShardM and M / 2 is
-// kHalfM. M divided by another number is kChunkM. A name contains the whole dividend: (H + 2 * G) / D is kShardH2G. If a name is
-// taken, the next part also names its divisor: kShardMByR.
+// Parts names the parts of extents. With D ranks along a mesh axis, M / D is kShardM, M / S is kSliceM, M / (S * D) is
+// kSliceShardM and M / 2 is kHalfM. M divided by any other number is kChunkM. A name contains the whole dividend: (H +
+// 2 * G) / D is kShardH2G. If a name is taken, the name of the next part also contains its divisor: kShardMByR.
 type Parts struct {
 	names *names.Table
-	mesh  map[string]bool            // parameters in extents of mesh axes
-	Named map[string]*calls.Constant // by text
+	mesh  map[string]bool            // parameters that occur in the extents of mesh axes
+	Named map[string]*calls.Constant // by the text of the part, such as "M / D"
 	List  []*calls.Constant
 	sizes map[string]int64
-	wants map[string]bool      // names that parts have asked for
-	same  map[string]expr.Expr // by measure and size: the first extent that has them
-	Fixed bool                 // no new names are added
+	wants map[string]bool      // by name without prefix and suffix: a part has already asked for it
+	same  map[string]expr.Expr // spelling of an extent, by its measure and size
+	Fixed bool                 // no constants are added from now on
 }
 
-// NewParts returns Parts without names. Division by a parameter that occurs in an extent of a mesh makes a shard.
+// NewParts returns Parts without names. A part is a shard if its divisor contains a parameter that occurs in an extent
+// of a mesh.
 func NewParts(n *names.Table, meshes []*calls.Mesh) *Parts {
 	p := &Parts{names: n, mesh: map[string]bool{}, Named: map[string]*calls.Constant{}, sizes: map[string]int64{},
 		wants: map[string]bool{}, same: map[string]expr.Expr{}}
@@ -40,7 +41,8 @@ func NewParts(n *names.Table, meshes []*calls.Mesh) *Parts {
 	return p
 }
 
-// shortened replaces parts in an extent by the names of their constants, which it declares unless Parts are Fixed.
+// shortened replaces parts in an extent by the names of their constants. It declares new constants unless Parts is
+// Fixed.
 func (s *Scope) shortened(e expr.Expr) expr.Expr {
 	b, ok := e.(*expr.Binary)
 	if !ok || s.Parts == nil {
@@ -57,7 +59,7 @@ func (s *Scope) shortened(e expr.Expr) expr.Expr {
 	return expr.Var(s.Parts.constant(s, short, whole))
 }
 
-// Drop removes the name of a constant. From now on, extents have its value in place of its name.
+// Drop removes the name of a constant. The spellings that once returns then contain its value in place of its name.
 func (p *Parts) Drop(c *calls.Constant) {
 	maps.DeleteFunc(p.Named, func(_ string, named *calls.Constant) bool { return named == c })
 	for key, e := range p.same {
@@ -65,8 +67,9 @@ func (p *Parts) Drop(c *calls.Constant) {
 	}
 }
 
-// once returns the spelling of the first extent with the measure and the size of e, so that equal extents have one spelling. It
-// returns short if e is the first, or has no measure. Divisions of extents have no remainders, so measure may divide real numbers.
+// once makes equal extents have the same spelling. Extents are equal if they have the same measure and size. It returns
+// the spelling of the first extent that is equal to e, or short if e is the first or has no measure. Divisions of
+// extents have no remainders, so measure may divide real numbers.
 func (p *Parts) once(e, short expr.Expr, size int64) expr.Expr {
 	at := measure(e)
 	key := fmt.Sprintf("%.12g %d", at, size)
@@ -77,8 +80,8 @@ func (p *Parts) once(e, short expr.Expr, size int64) expr.Expr {
 	return short
 }
 
-// measure returns the value of an extent where each parameter has a hash of its name as its value. It is NaN if the extent has
-// operators other than +, -, * and /.
+// measure returns the value of an extent if each parameter has as its value a hash of its name. It is NaN if the extent
+// has operators other than +, -, * and /.
 func measure(e expr.Expr) float64 {
 	switch e := e.(type) {
 	case expr.Int:
@@ -101,8 +104,9 @@ func measure(e expr.Expr) float64 {
 	return math.NaN()
 }
 
-// whole returns a name for an extent that is split: its parameters and numbers, joined. For a part that is split again, it uses the
-// name of the extent of that part. The name is empty if there are no parameters.
+// whole returns the words for the dividend of a part, joined by "_": its parameters and numbers. If the dividend
+// contains the constant of another part, the words of that constant's name are used. It returns an empty string if e
+// has no parameters.
 func (p *Parts) whole(e expr.Expr) string {
 	named := false
 	expr.Variables(e, func(string) { named = true })
@@ -112,7 +116,8 @@ func (p *Parts) whole(e expr.Expr) string {
 	return strings.Join(p.words(e), "_")
 }
 
-// words lists the parameters and numbers of an expression, and the names of its parts without their prefixes.
+// words lists the parameters and numbers of an expression. For the constant of a part, it lists the constant's name
+// without its prefixes.
 func (p *Parts) words(e expr.Expr) []string {
 	if b, ok := e.(*expr.Binary); ok {
 		return append(p.words(b.X), p.words(b.Y)...)
@@ -128,7 +133,8 @@ func (p *Parts) words(e expr.Expr) []string {
 	return []string{name}
 }
 
-// constant returns the name of the constant of a part, which it declares on first use.
+// constant returns the name of the constant of a part. It declares the constant on first use. whole contains the words
+// for the dividend.
 func (p *Parts) constant(s *Scope, part *expr.Binary, whole string) string {
 	key := part.String()
 	if c, ok := p.Named[key]; ok {
@@ -174,14 +180,14 @@ func (p *Parts) constant(s *Scope, part *expr.Binary, whole string) string {
 	p.sizes[c.Name] = size
 	for _, by := range Multiplied(part.Y) {
 		if !p.mesh[by.String()] {
-			s.shortened(expr.Op("/", part.X, by)) // the slice of which this part is a shard
+			s.shortened(expr.Op("/", part.X, by)) // also declare the slice of which this part is a shard
 		}
 	}
 	return c.Name
 }
 
-// Wholes returns a function that replaces the product of a part and its number by the extent, or by a larger part. It prints S * D *
-// kSliceShardM * K as M * K, and D * kSliceShardM as kSliceM.
+// Wholes returns a function that rewrites products. It replaces a part times the number of parts by the whole extent,
+// or by a larger part: S * D * kSliceShardM * K becomes M * K, and D * kSliceShardM becomes kSliceM.
 func (p *Parts) Wholes() func(expr.Expr) expr.Expr {
 	var rules []wholeRule
 	for _, c := range p.List {
@@ -212,13 +218,14 @@ func (p *Parts) Wholes() func(expr.Expr) expr.Expr {
 	}
 }
 
-// wholeRule replaces adjacent factors, the last of which is a part, by their product.
+// wholeRule replaces adjacent factors by the expression that is equal to their product. The last factor is the constant
+// of a part.
 type wholeRule struct {
 	factors []expr.Expr
 	whole   expr.Expr
 }
 
-// replaced applies at each place of a list of factors the first rule that fits. A rule makes the list shorter.
+// replaced applies at each position of a list of factors the first rule that fits. A rule makes the list shorter.
 func replaced(factors []expr.Expr, rules []wholeRule) []expr.Expr {
 	same := func(a, b expr.Expr) bool { return a.String() == b.String() }
 	for at := 0; at < len(factors); at++ {

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A Quantity is a number of elements, ranks or iterations: its value, and an expression over the program's constants, which the
-// emitted program shows.
+// A Quantity is a number of elements, ranks or iterations, as a value and as an expression. The expression is over the
+// program's constants, and the emitted program shows it.
 type Quantity struct {
 	Expr expr.Expr
 	Size int64
@@ -22,14 +22,14 @@ func (q Quantity) String() string { return q.Expr.String() }
 // Value returns the number.
 func (q Quantity) Value() int64 { return q.Size }
 
-// IsOne reports whether the value is 1; the expression may say why ("D / D").
+// IsOne reports whether the value is 1. The expression may be longer, such as "D / D".
 func (q Quantity) IsOne() bool { return q.Size == 1 }
 
-// Number returns the quantity of a plain number.
+// Number returns the quantity of a literal number.
 func Number(n int64) Quantity { return Quantity{expr.Int(n), n} }
 
-// Times multiplies quantities. It folds plain numbers and omits ones, so that the result reads as if a person had written it. It
-// panics with ErrOverflow on overflow; package fromhost turns that into an error.
+// Times multiplies quantities. It multiplies literal numbers and omits ones, so that the expression is short. It panics
+// with ErrOverflow if a product does not fit in 64 bits; package fromhost turns the panic into an error.
 func Times(factors ...Quantity) Quantity {
 	literal, size := int64(1), int64(1)
 	var product expr.Expr
@@ -57,7 +57,7 @@ func Times(factors ...Quantity) Quantity {
 	}
 }
 
-// Plus adds quantities, and omits zeros.
+// Plus adds quantities, and omits an operand that is zero.
 func Plus(x, y Quantity) Quantity {
 	switch {
 	case x.Size == 0:
@@ -68,7 +68,7 @@ func Plus(x, y Quantity) Quantity {
 	return Quantity{expr.Fold(&expr.Binary{Op: "+", X: x.Expr, Y: y.Expr}), x.Size + y.Size}
 }
 
-// Divided divides q by a quantity that divides it. It removes by from the factors of q, if it is one of them.
+// Divided divides q by a quantity that divides it. If by is a factor of q, it removes this factor.
 func Divided(q, by Quantity) Quantity {
 	factors := Multiplied(q.Expr)
 	for i, f := range factors {
@@ -104,7 +104,7 @@ func Together(parts, count Quantity) Quantity {
 	return Times(parts, count)
 }
 
-// Multiplied lists the factors of a product.
+// Multiplied lists the factors of a product, or the expression itself if it is no product.
 func Multiplied(e expr.Expr) []expr.Expr {
 	if b, ok := e.(*expr.Binary); ok && b.Op == "*" {
 		return append(Multiplied(b.X), Multiplied(b.Y)...)
@@ -125,13 +125,13 @@ func MustMultiply(a, b int64) int64 {
 
 // Scope translates extents and expressions of the spec and the host IR to names of the emitted program.
 type Scope struct {
-	Values map[string]int64  // of the parameters
+	Values map[string]int64  // by name of a parameter in the spec
 	Names  map[string]string // name in the spec or host IR -> name in the calls
-	Parts  *Parts            // names of parts of extents; nil: they have no names
+	Parts  *Parts            // the names of parts of extents; nil: parts have no names
 }
 
-// Extent returns the quantity of an axis. It keeps the text of the extent if that still evaluates to its size. Otherwise it uses
-// the number.
+// Extent returns the quantity of an extent. It keeps the expression in the extent's text if that still evaluates to the
+// extent's size. Otherwise it uses the number.
 func (s *Scope) Extent(e domain.Extent) Quantity {
 	parsed, err := expr.Parse(e.Text)
 	if e.Text == "" || err != nil {
@@ -150,14 +150,15 @@ func (s *Scope) Extent(e domain.Extent) Quantity {
 	return Quantity{s.Parts.once(parsed, s.shortened(s.Rename(expr.Fold(expr.Cancel(parsed)))), e.Size), e.Size}
 }
 
-// Raw returns an extent without names for its parts.
+// Raw returns the quantity of an extent in which parts are written as divisions, not as named constants.
 func (s *Scope) Raw(e domain.Extent) Quantity {
 	plain := *s
 	plain.Parts = nil
 	return plain.Extent(e)
 }
 
-// Local returns the extent of an axis in one rank's buffer.
+// Local returns the extent of an axis in one rank's buffer. It is 1 for axes that are split over ranks, reduced or
+// broadcast.
 func (s *Scope) Local(a domain.Axis) Quantity {
 	switch a.Kind {
 	case domain.Device, domain.Reduction, domain.Broadcast:
@@ -167,7 +168,7 @@ func (s *Scope) Local(a domain.Axis) Quantity {
 	}
 }
 
-// Rename replaces names of the spec and the host IR by names of the C++ program.
+// Rename replaces names of the spec and the host IR by names of the emitted program.
 func (s *Scope) Rename(e expr.Expr) expr.Expr {
 	return expr.Rewrite(e, func(part expr.Expr) expr.Expr {
 		if v, ok := part.(expr.Var); ok && s.Names[string(v)] != "" {

@@ -90,7 +90,8 @@ func TestTimesPanicsOnOverflow(t *testing.T) {
 	Times(Number(1<<40), Number(1<<40))
 }
 
-// TestPartsHaveTellingNames checks that the name of a part contains the whole dividend, and that equal extents have one spelling.
+// TestPartsHaveTellingNames checks that the name of a part contains the whole dividend, and that equal extents have the
+// same spelling.
 func TestPartsHaveTellingNames(t *testing.T) {
 	mesh := &calls.Mesh{Extents: []expr.Expr{expr.Var("D"), expr.Var("R")}}
 	s := &Scope{Values: map[string]int64{"D": 2, "R": 4, "S": 2, "H": 8, "G": 4, "C": 6, "M": 64},

@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// compute issues copies, GEMMs, attentions and kernels.
+// compute issues a copy, a GEMM, an attention or a kernel as a task on its stream.
 func (r *rank) compute(s calls.Stmt) error {
 	v, err := r.operands(s)
 	if err != nil {
@@ -46,13 +46,14 @@ func (r *rank) compute(s calls.Stmt) error {
 	return nil
 }
 
-// copies returns the work of a copy.
+// copies returns a function that copies the elements of a Memcpy or a Transfer.
 func copies(v views) func() error {
 	out, in := v[effects.Out].all(), v[effects.In].all()
 	return func() error { copy(out, in); return nil }
 }
 
-// gemm returns the work of a GEMM, like cuBLASLt with the plan of the shape: sums are in fp32, and the result rounds once.
+// gemm returns a function that computes a GEMM as cuBLASLt does with the plan of the shape. Sums are in fp32, and the
+// result rounds once.
 func (r *rank) gemm(s *calls.Gemm, v views) func() error {
 	d := r.machine.shapes[s.Shape]
 	out, a, b := v[effects.Out], v[effects.A], v[effects.B]
@@ -82,7 +83,7 @@ func (r *rank) gemm(s *calls.Gemm, v views) func() error {
 	}
 }
 
-// attend returns the work of an attention or of its gradient.
+// attend returns a function that computes an attention or its gradient. It fills the scratch memory with NaN.
 func (r *rank) attend(s *calls.Attend, v views) func() error {
 	d := calls.ByName(r.machine.program.Attentions)[s.Attention]
 	a, _ := domain.AttentionOf(d.Fn)

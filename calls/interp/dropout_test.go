@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// dropoutSpecs apply a dropout to tensors whose rows, columns or batches are split over ranks, to slices of pipelines, and to
-// whole tensors.
+// dropoutSpecs contain the tensors of specs that apply a dropout: to tensors whose rows, columns or batches are split
+// over ranks, to the slices of a pipeline, and to whole tensors.
 var dropoutSpecs = map[string]string{
 	"whole":          "X: [6, 4, 8]",
 	"one row":        "X: [24]",
@@ -52,7 +52,8 @@ schedule: {kernels: %s}
 	}
 }
 
-// pipelinesWithDropout compute a GEMM in steps, and apply a dropout in each step, or after all steps (scattered).
+// pipelinesWithDropout compute a GEMM in steps. They apply a dropout in each step; "scattered" applies it after all
+// steps.
 var pipelinesWithDropout = map[string]string{
 	"gathered":   "A: [DIDx, 24/D, 4]\n  B: [4, 8]\n  C: [Stream(D), 24/D, 8]\n  Y: [Stream(D), 24/D, 8]",
 	"collective": "A: [4, DIDx, 24/(4*D), 4]\n  B: [4, 8]\n  C: [Stream(4), D, 24/(4*D), 8]\n  Y: [Stream(4), D, 24/(4*D), 8]",
@@ -91,7 +92,8 @@ schedule: {%s}
 	}
 }
 
-// dropoutKeepsTheResult compares the host program and the calls of a spec with the evaluator.
+// dropoutKeepsTheResult compares the results of a spec's host program and of its calls with the results of the
+// evaluator.
 func dropoutKeepsTheResult(t *testing.T, source string, params map[string]int64) {
 	t.Helper()
 	p, err := model.Load("spec.yaml", []byte(source), params)

@@ -1,5 +1,5 @@
-// Package interp runs the calls of a program on every rank, in any order that its streams, events, flags and rendezvous allow. It
-// runs the same program that is printed.
+// Package interp runs the calls of a program on every rank, in any order that its streams, events, flags and rendezvous
+// allow. hirgen prints the same calls as CUDA C++.
 package interp
 
 import (
@@ -19,22 +19,24 @@ import (
 // Array is one rank's part of a tensor.
 type Array = eval.Array
 
-// Run runs a program and returns the outputs of each rank. inputs[r] has an array for every input of rank r, by its name in the
-// spec. nodes[r] is the node of rank r; without nodes, all ranks are on one node. Ranks of one node can share memory.
+// Run runs a program and returns the outputs of each rank, by their names in the spec. inputs[r] has an array for every
+// input of rank r, by its name in the spec. nodes[r] is the node of rank r; if nodes is nil, all ranks are on one node.
+// Only ranks of one node can share memory.
 //
-// Every rank issues its calls in order; they become tasks on streams. A task runs after the earlier tasks of its stream, and
-// after the events, flags and NCCL peers that it waits for. There is no other order, and seed picks one of those allowed. Memory
-// starts as NaN. The program is called three times in a row. Run returns the outputs of the second call; the first and third calls
-// have other inputs. The caller overwrites the inputs after each call, so a missing order shows as wrong data for some seed. The
-// host of each rank also runs the steps of the program's life, before the first call and after the last. Freed memory becomes NaN.
-// It is an error if a statement fails, or if ranks deadlock or make different NCCL calls.
+// Every rank issues its calls in order; they become tasks on streams. A task runs after the earlier tasks of its
+// stream, and after the events, flags and NCCL peers that it waits for. There is no other order, and seed picks one of
+// the allowed orders. Memory starts as NaN. The program is called three times in a row. Run returns the outputs of the
+// second call; the first and third calls have other inputs. The caller overwrites the inputs after each call, so a
+// missing wait shows as wrong data for some seed. The host of each rank also runs the steps of the program's life
+// (calls.Life), before the first call and after the last. Freed memory becomes NaN. It is an error if a statement
+// fails, or if ranks deadlock or make different NCCL calls.
 func Run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
 	return run(p, nodes, inputs, seed, false)
 }
 
-// RunSerialized is Run on GPUs that run their communications one after the other. A communication begins after the previous
-// communication that its rank issued has ended. GPUs without resources for two behave like that. A program that needs two at
-// the same time deadlocks, which is an error.
+// RunSerialized is Run on GPUs that run their communications one after the other: on each rank, a communication begins
+// after the communication that the rank issued before it has ended. GPUs without resources for two communications
+// behave like that. A program that needs two at the same time deadlocks, which is an error.
 func RunSerialized(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
 	return run(p, nodes, inputs, seed, true)
 }
@@ -85,10 +87,10 @@ func run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64,
 	return outputs, nil
 }
 
-// machine holds the tasks of all ranks, and the flags and meetings that order ranks.
+// machine holds the tasks of all ranks, and the flags and meetings by which ranks wait for each other.
 type machine struct {
 	program    *calls.Program
-	serialized bool // a rank runs its communications one after the other
+	serialized bool // each rank runs its communications one after the other
 	shapes     map[string]*calls.Shape
 	effects    *effects.Table
 	shares     map[string]*calls.Share
@@ -97,7 +99,7 @@ type machine struct {
 	world      *issue.World
 	flags      map[issue.Signal]*flag
 	meetings   map[turn]*meeting
-	order      []*meeting // in the order in which they were first reached
+	order      []*meeting // the meetings, in the order in which a rank first issued a part of each
 }
 
 // rank returns the rank with a number, or nil if there is none.
@@ -109,7 +111,8 @@ func (m *machine) rank(number int64) *rank {
 	return m.ranks[i]
 }
 
-// match connects waits to the writes that they wait for. It is an error if ranks meet in different NCCL calls.
+// match makes waits for flags follow the writes of these flags, and checks all meetings. It is an error if ranks meet
+// in different NCCL calls.
 func (m *machine) match() error {
 	for _, f := range m.flags {
 		f.tie()
@@ -122,7 +125,7 @@ func (m *machine) match() error {
 	return nil
 }
 
-// deadlock reports the wait of every stuck rank.
+// deadlock returns an error that names the statement at which each stuck rank waits.
 func (m *machine) deadlock() error {
 	var lines []string
 	for _, r := range m.ranks {
@@ -134,13 +137,13 @@ func (m *machine) deadlock() error {
 	return fmt.Errorf("deadlock: nothing can run\n  %s", strings.Join(lines, "\n  "))
 }
 
-// A flag is one flag of a rank at one sequence number.
+// A flag is a flag in a rank's memory at one sequence number: the task that writes it, and the tasks that wait for it.
 type flag struct {
 	write *tasks.Task
 	waits []*tasks.Task
 }
 
-// tie orders the waits after the write. A wait without a write never ends.
+// tie orders the waits after the write. If nothing writes the flag, the waits never end.
 func (f *flag) tie() {
 	for _, t := range f.waits {
 		if f.write == nil {

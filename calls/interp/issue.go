@@ -4,7 +4,7 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// visit issues a statement, unless one before it failed.
+// visit issues a statement, unless an earlier statement of this call failed.
 func (r *rank) visit(s calls.Stmt) {
 	if !r.grouped {
 		r.used = nil
@@ -30,7 +30,7 @@ func (r *rank) statement(s calls.Stmt) error {
 	}
 }
 
-// order issues an event record, the wait of a stream, or a delay.
+// order issues a record of an event, a wait for an event, or a delay.
 func (r *rank) order(s calls.Stmt) error {
 	switch s := s.(type) {
 	case *calls.EventRecord:

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// launch returns the work of a kernel of the program or of the runtime. An unknown function is an error.
+// launch returns a function that runs a kernel of the program or of the runtime. An unknown function is an error.
 func (r *rank) launch(s *calls.Launch, v views) (func() error, error) {
 	if k := r.machine.program.Kernel(s); k != nil {
 		return fused(k, v), nil
@@ -60,7 +60,7 @@ func (r *rank) element(s *calls.Launch, in, other view) (func(index []int64) flo
 	}
 }
 
-// topK returns the work of the kernel that selects the largest elements of rows.
+// topK returns a function that selects the largest elements of each row, with their positions.
 func topK(v views) func() error {
 	values, positions, in := v[effects.Out], v[1], v[2]
 	last := len(in.extents) - 1
@@ -74,7 +74,7 @@ func topK(v views) func() error {
 	}
 }
 
-// gathered returns a function that computes one element of a gather.
+// gathered returns a function that computes one element of a gather. It is 0 for a row outside of the table.
 func gathered(v views) func(index []int64) float64 {
 	table, first := v[1], v[3]
 	return func(index []int64) float64 {
@@ -85,11 +85,11 @@ func gathered(v views) func(index []int64) float64 {
 		if row >= 0 && row < float64(table.extents[0]) {
 			return table.data[table.offset(index)+int64(row)*table.strides[0]]
 		}
-		return 0 * row // NaN if the number is not written so far
+		return 0 * row // NaN if the row number is still NaN
 	}
 }
 
-// fused returns the work of a kernel of the program, row by row.
+// fused returns a function that runs a kernel of the program, row by row.
 func fused(k *calls.Kernel, v views) func() error {
 	body, names, extents := k.Steps(), k.Operands[:k.Results], slices.Clone(v[effects.Out].extents)
 	for _, o := range v { // a result may have one element for each row, or for each column
@@ -131,8 +131,8 @@ func fused(k *calls.Kernel, v views) func() error {
 	}
 }
 
-// row returns the values of a row. If all columns have the same element (stride 0), it returns that element alone. In a view
-// without memory (calls.InPositions), the value of an element is its offset.
+// row returns the values of a row. If all columns are the same element (stride 0), it returns that element once. In a
+// view without memory (calls.InPositions), the value of an element is its offset.
 func (v view) row(index []int64, columns int64) []float64 {
 	at, step, row := v.offset(index), v.strides[len(index)], []float64{}
 	for c := int64(0); c < columns && (c == 0 || step != 0); c++ {
@@ -145,7 +145,7 @@ func (v view) row(index []int64, columns int64) []float64 {
 	return row
 }
 
-// setRow stores a row, as far as the view has columns. The last value repeats if there are fewer values.
+// setRow stores a row in the columns that the view has. If there are fewer values than columns, the last value repeats.
 func (v view) setRow(index []int64, values []float64) {
 	for c := range v.extents[len(index)] {
 		v.set(append(slices.Clone(index), c), v.dtype.Convert(values[min(int(c), len(values)-1)]))

@@ -17,7 +17,7 @@ type thing struct {
 	rank int64
 	made bool
 	gone bool
-	data [][]float64 // of memory: its contents, which become NaN when it is freed
+	data [][]float64 // of memory: its contents, which become NaN when the memory is freed
 }
 
 // A mapping is the state of a share on a rank: whether it exported its memory and opened its peers' memory.
@@ -26,7 +26,7 @@ type mapping struct {
 	exported, opened bool
 }
 
-// thing returns the thing of a rank with the given name, and makes an entry on first use.
+// thing returns the thing of a rank with the given name. It makes an entry on first use.
 func (r *rank) thing(name string) *thing {
 	t := r.things[name]
 	if t == nil {
@@ -36,7 +36,7 @@ func (r *rank) thing(name string) *thing {
 	return t
 }
 
-// mapping returns the state of a share on a rank, and makes an entry on first use.
+// mapping returns the state of a share on a rank. It makes an entry on first use.
 func (r *rank) mapping(share string) *mapping {
 	m := r.mappings[share]
 	if m == nil {
@@ -74,7 +74,7 @@ func (r *rank) touches(peer *rank, share int32, name string) {
 	r.uses(peer, name)
 }
 
-// checked makes the work of a statement check first that everything it uses exists.
+// checked returns run, preceded by checks that everything that the current statement uses exists.
 func (r *rank) checked(s calls.Stmt, run func() error) func() error {
 	used := r.used
 	r.used = nil
@@ -121,7 +121,7 @@ func (m *machine) meet(ranks []*rank) {
 	}
 }
 
-// exchange makes the ranks of a share wait for each other.
+// exchange makes the hosts of the ranks that share memory through d wait for each other.
 func (m *machine) exchange(d *calls.Share) {
 	if d == nil {
 		return
@@ -176,7 +176,7 @@ func (r *rank) do(step calls.Step) string {
 	return ""
 }
 
-// heldOpen returns an error message if a peer still has memory of this rank open, or an empty string.
+// heldOpen returns an error message if a peer has not closed this rank's memory of that name, or an empty string.
 func (r *rank) heldOpen(name string) string {
 	for _, d := range r.machine.program.Shares {
 		for _, peer := range r.peers(d) {
@@ -231,8 +231,8 @@ func (r *rank) peers(d *calls.Share) (list []*rank) {
 	return list
 }
 
-// begin issues the steps before the calls, if the program lists its host steps. The caller's memory exists from the start. The
-// streams of the calls wait for these steps.
+// begin issues the steps before the calls, if the program lists its host steps. The caller's memory exists from the
+// start. The streams of each rank begin after these steps.
 func (m *machine) begin() {
 	p := m.program
 	if len(p.Life.Create)+len(p.Life.First)+len(p.Life.Destroy) == 0 {
@@ -282,7 +282,7 @@ func (m *machine) isCallers(name string) bool {
 	return slices.ContainsFunc(m.program.Arguments, func(a *calls.Argument) bool { return a.Name == name })
 }
 
-// memoryOf returns the memory of a name: the buffer or output that contains it, or itself.
+// memoryOf returns the name of the memory of a buffer: the buffer or output that contains it, or its own name.
 func (m *machine) memoryOf(name string) string {
 	for _, d := range m.program.Buffers {
 		if d.Name == name && d.In != "" {
@@ -304,6 +304,6 @@ func (r *rank) onStream(number int16) {
 	case w.IsCompute(number):
 		r.uses(r, calls.Compute)
 	default:
-		r.uses(r, strings.TrimSuffix(w.Streams[number], ".stream")) // the copy stream, or the stream of a team
+		r.uses(r, strings.TrimSuffix(w.Streams[number], ".stream")) // the copy stream, or a team's stream, which exists as long as the team
 	}
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/hirgen/hirgen/calls/text"
 )
 
-// TestNamesOfRanks checks that a name for a rank outside of the mesh is an error even if it is unused, because the program
-// would read beyond its list of ranks. A rank that is not in the mesh has no such name.
+// TestNamesOfRanks checks that a Let with a coordinate outside of its mesh is an error even if its name is unused,
+// because the emitted program would read outside of its list of ranks. On a rank that is not in the mesh, the Let has
+// no effect.
 func TestNamesOfRanks(t *testing.T) {
 	const program = `calls p from "spec.yaml"
 streams 1

@@ -12,11 +12,11 @@ import (
 	"github.com/hirgen/hirgen/internal/base/tasks"
 )
 
-// part is the part of one rank in an NCCL call.
+// part is the contribution of one rank to an NCCL call, with its memory.
 type part struct {
 	rank    *rank
 	call    *calls.NcclCall
-	team    []int32 // world ranks; sender and receiver for a pair
+	team    []int32 // world ranks; the sender and the receiver for a send or a recv
 	in, out place
 	issue.Part
 }
@@ -31,14 +31,15 @@ type turn struct {
 	number int
 }
 
-// meeting collects the parts of one call. It takes place when every member of its team has reached it.
+// meeting collects the parts of all ranks in one call. Its task runs when every member of the team has reached the
+// call.
 type meeting struct {
 	team  []int32
 	parts []*part
 	task  *tasks.Task
 }
 
-// nccl issues a call, or a group of them.
+// nccl issues an NCCL call, or a group of calls.
 func (r *rank) nccl(s calls.Stmt) error {
 	switch s := s.(type) {
 	case *calls.NcclGroup:
@@ -61,7 +62,7 @@ func (r *rank) nccl(s calls.Stmt) error {
 	return nil
 }
 
-// start issues parts: one task that begins them, a meeting for each, and one task that ends them.
+// start issues parts on a stream: one task that begins them, a meeting for each, and one task that ends them.
 func (r *rank) start(s calls.Stmt, stream calls.Stream, parts []*part) error {
 	on, err := r.on(s, stream)
 	if err != nil {
@@ -105,7 +106,7 @@ func (r *rank) join(p *part, on *tasks.Stream) *meeting {
 	return m
 }
 
-// match blocks a meeting that some rank never reaches. It is an error if ranks make different calls.
+// match blocks a meeting that some rank never reaches. It is an error if ranks meet in different calls.
 func (m *meeting) match() error {
 	first := m.parts[0]
 	for _, p := range m.parts[1:] {

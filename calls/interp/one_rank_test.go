@@ -9,11 +9,11 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestOneRank runs the specs on one rank, or on one rank along an axis, with their own schedules and with all choices
-// automatic. An axis of one rank splits nothing, even if a pipeline needs it, and schedule fields of its communications have
-// no effect.
+// TestOneRank runs the specs on one rank, or with one rank along an axis, with their own schedules and with schedule:
+// auto. An axis of one rank splits nothing, even if a pipeline runs over it, and schedule fields of its communications
+// have no effect.
 func TestOneRank(t *testing.T) {
-	layers, _ := filepath.Glob("../../testdata/layers/*.yaml") // they are small
+	layers, _ := filepath.Glob("../../testdata/layers/*.yaml") // small enough with their own sizes
 	grids, _ := filepath.Glob("../../testdata/grids/*.yaml")
 	for name, settings := range map[string][]model.Setting{"own": nil, "auto": {{Value: "auto"}}} {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func with(path string, params map[string]int64, settings []model.Setting) func(*
 	}
 }
 
-// runsOn checks the lowered program of a spec.
+// runsOn lowers a spec and checks the calls of its program.
 func runsOn(t *testing.T, path string, load func(*testing.T) *model.Pipeline) {
 	t.Helper()
 	t.Run(filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), func(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// view is an operand of a statement.
+// view is an operand of a statement. Its strides are in elements.
 type view struct {
-	place            // without data: no memory
+	place            // its first element; without data, the operand has no memory
 	dtype            domain.DType
 	extents, strides []int64
 }
@@ -17,8 +17,8 @@ type view struct {
 // views are the operands of a statement, by number.
 type views map[int16]view
 
-// operands resolves the operands of a statement. Operands outside of their memory are errors, and so are operands with a smaller
-// alignment than the statement needs.
+// operands resolves the operands of a statement. It is an error if an operand is outside of its memory, or has a
+// smaller alignment than the statement needs.
 func (r *rank) operands(s calls.Stmt) (views, error) {
 	list, err := r.machine.effects.Of(s)
 	if err != nil {
@@ -63,7 +63,7 @@ func (r *rank) numbers(s calls.Stmt, list []expr.Expr) (values []int64, err erro
 	return values, nil
 }
 
-// span returns the number of elements from the first to the last.
+// span returns the number of elements from the first to the last of the view, both included.
 func (v view) span() int64 {
 	last := int64(0)
 	for i, extent := range v.extents {
@@ -75,7 +75,7 @@ func (v view) span() int64 {
 // all returns the elements of a contiguous view.
 func (v view) all() []float64 { return v.data[v.at:][:v.span()] }
 
-// get returns an element.
+// get returns the element at an index.
 func (v view) get(index ...int64) float64 { return v.data[v.offset(index)] }
 
 // set rounds and stores an element.

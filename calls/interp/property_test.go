@@ -26,7 +26,7 @@ var sizes = map[string]int64{
 	"S": 4, "M": 32, "N": 8, "K": 8, "B": 2, "L": 8, "H": 16, "G": 8, "C": 4, "D": 4, "R": 2,
 }
 
-// small loads a spec with few elements on d ranks.
+// small loads a spec with small sizes, on d ranks along the axes of extent D.
 func small(t *testing.T, path string, d int64, schedule ...model.Setting) *model.Pipeline {
 	t.Helper()
 	spec, err := os.ReadFile(path)
@@ -53,7 +53,8 @@ func small(t *testing.T, path string, d int64, schedule ...model.Setting) *model
 	return p
 }
 
-// specs returns the examples, the specs on grids, and the specs of prove/testdata that revealed mistakes.
+// specs returns the paths of the examples, of the specs on grids, and of the specs in prove/testdata that revealed
+// mistakes.
 func specs(t *testing.T) []string {
 	t.Helper()
 	examples, _ := filepath.Glob("../../testdata/specs/*/spec.yaml")
@@ -65,8 +66,8 @@ func specs(t *testing.T) []string {
 	return slices.Concat(examples, grids, found)
 }
 
-// TestCallsComputeWhatTheModelSays checks that the calls of every example give the evaluator's result, in the orders that a
-// few seeds pick. The text of the calls has to be read back unchanged, and the verifier has to accept it.
+// TestCallsComputeWhatTheModelSays checks that the calls of every spec give the evaluator's result, in the orders that
+// a few seeds pick. Reading the printed calls has to give the same text, and the verifier has to accept them.
 func TestCallsComputeWhatTheModelSays(t *testing.T) {
 	for _, path := range specs(t) {
 		for _, d := range []int64{2, 4} {
@@ -82,7 +83,8 @@ func TestCallsComputeWhatTheModelSays(t *testing.T) {
 	}
 }
 
-// check runs the calls of a program under several seeds on one node, and the calls of its fallback variant on all lowertest.Partitions.
+// check runs the calls of a program with several seeds on one node, and the calls of its fallback variant with all
+// lowertest.Partitions of ranks to nodes.
 func check(t *testing.T, oracle *lowertest.Oracle, program *hostir.Program, seeds uint64) {
 	t.Helper()
 	for i, form := range program.Variants() {
@@ -105,7 +107,8 @@ func check(t *testing.T, oracle *lowertest.Oracle, program *hostir.Program, seed
 	}
 }
 
-// ordered returns the function that runs a seed. The last seed runs communications one after the other.
+// ordered returns the function with which check runs a seed. With the last seed, communications run one after the
+// other.
 func ordered(seed, last uint64) func(*calls.Program, []int, []map[string]*Array, uint64) ([]map[string]*Array, error) {
 	if seed == last {
 		return RunSerialized
@@ -113,7 +116,7 @@ func ordered(seed, last uint64) func(*calls.Program, []int, []map[string]*Array,
 	return Run
 }
 
-// lowered returns the calls of a program, read back from their text.
+// lowered returns the calls of a host program, printed and parsed again.
 func lowered(t *testing.T, program *hostir.Program) *calls.Program {
 	t.Helper()
 	p, err := lowering.Calls(program, lowering.Options{})
@@ -134,7 +137,7 @@ func lowered(t *testing.T, program *hostir.Program) *calls.Program {
 	return again
 }
 
-// schedules lists the schedules for point-to-point pipelines, in addition to the schedules of the examples.
+// schedules lists the schedules that TestSchedules tries with each of pipelines.
 var schedules = []string{
 	"all.via: nccl", "preset: reference, pipeline: p2p, all.via: nccl, initial_waits: fused", "all.via: ipc-get", "all.via: ipc-put",
 	"preset: reference, pipeline: p2p, all.via: ipc-get", "all.via: ipc-get, all.lead: none", "all.via: ipc-put, all.lead: none, streams: 2",
@@ -149,14 +152,14 @@ var schedules = []string{
 	"all.via: ipc-put, all.lead: 2, all.split: 2, streams: 2",
 }
 
-// pipelines lists the specs with which schedules are tried.
+// pipelines lists the specs of TestSchedules.
 var pipelines = []string{
 	"../../testdata/specs/ag_matmul_p2p/spec.yaml", "../../testdata/specs/matmul_rs_p2p/spec.yaml",
 	"../../testdata/specs/matmul_ar_p2p/spec.yaml", "../../testdata/specs/allgather_p2p/spec.yaml",
 	"../../testdata/specs/ag_linear_p2p/spec.yaml", "testdata/some_ranks.yaml",
 }
 
-// settings splits "path: value, path: value".
+// settings parses "path: value, path: value".
 func settings(schedule string) []model.Setting {
 	var list []model.Setting
 	for part := range strings.SplitSeq(schedule, ", ") {
@@ -197,8 +200,8 @@ func TestSchedules(t *testing.T) {
 	t.Logf("%d programs ran", accepted)
 }
 
-// TestEveryWaitIsNeeded removes each wait for an event or a flag from programs. The result then has to be wrong, or the run
-// has to fail, for some seed, so no wait is redundant.
+// TestEveryWaitIsNeeded removes each wait for an event or a flag from a program, one at a time. For some seed, the
+// result then has to be wrong, or the run has to fail: otherwise the wait would be redundant.
 func TestEveryWaitIsNeeded(t *testing.T) {
 	for _, c := range []struct{ name, schedule string }{
 		{"ag_matmul", "streams: 2"}, {"ag_matmul", "streams: 4"}, {"mlp_tp", "streams: 2"}, {"ag_matmul_p2p", "all.via: ipc-get, all.lead: none"},
@@ -224,7 +227,7 @@ func TestEveryWaitIsNeeded(t *testing.T) {
 	}
 }
 
-// waits counts the statements that wait.
+// waits counts the StreamWaits and FlagWaits of a program.
 func waits(p *calls.Program) int {
 	n := 0
 	calls.Walk(p.Body, func(s calls.Stmt) bool {
@@ -244,7 +247,7 @@ func isWait(s calls.Stmt) bool {
 	return false
 }
 
-// without returns a copy of a program that lacks the i-th wait.
+// without returns a copy of a program that lacks the i-th wait, and the text of this wait.
 func without(t *testing.T, p *calls.Program, i int) (mutant *calls.Program, removed string) {
 	t.Helper()
 	mutant, err := text.Parse("mutant", text.Print(p))
@@ -264,7 +267,7 @@ func without(t *testing.T, p *calls.Program, i int) (mutant *calls.Program, remo
 	return mutant, removed
 }
 
-// goesWrong reports whether a seed shows that a program is wrong.
+// goesWrong reports whether a program fails or has a wrong result for one of 200 seeds.
 func goesWrong(oracle *lowertest.Oracle, p *calls.Program) bool {
 	for seed := range uint64(200) {
 		got, err := Run(p, nil, oracle.Inputs, seed)

@@ -14,7 +14,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// rank issues the calls of one rank.
+// rank issues the calls of one rank as tasks.
 type rank struct {
 	machine *machine
 	number  int64
@@ -22,34 +22,34 @@ type rank struct {
 	begun   []int32 // by index in calls.Program.Shares: how many calls of the share this rank has begun, in all calls of the program
 	walk    *issue.Rank
 	err     error                // the first error of this call
-	memory  map[string][]float64 // arguments and buffers; nil where this rank has no part
+	memory  map[string][]float64 // arguments and buffers by name; none for memory that this rank does not have
 	streams map[int16]*tasks.Stream
-	events  map[int32]*tasks.Task // the last record of each event of this call
+	events  map[int32]*tasks.Task // of each event: its last record in this call
 	turns   map[pairing]int       // number of meetings of each pairing that this rank has joined
-	group   []*part               // of the open group
+	group   []*part               // the parts of the open NCCL group
 	grouped bool
 	outputs map[string]*Array
 
 	workspaces map[int32]*tasks.Task // the last task that acquired each workspace
-	moved      *tasks.Task           // the end of the last communication, in a serialized run
+	moved      *tasks.Task           // the end of this rank's last communication, in a serialized run
 
 	host     *tasks.Stream       // runs the steps of the program's life
 	created  *tasks.Task         // the last step before the first call; nil: the program does not list its host steps
-	things   map[string]*thing   // things that the steps make and free
-	mappings map[string]*mapping // states of shares, by name of the calls.Share
-	used     []func() error      // check that the things that the current statement uses exist
+	things   map[string]*thing   // by name: what the steps make and free
+	mappings map[string]*mapping // by name of a calls.Share: its state
+	used     []func() error      // checks that the things that the current statement uses exist
 }
 
-// place is a pointer: an element of some memory.
+// place is a resolved pointer: data is the memory of a buffer, and at the index of an element in it.
 type place struct {
 	data []float64
 	at   int64
 	issue.Place
 }
 
-// allocate makes the memory of a rank, full of NaN. Memory may contain buffers of several types; it has one cell for each element
-// of the smallest type. Element i of a buffer uses the i-th cell after the start of the buffer, so buffers without a common byte
-// have no common cell.
+// allocate makes the memory of a rank, full of NaN. One memory may contain buffers of several types; it has one cell
+// for each element of the smallest type. Element i of a buffer uses the i-th cell after the start of the buffer, so
+// buffers without a common byte have no common cell.
 func (r *rank) allocate() {
 	p := r.machine.program
 	v := p.Values()
@@ -143,7 +143,7 @@ func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 	return nil
 }
 
-// fill writes an input, with other values in a rehearsal.
+// fill writes an input. In a rehearsal it writes 1 - 2x for each value x.
 func fill(data, in []float64, t domain.DType, rehearsal bool) {
 	for i := range data {
 		data[i] = in[i]
@@ -167,7 +167,7 @@ func (r *rank) stream(number int16) *tasks.Stream {
 	return s
 }
 
-// on returns the stream that a statement uses.
+// on returns the stream on which a statement runs.
 func (r *rank) on(s calls.Stmt, on calls.Stream) (*tasks.Stream, error) {
 	n, ok := r.walk.On(s, on)
 	if !ok {
@@ -208,7 +208,7 @@ func (r *rank) fail(s calls.Stmt, format string, args ...any) error {
 	return fmt.Errorf("%s, rank %d, %s: %s", s.Meta().Pos, r.number, text.Statement(s), fmt.Sprintf(format, args...))
 }
 
-// at resolves a pointer. The place has no data if the pointer is null, or if the owner lacks the memory.
+// at resolves a pointer. The place has no data if the pointer is null, or if its owner does not have the memory.
 func (r *rank) at(s calls.Stmt, p calls.Pointer) (place, error) {
 	at, ok := r.walk.At(s, p)
 	if !ok || at.Of == nil {
@@ -219,7 +219,7 @@ func (r *rank) at(s calls.Stmt, p calls.Pointer) (place, error) {
 	return place{owner.memory[at.Of.Name], (at.Offset - at.Of.First) / at.Size, at}, nil
 }
 
-// run returns n elements from a place on. It is an error if they are not all inside the memory.
+// run returns the n elements that begin at a place. It is an error if they are not all inside the memory.
 func (r *rank) run(s calls.Stmt, p place, n int64) ([]float64, error) {
 	if p.data == nil || p.at < 0 || p.at+n > int64(len(p.data)) {
 		return nil, r.fail(s, "elements %d to %d are outside of %d", p.at, p.at+n, len(p.data))
@@ -227,7 +227,7 @@ func (r *rank) run(s calls.Stmt, p place, n int64) ([]float64, error) {
 	return p.data[p.at : p.at+n], nil
 }
 
-// slice returns the elements at a pointer.
+// slice returns the elements that begin at a pointer.
 func (r *rank) slice(s calls.Stmt, p calls.Pointer, elements expr.Expr) ([]float64, error) {
 	n, err := r.eval(s, elements)
 	if err != nil {

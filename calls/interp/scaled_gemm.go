@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// scaledGemm computes a GEMM with scales of blocks, as cuBLASLt does: it sums the products of a block in fp32, and adds the sums times
-// both scales.
+// scaledGemm computes a GEMM with scales of blocks, as cuBLASLt does. It sums the products of each block along K in
+// fp32, and adds each such sum times the scales of both blocks.
 func scaledGemm(v views) {
 	const block = domain.BlockRow
 	out, a, b, scalesA, scalesB := v[effects.Out], v[effects.A], v[effects.B], v[effects.ScalesA], v[effects.ScalesB]

@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/tasks"
 )
 
-// communicates orders the communications of a serialized run: the one from task begin to task end follows the one that this rank
-// issued before, also in an earlier call.
+// communicates orders communications in a serialized run: the communication from task begin to task end starts after
+// the previous communication of this rank, which may be from an earlier call.
 func (r *rank) communicates(begin, end *tasks.Task) {
 	if r.machine.serialized {
 		begin.Follow(r.moved)

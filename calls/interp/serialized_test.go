@@ -38,8 +38,9 @@ StreamWait(event done_, index 0, on caller) @5:5 kGather
 StreamWait(event done_, index 1, on caller) @5:5 kGather
 `
 
-// TestSerialized runs two collectives that ranks issue in different orders, on separate communicators and streams. They end
-// if both can run at the same time, and hang if only one can. If all ranks issue them in the same order, nothing hangs.
+// TestSerialized runs two collectives that ranks issue in different orders, on separate communicators and streams. They
+// complete if both can run at the same time, and deadlock otherwise. If all ranks issue them in the same order, they
+// always complete.
 func TestSerialized(t *testing.T) {
 	inputs := []map[string]*Array{}
 	for r := range 2 {

@@ -16,8 +16,8 @@ type signals struct {
 	waits, writes []*flag
 }
 
-// add adds a flag that a task waits for or writes. The rank fails if the flag is written twice in a call, or if no call of the share
-// has begun.
+// add adds a flag that a task waits for or writes. It is an error of the rank if the flag is written twice in a call,
+// or if no call of the share has begun.
 func (g *signals) add(r *rank, s calls.Stmt, signal issue.Signal, share int32) {
 	name := r.machine.program.Shares[share].Name
 	r.touches(r.machine.rank(int64(signal.Owner)), share, calls.FlagsOf(name))
@@ -41,7 +41,8 @@ func (g *signals) add(r *rank, s calls.Stmt, signal issue.Signal, share int32) {
 	}
 }
 
-// one adds the flag of a statement: a peer's to write, or this rank's to wait for.
+// one adds the flag of a FlagWrite or a FlagWait: the peer's flag to write or, without a peer, this rank's flag to wait
+// for.
 func (g *signals) one(r *rank, s calls.Stmt, f calls.Flag, peer expr.Expr) error {
 	if signal, share, ok := r.walk.Signal(s, f, peer); ok {
 		g.add(r, s, signal, share)
@@ -49,13 +50,13 @@ func (g *signals) one(r *rank, s calls.Stmt, f calls.Flag, peer expr.Expr) error
 	return r.err
 }
 
-// transfer adds the flags of a transfer by one task: it waits for ready and writes done.
+// transfer adds the flags of a Transfer or a PeerPart: the task waits for the ready flag and writes the done flag.
 func (g *signals) transfer(r *rank, s calls.Stmt, share string, peer, transfer expr.Expr) error {
 	r.walk.Exchange(s, share, peer, transfer, func(signal issue.Signal, share int32) { g.add(r, s, signal, share) })
 	return r.err
 }
 
-// by sets the task that waits for the flags and writes them.
+// by makes t the task that waits for the flags and writes them.
 func (g *signals) by(t *tasks.Task) {
 	for _, f := range g.waits {
 		f.waits = append(f.waits, t)
@@ -65,7 +66,7 @@ func (g *signals) by(t *tasks.Task) {
 	}
 }
 
-// shared issues statements that use flags and peer memory.
+// shared issues a statement that uses flags.
 func (r *rank) shared(s calls.Stmt) error {
 	var g signals
 	var on calls.Stream
@@ -101,7 +102,7 @@ func (r *rank) shared(s calls.Stmt) error {
 	return nil
 }
 
-// copy returns the work of a transfer by SMs.
+// copy adds the flags of a Transfer, and returns a function that copies its data.
 func (r *rank) copy(s *calls.Transfer, g *signals) (func() error, error) {
 	v, err := r.operands(s)
 	if err != nil {
@@ -120,7 +121,7 @@ func (r *rank) parts(body []calls.Stmt, visit func(calls.Stmt) error) error {
 	return r.err
 }
 
-// batch collects the flag operations, or the copies, of a batch.
+// batch adds the flags of a batch, and returns a function that makes its copies, if it has any.
 func (r *rank) batch(s *calls.MemOpBatch, g *signals) (func() error, error) {
 	var copies []func() error
 	err := r.parts(s.Body, func(part calls.Stmt) error {
@@ -146,13 +147,13 @@ func (r *rank) batch(s *calls.MemOpBatch, g *signals) (func() error, error) {
 	}, err
 }
 
-// partial is the partial sum of a rank, or the memory for the result on a rank, in one or more pieces.
+// partial is the partial sum of a rank, or the memory of a rank that receives the result, in one or more pieces.
 type partial struct {
 	rank   int64
 	pieces [][]float64
 }
 
-// sum returns the work of a peer-read reduction.
+// sum adds the flags of a peer-read reduction, and returns a function that computes it.
 func (r *rank) sum(s *calls.PeerSum, g *signals) (func() error, error) {
 	v, err := r.operands(s)
 	if err != nil {

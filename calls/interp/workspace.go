@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/tasks"
 )
 
-// inWorkspace acquires the workspace of a GEMM on its stream. It returns the work of the GEMM, which fails if another GEMM
-// has acquired the workspace since.
+// inWorkspace issues a task that acquires the workspace of a GEMM on its stream. The function that it returns runs the
+// GEMM, and fails if another GEMM has acquired the workspace since.
 func (r *rank) inWorkspace(s *calls.Gemm, on *tasks.Stream, run func() error) (func() error, error) {
 	workspace, ok := r.walk.Workspace(s)
 	if !ok {

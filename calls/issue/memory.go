@@ -15,33 +15,33 @@ type Memory struct {
 	Type  string // element type; empty for workspaces and counters
 	Bytes int64  // of one rank; 0 for workspaces and counters
 	Share int32  // the share through which other ranks access it; -1: none
-	Parts int    // number of spans in it, its own included
-	Where string // the origin of a buffer in the spec; empty for other kinds
+	Parts int    // number of spans in it, with the span of the whole memory
+	Where string // of a buffer: its origin in the spec; otherwise empty
 }
 
-// MemoryKind is the owner and the purpose of a memory.
+// MemoryKind says who owns a memory and what it is for.
 type MemoryKind uint8
 
 // The kinds of memories.
 const (
 	Input     MemoryKind = iota // the caller's, read by the program
-	Output                      // the caller's, written
+	Output                      // the caller's, written by the program
 	Buffer                      // the program's; a buffer `in` another buffer is part of the same memory
 	Workspace                   // of GEMMs and attentions on one stream
-	Counter                     // of the calls of a share, in a captured program
+	Counter                     // counts the calls of a share, in a program that is captured as a CUDA graph
 )
 
-// Share is a share with the numbers of its memory and flags. The flags have the numbers from FirstFlag on: first the ready flags of all
-// transfers, then the done flags.
+// Share is a share with the numbers of its memory and flags. Its flags have consecutive numbers from FirstFlag on: the
+// ready flags of all transfers, and then their done flags.
 type Share struct {
 	Declared  *calls.Share
 	Memory    int32
 	FirstFlag int32
 	Transfers int32
-	Counter   int32 // the memory of its call counter, in a captured program; otherwise -1
+	Counter   int32 // the memory of its call counter, in a program that is captured as a CUDA graph; otherwise -1
 }
 
-// declareMemories numbers the memories of a program, and the shares and their flags.
+// declareMemories numbers the memories, the shares and their flags.
 func (w *World) declareMemories() {
 	add := func(m Memory) int32 {
 		m.Share = -1
@@ -111,7 +111,7 @@ func (w *World) Has(rank int32) []bool {
 	return has
 }
 
-// Span is the part of a memory that a name stands for: all of it, or the bytes of a buffer inside it.
+// Span is the memory that a name refers to, from byte First to byte End of a memory: all of it, or a buffer inside it.
 type Span struct {
 	Name       string
 	Number     int32
@@ -131,7 +131,7 @@ type Place struct {
 	Owner, Memory int32 // memory -1: a null pointer
 	Share         int32 // the share through which this rank accesses it; -1: none
 	From          int64 // offset in bytes of the first pointer in a chain of declared pointers; without such a chain, Offset
-	Offset, Size  int64 // in bytes; of an element
+	Offset, Size  int64 // in the memory, and of an element, in bytes
 	Of            *Span // the part of the memory that has to contain the accessed bytes; nil: a null pointer
 }
 
@@ -208,7 +208,8 @@ func (r *Rank) peer(s calls.Stmt, e expr.Expr, share int32) (int32, bool) {
 	return peer, true
 }
 
-// Workspace returns the memory that stands for the workspace of a statement. It returns false after a fault.
+// Workspace returns the number of the memory that represents the workspace of a statement. It returns false after a
+// fault.
 func (r *Rank) Workspace(s calls.Stmt) (int32, bool) {
 	e, _ := calls.WorkspaceOf(s)
 	if e == nil {

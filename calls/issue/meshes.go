@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// mesh is a mesh with precomputed positions of all ranks.
+// mesh is a mesh with precomputed positions of all world ranks.
 type mesh struct {
 	members []int64
 	at      []int32 // position by world rank; -1: not in the mesh
@@ -14,7 +14,8 @@ type mesh struct {
 	steps   []int64 // difference of positions between adjacent coordinates along an axis
 }
 
-// Comm is a communicator of a team: the ranks of one line along its axis or, for a whole mesh, all ranks, in the order of the mesh.
+// Comm is a communicator of a team, with its world ranks in the order of the mesh: the ranks of one line along the
+// team's axis or, for a whole mesh, all ranks.
 type Comm struct {
 	Team  *calls.Team
 	Ranks []int32
@@ -64,7 +65,7 @@ func (m *mesh) coordinate(axis int64, rank int32) int64 {
 	return int64(m.at[rank]) / m.steps[axis] % m.extents[axis]
 }
 
-// line returns the position of the first rank of the line through a rank along an axis.
+// line returns the position of the first rank (coordinate 0) of the line through a rank along an axis.
 func (m *mesh) line(axis int64, rank int32) int64 {
 	return int64(m.at[rank]) - m.coordinate(axis, rank)*m.steps[axis]
 }
@@ -81,7 +82,7 @@ func (m *mesh) along(axis int64, rank int32, at int64) (int64, bool) {
 	return m.members[position], true
 }
 
-// holds reports whether a guard includes a rank. An empty guard includes all.
+// holds reports whether a guard includes a rank. An empty guard includes all ranks.
 func (w *World) holds(guard string, rank int32) bool {
 	in, ok := w.guards[guard]
 	return guard == "" || ok && in[rank]
@@ -126,7 +127,7 @@ func (w *World) communicators() map[string][]int32 {
 	return w.teams
 }
 
-// lines creates the communicators of a team, and returns the communicator of each rank; -1: none.
+// lines creates the communicators of a team, and returns the number of the communicator of each world rank; -1: none.
 func (w *World) lines(team *calls.Team, m *mesh) []int32 {
 	of, made := slices.Repeat([]int32{-1}, int(w.Size)), map[int64]int32{}
 	for r := range w.Size {

@@ -13,10 +13,10 @@ type Part struct {
 	Kind   PartKind
 	Comm   int32
 	Peer   int32 // world rank, of Send and Recv; otherwise -1
-	Root   int32 // within the team; -1: there is none
+	Root   int32 // index within the team; -1: there is none
 	Count  int64 // elements
-	Sent   int64 // elements that it reads from In of the call; -1: none
-	Stored int64 // elements that it writes to Out; -1: none
+	Sent   int64 // elements that this rank reads from In of the call; -1: none
+	Stored int64 // elements that this rank writes to Out; -1: none
 }
 
 // PartKind distinguishes parts.

@@ -12,19 +12,20 @@ type Rank struct {
 	*World
 	Number int32
 	Loops  []Iteration        // the enclosing loops, with their current values
-	Begun  []int32            // by share: number of calls that have begun
-	Within *calls.RowExchange // the enclosing kernel; nil: none
-	Stop   bool               // issue nothing more
-	// Fault is called for an operation that cannot be issued; nil: nothing happens
+	Begun  []int32            // by share: how often a BeginCall counted a call of it
+	Within *calls.RowExchange // the enclosing RowExchange; nil: none
+	Stop   bool               // set it to issue no more statements
+	// Fault, if set, is called for an operation that cannot be issued.
 	Fault func(s calls.Stmt, kind FaultKind, format string, args ...any)
-	// Accesses, if set, reports whether a PeerAccess holds, in place of the nodes of the world. Left is called after such a branch.
+	// Accesses, if set, decides whether the PeerAccess of a branch holds; otherwise the nodes of the two ranks do.
+	// Left, if set, is called after such a branch.
 	Accesses func(s *calls.If) bool
 	Left     func()
 
 	visit func(calls.Stmt)
-	env   []int64 // by slot
+	env   []int64 // values of names, by slot in the scope
 	named map[string]Place
-	alias map[string]int16 // streams that statements gave names
+	alias map[string]int16 // numbers of the streams that statements gave names
 }
 
 // Iteration is a loop at one of its values.
@@ -43,11 +44,11 @@ const (
 	Bounds    FaultKind = "bounds"  // outside of the memory
 	NoMemory  FaultKind = "absent"  // the rank does not have the memory
 	WrongType FaultKind = "type"    // the memory holds elements of another size
-	Unreached FaultKind = "reach"   // a peer that shares nothing with the rank
+	Unreached FaultKind = "reach"   // a peer shares no memory with the rank, or the rank is not in a team
 	Misplaced FaultKind = "nesting" // a statement is not allowed inside its parent
 )
 
-// Rank prepares to issue the program on a rank.
+// Rank returns a Rank that issues the program on the rank with the given number.
 func (w *World) Rank(number int32) *Rank {
 	r := &Rank{
 		World: w, Number: number, Begun: make([]int32, len(w.Shares)), env: slices.Repeat([]int64{unset}, len(w.scope.slots)),
@@ -57,8 +58,9 @@ func (w *World) Rank(number int32) *Rank {
 	return r
 }
 
-// Run issues statements in order. It handles loops, branches, declarations of names and RowExchanges itself, and calls visit for each
-// other statement. It visits the statements inside a batch, a group or a sum only if visit calls Run for them.
+// Run issues statements in order. It runs loops, branches, declarations of names and RowExchanges itself, and calls
+// visit for each other statement. It visits the statements inside a MemOpBatch, an NcclGroup or a PeerSum only if visit
+// calls Run for them.
 func (r *Rank) Run(body []calls.Stmt, visit func(calls.Stmt)) {
 	before := r.visit
 	r.visit = visit
@@ -139,7 +141,8 @@ func (r *Rank) taken(s *calls.If) bool {
 	return ok && v != 0
 }
 
-// reaches reports whether the PeerAccess of a branch holds, by Accesses or else by the nodes of the peer and of this rank.
+// reaches reports whether the PeerAccess of a branch holds. Accesses decides if it is set; otherwise the nodes of the
+// two ranks do.
 func (r *Rank) reaches(s *calls.If) bool {
 	if r.Accesses != nil {
 		return r.Accesses(s)
@@ -158,8 +161,8 @@ func (r *Rank) rankAt(s calls.Stmt, e expr.Expr) (int32, bool) {
 	return int32(v), ok
 }
 
-// let sets the value of a name. On a rank outside of the mesh, a coordinate is -1, and a name with At has no value, nor have names
-// computed from it. The use of a name without a value is a fault.
+// let sets the value of a name. On a rank outside of the mesh, a coordinate is -1, and a name with At has no value. A
+// name computed from a name without a value has none either. The use of a name without a value is a fault.
 func (r *Rank) let(s *calls.Let) {
 	slot, v, ok := r.scope.slots[s.Name], int64(r.Number), true
 	switch m := r.meshes[s.Mesh]; {
@@ -201,7 +204,7 @@ func (r *Rank) declare(s *calls.Declare) {
 	r.named[s.Name] = at
 }
 
-// Value evaluates an expression; nil is 0. An expression without a value is a fault.
+// Value evaluates an expression; nil has the value 0. It is a fault if the expression has no value.
 func (r *Rank) Value(s calls.Stmt, e expr.Expr) (int64, bool) {
 	if e == nil {
 		return 0, true

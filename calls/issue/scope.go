@@ -7,12 +7,13 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// unset stands for the value of a name that has none, or of an expression that cannot be computed.
+// unset represents the value of a name that has none, or of an expression that cannot be computed.
 const unset = math.MinInt64
 
-// node is a compiled expression. It contains the values of parameters and constants. Names that statements define have slots.
+// node is a compiled expression. Parameters and constants are replaced by their values. Each name that a statement
+// defines has a slot.
 type node struct {
-	op    byte // 'k': value, 'v': slot; otherwise the operator, by its first character
+	op    byte // 'k': value, 'v': slot; otherwise the first character of the operator
 	slot  int32
 	value int64
 	x, y  *node

@@ -30,7 +30,8 @@ func (r *Rank) On(s calls.Stmt, on calls.Stream) (int16, bool) {
 	return 0, false
 }
 
-// Event returns the number of an event, and of the stream that records it or waits for it. ok is false after a fault.
+// Event returns the number of an event, and the number of the stream that records it or waits for it. ok is false after
+// a fault.
 func (r *Rank) Event(s calls.Stmt, e calls.Event, on calls.Stream) (event int32, stream int16, ok bool) {
 	set, known := r.events[e.Set]
 	if !known {
@@ -49,7 +50,8 @@ func (r *Rank) Event(s calls.Stmt, e calls.Event, on calls.Stream) (event int32,
 	return set.first + int32(n), stream, ok
 }
 
-// Signal is a flag that an operation waits for or writes. Sequence is the number of calls that have begun.
+// Signal is a flag that an operation waits for or writes. Sequence is its sequence number: how many calls of the share
+// have begun.
 type Signal struct {
 	Owner    int32 // rank in whose memory the flag is
 	Flag     int32 // number of the flag: see Share
@@ -66,8 +68,8 @@ func (r *Rank) Begin(s *calls.BeginCall) (int32, bool) {
 	return share, ok
 }
 
-// Signal resolves a flag. With a peer, it is a flag of the peer, which this rank writes. Without, it is a flag of this rank, which
-// waits for it. ok is false after a fault.
+// Signal resolves a flag. With a peer, it is a flag in the peer's memory, which this rank writes. Otherwise it is a
+// flag of this rank, which waits for it. ok is false after a fault.
 func (r *Rank) Signal(s calls.Stmt, f calls.Flag, peer expr.Expr) (signal Signal, share int32, ok bool) {
 	share, ok = r.share(s, f.Share)
 	if !ok {
@@ -92,8 +94,8 @@ func (r *Rank) Signal(s calls.Stmt, f calls.Flag, peer expr.Expr) (signal Signal
 	return Signal{owner, number, r.Begun[share], peer != nil}, share, ok
 }
 
-// Exchange calls add for the flags of a Transfer or a PeerPart: it waits for the ready flag of this rank, and writes the peer's done
-// flag.
+// Exchange calls add for the two flags of a Transfer or a PeerPart: this rank's ready flag, for which the statement
+// waits, and the peer's done flag, which it writes.
 func (r *Rank) Exchange(s calls.Stmt, share string, peer, transfer expr.Expr, add func(Signal, int32)) {
 	for _, f := range []calls.Flag{{Share: share, Transfer: transfer}, {Share: share, Transfer: transfer, Done: true}} {
 		var owner expr.Expr

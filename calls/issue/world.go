@@ -1,6 +1,6 @@
-// Package issue goes through a program of calls as the host of each rank does. It runs loops, takes branches, and names pointers
-// and numbers. It resolves the streams, events, flags, pointers and ranks that a statement mentions. The prover, the interpreter,
-// the verifier and passes visit the other statements.
+// Package issue goes through a program of calls as the host of each rank does. It runs loops, takes branches, and
+// defines pointers and numbers. It resolves the streams, events, flags, pointers and ranks that statements mention. The
+// prover, the interpreter, the verifier and some passes use it to visit all other statements.
 package issue
 
 import (
@@ -16,29 +16,29 @@ import (
 type World struct {
 	Calls    *calls.Program
 	Nodes    []int    // of ranks; nil: all ranks are on one node
-	Size     int32    // ranks
+	Size     int32    // number of ranks
 	Streams  []string // names: "caller", "copy", "compute[0]", "x_.stream"
 	Memories []Memory
 	Spans    []*Span // one for each memory, and one for each buffer in another memory
 	Shares   []Share
-	Events   int32 // how many there are
+	Events   int32 // number of events
 	comms    []Comm
 
 	scope      *scope
 	meshes     map[string]*mesh
 	guards     map[string][]bool  // by world rank
-	teams      map[string][]int32 // by team and world rank: its communicator; -1: none. nil: not made so far
+	teams      map[string][]int32 // by team and world rank: number of the communicator; -1: none. nil: not computed so far
 	streams    map[string]int16
-	computes   []int16          // streams, by index; 0: not numbered so far
-	carriers   map[string]int16 // streams of teams
-	memories   map[string]int32 // by the names of pointers' bases
+	computes   []int16          // numbers of compute streams, by index; 0: not numbered so far
+	carriers   map[string]int16 // numbers of the teams' streams, by team
+	memories   map[string]int32 // numbers of memories, by the name that a pointer has as its base
 	spans      map[string]*Span // by the same names
 	events     map[string]events
 	shares     map[string]int32
-	workspaces int32 // the workspace of the caller's stream; compute streams have the next numbers
+	workspaces int32 // number of the memory for the workspace of the caller's stream; those of the compute streams follow
 }
 
-// events numbers the events of a set.
+// events holds the numbers of the events of a set: count numbers, from first on.
 type events struct{ first, count int32 }
 
 // Caller is the number of the caller's stream.
@@ -90,7 +90,7 @@ func (w *World) IsCompute(stream int16) bool {
 	return stream != Caller && slices.Contains(w.computes, stream)
 }
 
-// carrier returns the number of a team's stream.
+// carrier returns the number of a team's stream. It numbers the stream on first use.
 func (w *World) carrier(on calls.Stream) int16 {
 	n, ok := w.carriers[on.Name]
 	if !ok {
@@ -100,7 +100,7 @@ func (w *World) carrier(on calls.Stream) int16 {
 	return n
 }
 
-// Constant evaluates an expression that is the same on all ranks; 0 if it has no value.
+// Constant evaluates an expression that is the same on all ranks. It returns 0 if the expression has no value.
 func (w *World) Constant(e expr.Expr) int64 {
 	if e == nil {
 		return 0

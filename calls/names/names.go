@@ -1,4 +1,4 @@
-// Package names assigns identifiers of an emitted program, and knows which are valid and which are taken.
+// Package names assigns the identifiers of an emitted program.
 package names
 
 import (
@@ -16,7 +16,7 @@ import (
 // again after its scope has ended (Release).
 type Table struct {
 	taken map[string]bool
-	next  map[string]int // the number to try next, by base and suffix
+	next  map[string]int // the number to try next, by base + suffix
 }
 
 // NewTable returns a table in which the names in templates and the names of element types are taken.
@@ -30,7 +30,7 @@ var reserved = sync.OnceValue(func() map[string]bool {
 	return n.taken
 })
 
-// Reserve prevents names from being assigned.
+// Reserve marks names as taken.
 func (n *Table) Reserve(list ...string) {
 	for _, name := range list {
 		n.taken[name] = true
@@ -46,15 +46,15 @@ func (n *Table) Release(want, name string) {
 // Local returns an identifier for a variable: want, or a similar name that is free.
 func (n *Table) Local(want string) string { return n.claim(identifier(want), "") }
 
-// Member returns an identifier for a data member: as Local does, with "_" at the end.
+// Member returns an identifier for a data member, like Local, with "_" at the end.
 func (n *Table) Member(want string) string { return n.claim(identifier(want), "_") }
 
 // Constant returns an identifier in the style of constants: worker_done becomes kWorkerDone.
 func (n *Table) Constant(want string) string { return n.claim("k"+ClassName(identifier(want)), "") }
 
-// claim takes base+suffix, or the first free name of base2, base3, ... (base1_2 if base ends in a digit).
+// claim takes base+suffix, or the first free name of base2+suffix, base3+suffix, ... (base1_2 if base is base1).
 func (n *Table) claim(base, suffix string) string {
-	if names.Breaks(numbered(base, 2) + suffix) { // because of a prefix, such as cuda
+	if names.Breaks(numbered(base, 2) + suffix) { // because of its prefix, such as cuda
 		base = "v_" + base
 	}
 	name, i := base+suffix, max(2, n.next[base+suffix])
@@ -76,8 +76,8 @@ func numbered(base string, i int) string {
 // maxIdentifier keeps lines readable. Longer names are cut and made unique by number.
 const maxIdentifier = 48
 
-// identifier maps any text to letters, digits and single underscores between them, starting with a letter. The result may be a
-// keyword.
+// identifier converts any text to letters, digits and single underscores between them, starting with a letter. The
+// result may be a C++ keyword.
 func identifier(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -101,8 +101,8 @@ func identifier(text string) string {
 // takenFiles are the names, without extension, of other files in an emitted folder or of folders in its build.
 var takenFiles = []string{"abi", "main", "reference", "CMakeFiles"}
 
-// IsProgramName reports whether name has a form that can name files, CMake targets, a
-// namespace and the functions of a C ABI. It does not check for keywords.
+// IsProgramName reports whether name can name files, CMake targets, a namespace and the functions of a C ABI. It does
+// not check for keywords.
 func IsProgramName(name string) bool {
 	return !slices.Contains(takenFiles, name) && name != "" && len(name) <= 64 && name == identifierUncut(name) &&
 		!strings.Contains(name, "__")
@@ -129,10 +129,11 @@ func ClassName(name string) string {
 	return b.String()
 }
 
-// emittedNames are names in templates, which Table does not assign.
+// emittedNames are names that templates use, so that Table does not assign them.
 const emittedNames = `std hirgen main context context_ caller stream tensors table create reference run issue
 	create_across_nodes sharers rank peer TENSORS kComputeStreams compute_ workspaces_ workspace_ graphs_ peers_ driver_ ucc_
 	gemm gemm_add plan where added copy compute copy_joined_ fp32 i`
 
-// IsReserved reports whether Local never assigns this name: emitted code may not redefine it, or identifier changes it.
+// IsReserved reports whether Local never assigns this name: emitted code may not redefine it, or it is not a valid
+// identifier.
 func IsReserved(name string) bool { return NewTable().Local(name) != name }

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// Beside lists, for each lifetime, the indices of the lifetimes that it may overlap with on some rank, increasing. list must be sorted
-// by beginning. An earlier lifetime overlaps a later one unless it is known to have ended when the later one begins. If more than most
-// lifetimes overlap at the same time, the one that began first is apart: it has no list and is in no other.
+// Beside lists, for each lifetime, the indices of the lifetimes that it may overlap with on some rank, in increasing
+// order. list must be sorted by beginning. An earlier lifetime overlaps a later one unless it is known to have ended
+// when the later one begins. If more than most lifetimes overlap at the same time, apart is true for the one that began
+// first: it has no list and is in no other list.
 func Beside(list []*Lifetime, most int) (beside [][]int, apart []bool) {
 	b := &neighbours{make([][]int, len(list)), make([]bool, len(list)), most}
 	ranks := map[int64]bool{}
@@ -32,10 +33,10 @@ type neighbours struct {
 	most  int
 }
 
-// onRank adds the overlaps on one rank. It drops lifetimes that have ended before all later ones begin, so its time is roughly
-// proportional to the number of overlaps.
+// onRank adds the overlaps on one rank. It drops a lifetime from open once it has ended before all later ones begin, so
+// its time is roughly proportional to the number of overlaps.
 func (b *neighbours) onRank(list []*Lifetime, rank int64) {
-	rest, later := make([]Clock, len(list)), Clock(nil) // by lifetime: the work that has ended before it and all later ones begin
+	rest, later := make([]Clock, len(list)), Clock(nil) // by lifetime: the work that has ended before this lifetime and all later ones begin
 	for i, life := range slices.Backward(list) {
 		if s := life.spans[rank]; s != nil {
 			if later == nil {

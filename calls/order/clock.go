@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// unlike lists ranks that may order their streams differently. It lists all ranks if a condition depends on the rank. Otherwise it
-// lists one rank for each combination of guards that hold.
+// unlike lists ranks that may order their streams differently. If a condition may depend on the rank, it lists all
+// ranks. Otherwise it lists one rank for each set of guards that hold on some rank.
 func unlike(p *calls.Program) []int64 {
 	ranks := p.Ranks()
 	depends, known := false, p.Values()
@@ -59,8 +59,9 @@ func namesMore(cond expr.Expr, known calls.Values) bool {
 	return more
 }
 
-// A Clock counts the tasks of each stream that have ended before an event.
+// A Clock is a vector clock: for each stream, the number of its tasks that have ended.
 type Clock = clock.Clock[int]
 
-// start is the clock at the beginning of a call. It covers the caller's earlier work.
+// start is the clock at the beginning of a call. Its one task, on the caller's stream, represents the caller's earlier
+// work.
 var start = Clock{1}

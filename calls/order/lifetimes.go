@@ -7,17 +7,17 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// Lifetime is the time in which a program uses a buffer. For an output it begins with the first result in it, and lasts to the end of
-// the call.
+// Lifetime is the time in which a program uses a buffer. For an output, it begins with the first use of its memory, and
+// lasts to the end of the call.
 type Lifetime struct {
 	Buffer *calls.Buffer
-	Output bool            // the output is one of calls.Program.Outputs
+	Output bool            // Buffer is one of calls.Program.Outputs
 	spans  map[int64]*span // by rank
 	apart  bool
 }
 
-// span is a lifetime on one rank: the work that ends before all uses of the buffer, and the work that has ended when the last use
-// has.
+// span is a lifetime on one rank. begin covers the work that ends before all uses of the buffer. end covers the work
+// that has ended when all uses have ended.
 type span struct{ begin, end Clock }
 
 // Join extends the lifetime by the lifetime of another buffer in the same memory.
@@ -40,14 +40,15 @@ type lifetimes struct {
 	roots   map[string][]string // by declared pointer: the buffers and arguments that it may point to
 }
 
-// never is a clock that no stream reaches: the end of the caller's use of an output.
+// never is a clock that no stream reaches. It ends the lifetime of an output, which the caller uses after the call.
 var never = Clock{math.MaxInt}
 
-// Lifetimes issues a program, once for all ranks that behave alike (RunAll), and returns the lifetimes of its buffers and outputs,
-// in the order in which they begin. A buffer has no lifetime if it is unused, or if some use is not ordered after the caller's earlier
-// work and before the end of the call on the caller's stream. A shared buffer also has no lifetime if its share is of a RowExchange, or
-// if a rank does not wait for a done flag for each ready flag that it writes. Other ranks access the buffer between these two flags. A
-// program that depends on the nodes of ranks has no lifetimes.
+// Lifetimes issues a program, once for each group of ranks that behave alike (RunAll), and returns the lifetimes of its
+// buffers and outputs, in the order in which they begin. A buffer has no lifetime if it is unused, or if some use is
+// not ordered after the caller's earlier work and before the end of the call on the caller's stream. A shared buffer
+// also has no lifetime if its share belongs to a RowExchange, or if a rank does not wait for a done flag for each ready
+// flag that it writes, because other ranks access the buffer between these two flags. A program that depends on the
+// nodes of ranks has no lifetimes.
 func Lifetimes(p *calls.Program) []*Lifetime {
 	if calls.AsksForNodes(p.Body) {
 		return nil
@@ -87,8 +88,9 @@ func (l *lifetimes) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clo
 	}
 }
 
-// joined handles the end of a call. It marks buffers that keep separate memory (apart): buffers in use after the call, and buffers
-// that peers may access without flags. The memory of a RowExchange's share is apart, since peers write rows of the next call into it.
+// joined handles the end of a call. It sets apart for buffers that need memory of their own: buffers in use after the
+// call, buffers that peers may access without flags, and the memory of a RowExchange's share, because peers write rows
+// of the next call into it.
 func (l *lifetimes) joined(o *Ordering) {
 	end := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
 	for _, one := range l.order {
@@ -107,8 +109,8 @@ func (l *lifetimes) joined(o *Ordering) {
 	}
 }
 
-// mentioned lists the buffers of a statement's pointers and flags. Pointers of nested statements may differ between iterations of
-// their loops.
+// mentioned lists the buffers of a statement's pointers and flags. For a declared pointer in a statement with nested
+// statements, it lists all buffers that the pointer may have, because they may differ between iterations.
 func (l *lifetimes) mentioned(o *Ordering, s calls.Stmt) []string {
 	names, several := owned(l.program, s), len(calls.Bodies(s)) > 0
 	calls.RewriteAll([]calls.Stmt{s}, &calls.Rewriter{Place: func(at calls.Pointer) calls.Pointer {
@@ -122,7 +124,7 @@ func (l *lifetimes) mentioned(o *Ordering, s calls.Stmt) []string {
 	return names
 }
 
-// rootsOf resolves declared pointers to the buffers and arguments that they may point to.
+// rootsOf returns, for each declared pointer, the buffers and arguments that it may point to.
 func rootsOf(body []calls.Stmt) map[string][]string {
 	roots := map[string][]string{}
 	calls.Walk(body, func(s calls.Stmt) bool {

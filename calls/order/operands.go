@@ -6,15 +6,15 @@ import (
 	"github.com/hirgen/hirgen/calls/issue"
 )
 
-// operand is memory that a statement may access: a number of bytes after a pointer.
+// operand is memory that a statement may access: a number of bytes from a pointer on.
 type operand struct {
 	at    calls.Pointer
 	bytes int64 // -1: any bytes of the buffer
 	alike bool  // as in effects.Operand
 }
 
-// operandsOf lists the memory that a statement accesses, as effects.Table does. For a statement that the table does not know, it lists
-// all pointers, each with any bytes of its buffer.
+// operandsOf lists the memory that a statement accesses. If effects.Table does not know the statement, it lists all
+// pointers of the statement, each with any bytes of its buffer.
 func (u *Uses) operandsOf(s calls.Stmt, rank *issue.Rank) (list []operand) {
 	if known, err := u.effects.Of(s); err == nil && known != nil {
 		for i := range known {
@@ -29,8 +29,8 @@ func (u *Uses) operandsOf(s calls.Stmt, rank *issue.Rank) (list []operand) {
 	return list
 }
 
-// spanOf returns the bytes from the first to the end of the last element of an operand. It returns -1 if their number is
-// unknown, if there are no elements, or if a stride is negative.
+// spanOf returns the number of bytes from the beginning of an operand's first element to the end of its last. It
+// returns -1 if the number is unknown, if there are no elements, or if a stride is negative.
 func spanOf(o *effects.Operand, rank *issue.Rank) int64 {
 	if o.Rest {
 		return -1

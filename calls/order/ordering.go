@@ -1,5 +1,5 @@
-// Package order computes, for each statement of a program of calls, the work that its stream is ordered after. From that it derives
-// which waits are needed and which are implied by others.
+// Package order computes, for each statement of a program of calls, which work has ended before the statement runs on
+// its stream. From that it derives which waits are needed and which are implied by other waits.
 package order
 
 import (
@@ -10,34 +10,35 @@ import (
 	"github.com/hirgen/hirgen/calls/issue"
 )
 
-// Ordering issues a program on one rank after another, and collects the waits that it needs.
+// Ordering issues a program on one rank after another, and collects the waits that the program needs.
 type Ordering struct {
 	Program    *calls.Program
 	Finish     func(*Ordering)                       // called at the end of the call on each rank; optional
-	Unrecorded func(w *calls.StreamWait, rank int64) // called for waits before their records; optional
-	// called for each task with two clocks: behind covers the work before the task, done the task itself; optional
+	Unrecorded func(w *calls.StreamWait, rank int64) // called for waits whose event has no record before; optional
+	// task, if set, is called for each task with two clocks: behind covers the work before the task, done the task
+	// itself.
 	task       func(s calls.Stmt, rank int64, behind, done Clock)
 	signals    *signals // nil: flags imply no order
 	Needed     map[calls.Stmt]bool
 	Iterations map[*calls.For]map[int64]bool             // by loop: iterations with a needed wait
 	Values     map[calls.Stmt]map[int64]bool             // by wait: values of the innermost loop for which it is needed
-	single     map[calls.Stmt]bool                       // records that run once in a call
-	Alike      map[*calls.EventRecord]*calls.EventRecord // the first record that always has the same clock; nil: none
+	single     map[calls.Stmt]bool                       // records outside of loops and branches, which run once in a call
+	Alike      map[*calls.EventRecord]*calls.EventRecord // the first such record that always has the same clock; nil: none
 
 	Rank    int64
 	world   *issue.World
 	walk    *issue.Rank
 	Streams map[string]int
 	Clocks  []Clock
-	pending map[int][]waiting // waits of a stream since its last record, or task other than a wait for flags
+	pending map[int][]waiting // waits since the stream's last record or task; a wait for flags is no such task
 	events  map[string]Clock
-	said    map[string]*calls.EventRecord // single records, by their clock as text
-	unsure  int                           // enclosing conditions that the host decides at run time
+	said    map[string]*calls.EventRecord // records of single, by their clock as text
+	unsure  int                           // number of enclosing branches that the host takes or not at run time
 	Spread  Spread
-	Joined  map[int]Clock      // by stream: the work that a call has to wait for
+	Joined  map[int]Clock      // by stream: the last work that the end of a call has to wait for
 	parts   int                // number of statements without a stream issued so far, such as parts of batches
-	within  *calls.RowExchange // the last kernel that several statements describe
-	behind  Clock              // clock of the work before within
+	within  *calls.RowExchange // the last RowExchange with an issued statement
+	behind  Clock              // clock of the work before that RowExchange
 }
 
 // Spread is the assignment of ranks to nodes, if it is known.
@@ -50,14 +51,14 @@ const (
 	ManyNodes        // each rank on a separate node
 )
 
-// waiting is a wait that a later wait may imply.
+// waiting is a StreamWait that a later wait of its stream may imply.
 type waiting struct {
 	stmt  calls.Stmt
 	loops []issue.Iteration
 	clock Clock
 }
 
-// New returns the ordering of a program. RunAll computes it.
+// New prepares the ordering of a program. RunAll computes it.
 func New(p *calls.Program) *Ordering {
 	o := &Ordering{
 		Program: p, world: issue.New(p, nil),
@@ -72,7 +73,7 @@ func New(p *calls.Program) *Ordering {
 	return o
 }
 
-// RunAll issues the program on one rank of each group of ranks that behave alike.
+// RunAll issues the program on one rank of each group of ranks that behave alike (unlike).
 func (o *Ordering) RunAll() {
 	for _, rank := range unlike(o.Program) {
 		o.run(rank)
@@ -141,7 +142,7 @@ func (o *Ordering) work(s calls.Stmt) {
 		own := make(Clock, n+1)
 		own[n] = o.tasks(n) + 1
 		behind := o.Clocks[n]
-		if o.walk.Within != nil { // its statements run at the same time
+		if o.walk.Within != nil { // the statements of a RowExchange run at the same time
 			if o.within == o.walk.Within {
 				own[n], behind = o.tasks(n), o.behind
 			}
@@ -160,8 +161,8 @@ func (o *Ordering) work(s calls.Stmt) {
 	}
 }
 
-// onlyWaits reports whether a statement only waits for flags. It may run before the waits in front of it have ended, if a later wait
-// implies them.
+// onlyWaits reports whether a statement only waits for flags. If a later wait implies the waits before such a
+// statement, they can be dropped: it may run before they would have ended.
 func onlyWaits(s calls.Stmt) bool {
 	switch s := s.(type) {
 	case *calls.FlagWait:
@@ -172,8 +173,8 @@ func onlyWaits(s calls.Stmt) bool {
 	return false
 }
 
-// onlySignals reports whether a statement only writes flags. A call need not wait for it to end, since the peers wait for the
-// flags. In a graph it has to, because a graph joins all of its streams.
+// onlySignals reports whether a statement only writes flags. A call need not wait for its end, because the peers wait
+// for the flags. In a graph the call has to wait, because a graph joins all of its streams.
 func onlySignals(s calls.Stmt) bool {
 	switch s := s.(type) {
 	case *calls.FlagWrite:
@@ -184,7 +185,8 @@ func onlySignals(s calls.Stmt) bool {
 	return false
 }
 
-// compare sets Alike of a record to the earlier record that runs once per call and always has the same clock; nil if there is none.
+// compare sets Alike of a record to an earlier record that runs once in a call and has the same clock. It sets nil if
+// there is none, or if not all runs agree.
 func (o *Ordering) compare(s *calls.EventRecord, c Clock) {
 	for len(c) > 0 && c[len(c)-1] == 0 {
 		c = c[:len(c)-1]
@@ -203,7 +205,7 @@ func (o *Ordering) compare(s *calls.EventRecord, c Clock) {
 	o.Alike[s] = first
 }
 
-// tasks counts the tasks of a stream.
+// tasks returns the number of tasks issued to a stream.
 func (o *Ordering) tasks(stream int) int {
 	if c := o.Clocks[stream]; stream < len(c) {
 		return c[stream]
@@ -226,7 +228,7 @@ func (o *Ordering) left() {
 	}
 }
 
-// Stream returns the number of a stream, and numbers it on first use.
+// Stream returns the number of a stream. It numbers the stream on first use.
 func (o *Ordering) Stream(s calls.Stream) int {
 	name := o.nameOf(s)
 	n, ok := o.Streams[name]
@@ -238,7 +240,7 @@ func (o *Ordering) Stream(s calls.Stream) int {
 	return n
 }
 
-// nameOf returns the unique name of a stream, which statements may name in several ways.
+// nameOf returns the one name of a stream that statements may refer to by several names.
 func (o *Ordering) nameOf(s calls.Stream) string {
 	if n, ok := o.walk.On(nil, s); ok {
 		return o.world.Streams[n]
@@ -251,8 +253,8 @@ func (o *Ordering) event(e calls.Event) string {
 	return fmt.Sprint(e.Set, " ", i)
 }
 
-// wait orders a stream after an event. If the stream is ordered after it already, the wait is not needed. If the record of the event
-// is unknown, the wait is needed.
+// wait orders a stream after an event. The wait is not needed if the stream is already ordered after the event. It is
+// needed if the record of the event is unknown.
 func (o *Ordering) wait(s *calls.StreamWait) {
 	on := o.Stream(s.On)
 	recorded, ok := o.events[o.event(s.Event)]
@@ -275,8 +277,8 @@ func (o *Ordering) wait(s *calls.StreamWait) {
 	}
 }
 
-// mayBeBehind records that a stream may be ordered after unknown work. It counts as a task of the stream, so only later waits for
-// the stream cover it.
+// mayBeBehind records that a stream may be ordered after unknown work. It adds a task to the stream for this work, so
+// that only later waits for the stream cover it.
 func (o *Ordering) mayBeBehind(stream int) {
 	own := make(Clock, stream+1)
 	own[stream] = o.tasks(stream) + 1

@@ -6,23 +6,23 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// signals derives order from the flags of the program's memory. A peer writes a done flag after it has seen the ready flag of the
-// same transfer. So a wait for the done flag follows the write of the ready flag.
+// signals derives order from the flags in this rank's memory. A peer writes a done flag after it has seen the ready
+// flag of the same transfer. So a wait for the done flag follows the write of the ready flag.
 type signals struct {
-	ready        map[string]Clock // by transfer: clock of the write of its ready flag, including the write
-	sets, awaits []string         // transfers of the flags that the current task writes, and waits for
-	open         map[string]int   // by share: number of ready flags without a wait for the done flag so far
+	ready        map[string]Clock // by transfer: clock of the write of its ready flag, with the write itself
+	sets, awaits []string         // transfers whose ready flags the current task writes, and whose done flags it waits for
+	open         map[string]int   // by share: number of ready flags written, minus the number of waits for done flags
 }
 
 func newSignals() *signals { return &signals{ready: map[string]Clock{}, open: map[string]int{}} }
 
-// paired reports whether this rank has let peers access a share, and waited for all of them.
+// paired reports whether this rank has written ready flags of a share, and waited for as many done flags.
 func (g *signals) paired(share string) bool {
 	left, known := g.open[share]
 	return known && left == 0
 }
 
-// note adds a statement's flags to the flags of the current task.
+// note adds a statement's ready and done flags to the flags of the current task.
 func (g *signals) note(o *Ordering, s calls.Stmt) {
 	name := func(f calls.Flag) string {
 		transfer, _ := o.walk.Value(nil, f.Transfer)
@@ -42,7 +42,7 @@ func (g *signals) note(o *Ordering, s calls.Stmt) {
 	}
 }
 
-// before merges the clocks of the flags that a task waits for into its clock.
+// before returns the clock c of a task, merged with the clocks of the ready flags whose done flags the task waits for.
 func (g *signals) before(c Clock) Clock {
 	for _, transfer := range g.awaits {
 		c = c.Merged(g.ready[transfer])

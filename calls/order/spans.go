@@ -2,8 +2,8 @@ package order
 
 import "github.com/hirgen/hirgen/calls"
 
-// Spans returns the labels of the first and of the last statement with a label that uses each buffer, in the order of the text.
-// Accesses by peers are between the flags that this rank writes and waits for.
+// Spans returns, for each buffer, the labels of the first and of the last labelled statement that uses it, in the order
+// of the text. Peers access memory only between the ready and done flags of this rank, whose statements count as uses.
 func Spans(p *calls.Program) map[string][2]string {
 	roots, spans := rootsOf(p.Body), map[string][2]string{}
 	for s := range calls.All(p.Body) {

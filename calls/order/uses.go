@@ -17,20 +17,20 @@ type Uses struct {
 	tasks   int
 }
 
-// Overwrite is a task's result that could be written over one of its operands. Both have the same size and element type, and
-// the same ranks have them.
+// Overwrite is a task's result that could be written over one of the task's operands. Both buffers have the same size
+// in bytes and the same element type, and exist on the same ranks.
 type Overwrite struct{ Result, Operand *calls.Buffer }
 
-// use is an access of a task to some bytes of a buffer.
+// use is an access of a task to the bytes first to end of a buffer.
 type use struct {
 	task         int
-	from         int64 // offset of the first pointer in the chain to the operand
+	from         int64 // offset in bytes of the first pointer in the chain of declared pointers to the operand
 	first, end   int64
 	alike        bool // as in effects.Operand
 	behind, done Clock
 }
 
-// UsesOf issues a program on every rank, and collects the uses.
+// UsesOf issues a program on every rank, and collects the accesses.
 func UsesOf(p *calls.Program) *Uses {
 	u := &Uses{
 		program: p, effects: effects.New(p), places: placesOf(p), values: p.Values(), of: map[string]map[int64][]use{},
@@ -39,7 +39,7 @@ func UsesOf(p *calls.Program) *Uses {
 	o := New(p)
 	o.signals = newSignals()
 	o.task = func(s calls.Stmt, rank int64, behind, done Clock) { u.note(o, s, rank, behind, done) }
-	for _, rank := range p.Ranks() { // slices differ on each rank
+	for _, rank := range p.Ranks() { // the offsets of slices may differ on each rank
 		o.run(rank)
 	}
 	return u
@@ -48,8 +48,9 @@ func UsesOf(p *calls.Program) *Uses {
 // Overwrites lists the results that a single task could write in place, in the order of issue.
 func (u *Uses) Overwrites() []Overwrite { return u.over }
 
-// InPlace reports whether two buffers may share memory at their current offsets. For each common byte, all uses of other have to
-// end before the uses of b begin. A task may also read an element through other and then write it through b.
+// InPlace reports whether two buffers may share memory at their current offsets. For each common byte, all uses of
+// other have to end before the uses of b begin. One task may also read an element through other and then write the same
+// element through b.
 func (u *Uses) InPlace(b, other *calls.Buffer) bool {
 	behind := b.Offset - other.Offset
 	for rank, list := range u.of[b.Name] {
@@ -65,8 +66,8 @@ func (u *Uses) InPlace(b, other *calls.Buffer) bool {
 	return true
 }
 
-// SliceBySlice reports whether each rank uses the slices of a buffer one after the other, and accesses each slice only through
-// pointers to its first byte. bytes is the size of a slice.
+// SliceBySlice reports whether each rank uses the slices of a buffer one after the other, and accesses each slice only
+// through pointers that begin at its first byte. bytes is the size of a slice.
 func (u *Uses) SliceBySlice(b *calls.Buffer, bytes int64) bool {
 	for _, list := range u.of[b.Name] {
 		done, slice := map[int64]bool{}, list[0].from/bytes
@@ -99,7 +100,7 @@ func (u *use) leaves(later *use) bool {
 	return later.behind.Covers(u.done)
 }
 
-// note adds a task to the uses of the buffers that it may access.
+// note adds the accesses of a task to buffers and outputs.
 func (u *Uses) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clock) {
 	u.tasks++
 	add := func(b *calls.Buffer, from, first, end int64, alike bool) {
@@ -135,13 +136,13 @@ func (u *Uses) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clock) {
 	}
 }
 
-// bytes returns the size of a buffer.
+// bytes returns the size of a buffer in bytes.
 func (u *Uses) bytes(b *calls.Buffer) int64 {
 	elements, _ := u.values.Eval(b.Elements)
 	return elements * b.Type.Size()
 }
 
-// offer records that a result could be written over an operand.
+// offer records that a result could be written over an operand, if both have the same guard, element type and size.
 func (u *Uses) offer(o Overwrite) {
 	if u.noted[o] || o.Result == o.Operand || o.Result.Guard != o.Operand.Guard || o.Result.Type != o.Operand.Type {
 		return

@@ -5,9 +5,9 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// Clash returns a statement that may use a workspace while another stream uses it, in this call or the next; nil if there is
-// none. in returns the workspace to check for a statement, given its present one (nil: the caller's). Without in, statements keep
-// their workspaces.
+// Clash returns a statement that may use a workspace while another stream uses the same workspace, in this call or the
+// next; nil if there is none. If in is set, it returns the index of the workspace to assume for a statement, given the
+// index of its present one. The index nil is the caller's workspace.
 func Clash(p *calls.Program, in func(index expr.Expr) expr.Expr) calls.Stmt {
 	c := &clash{in: in}
 	o := New(p)
@@ -19,22 +19,23 @@ func Clash(p *calls.Program, in func(index expr.Expr) expr.Expr) calls.Stmt {
 
 type clash struct {
 	in    func(expr.Expr) expr.Expr
-	works map[int64]map[string]*work // of one rank: by workspace and stream
+	works map[int64]map[string]*work // of the current rank: by workspace and stream
 	found calls.Stmt
 }
 
 // work is the use of a workspace by a stream so far.
 type work struct {
-	stmt calls.Stmt // the last statement
+	stmt calls.Stmt // the last statement of the stream in the workspace
 	done Clock
-	late bool // its first use is not ordered after the caller's earlier work
+	late bool // the first use is not ordered after the caller's earlier work
 }
 
 // callers is the number of the caller's workspace.
 const callers = -1
 
-// note sets c.found to s if the task of s is not ordered after the earlier work of another stream in the same workspace, and then
-// records the task. The opposite order needs no check: a task never waits for one that is issued later.
+// note sets c.found to s if the task of s is not ordered after the earlier work of another stream in the same
+// workspace. Then it records the task. The opposite order needs no check, because a task never waits for a task that is
+// issued later.
 func (c *clash) note(o *Ordering, s calls.Stmt, behind, done Clock) {
 	index, works := calls.WorkspaceOf(s)
 	if !works {
@@ -65,7 +66,8 @@ func (c *clash) note(o *Ordering, s calls.Stmt, behind, done Clock) {
 	c.works[number][own].stmt, c.works[number][own].done = s, done
 }
 
-// joined compares the work of streams with the next call.
+// joined handles the end of a call: it checks whether a workspace of several streams may still be in use when the next
+// call begins.
 func (c *clash) joined(o *Ordering) {
 	end := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
 	for _, streams := range c.works {

@@ -28,9 +28,9 @@ func declareAlignment(p *calls.Program) {
 	})
 }
 
-// copyUnaligned copies the bias of a GEMM into scratch memory if its alignment is smaller than the widest access of cuBLASLt.
-// Each GEMM copies to its own scratch memory, on its own stream. The scratch memory of a GEMM on compute streams has one part
-// for each stream.
+// copyUnaligned copies the bias of a GEMM into scratch memory if the bias has a smaller alignment than cuBLASLt's
+// widest access. Each GEMM has its own scratch memory, and copies on its own stream. If the GEMM runs on compute
+// streams, the scratch memory has one part for each of them.
 //
 //	Gemm(shape kYShape, bias P + 65)             Memcpy(out Y_bias_, in P + 65, elements 8)
 //	                                         ->  Gemm(shape kYShape, bias Y_bias_)
@@ -59,8 +59,9 @@ func copyUnaligned(p *calls.Program) {
 	})
 }
 
-// scratch declares memory of count elements for a statement. For a statement with the workspace of a compute stream, it declares a
-// part for each compute stream, and returns a pointer to the part of the statement's stream.
+// scratch declares a buffer of count elements for a statement. For a statement with the workspace of a compute stream,
+// the buffer has a part for each compute stream, aligned to align.Widest. scratch returns a pointer to the part of the
+// statement's stream.
 func scratch(p *calls.Program, name string, t domain.DType, count expr.Expr, s calls.Stmt) calls.Pointer {
 	taken, where := namesOf(p), calls.ByName(p.Labels)[s.Meta().Label]
 	b := &calls.Buffer{Name: name + "_", Type: t, Elements: count, Shape: []expr.Expr{count}}

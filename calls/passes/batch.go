@@ -8,16 +8,17 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// batchMemoryOperations merges adjacent operations of one kind on one stream, where Joins allows it: writes of flags, waits for
-// flags, or copies. Each operation takes microseconds of its stream, and a batch is one operation. A loop of such operations,
-// with their events and declarations of names, counts as several. A single operation without such a neighbour stays as it is.
+// batchMemoryOperations merges adjacent operations of one kind on one stream into a MemOpBatch, where Joins allows it:
+// writes of flags, waits for flags, or copies. Each operation takes microseconds of its stream, and a batch is one
+// operation. A loop of such operations, with their events and declarations of names, counts as several operations. A
+// single operation outside of a loop stays as it is.
 //
 //	For(var s, first 1, count D):             MemOpBatch(name ready_flags, use write, on copy):
 //	  FlagWrite(..., joins driver, on copy) ->  For(var s, first 1, count D):
 //	                                              FlagWrite(..., batch ready_flags)
 //
-// The copy stream waits for another stream once, before the batch. The end of the copies, or of the waits, is recorded once,
-// after the batch.
+// The copy stream waits for the other stream once, before the batch. One event is recorded for the end of all copies or
+// waits, after the batch.
 func batchMemoryOperations(p *calls.Program) {
 	b := &batcher{program: p, names: taken(p), copied: map[string]join{}, labels: map[*calls.MemOpBatch][]string{}}
 	p.Body = b.list(p.Body)
@@ -34,22 +35,22 @@ func batchMemoryOperations(p *calls.Program) {
 	nameBatches(p, b.labels)
 }
 
-// batcher makes batches.
+// batcher makes the batches of a program.
 type batcher struct {
 	program *calls.Program
 	names   *names.Table
 	loops   []*calls.For
-	labels  map[*calls.MemOpBatch][]string // the labels of its operations
-	copied  map[string]join                // by set of events of copies: the event that replaces them
+	labels  map[*calls.MemOpBatch][]string // the labels of the operations in the batch
+	copied  map[string]join                // by set of events recorded after copies: the event that replaces them
 }
 
-// join is an event that replaces an event with more loops in its index; inner is the number of these loops.
+// join is an event that replaces events with more loops in their index; inner is the number of these additional loops.
 type join struct {
 	set   string
 	inner int
 }
 
-// outer removes the innermost loops, as many as inner, from the row-major index of an event.
+// outer removes the innermost loops from the row-major index of an event. inner is their number.
 func outer(index expr.Expr, inner int) expr.Expr {
 	for ; inner > 0; inner-- {
 		sum, ok := index.(*expr.Binary)
@@ -65,7 +66,7 @@ func outer(index expr.Expr, inner int) expr.Expr {
 	return index
 }
 
-// list makes batches from a list of statements.
+// list replaces runs of operations in a list of statements by batches.
 func (b *batcher) list(body []calls.Stmt) []calls.Stmt {
 	var out []calls.Stmt
 	for len(body) > 0 {
@@ -92,7 +93,7 @@ func (b *batcher) list(body []calls.Stmt) []calls.Stmt {
 	return calls.MergeIfs(out)
 }
 
-// inside makes batches in a loop or a branch.
+// inside makes batches in the statements nested in a loop or a branch.
 func (b *batcher) inside(s calls.Stmt) {
 	switch s := s.(type) {
 	case *calls.For:
@@ -104,7 +105,7 @@ func (b *batcher) inside(s calls.Stmt) {
 	}
 }
 
-// batchNames are the names of batches by use.
+// batchNames are the names of batches, by the Use of the MemOpBatch.
 var batchNames = map[string]string{"write": "ready_flags", "wait": "done_flags", "copy": "copies"}
 
 // batch merges a run of operations of one kind.
@@ -125,7 +126,7 @@ func (b *batcher) batch(k kind, run []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// mergeLoops merges adjacent loops over the same numbers that name no numbers themselves.
+// mergeLoops merges adjacent loops that have the same variable and count, and contain no Let.
 func mergeLoops(body []calls.Stmt) (merged []calls.Stmt) {
 	for _, s := range body {
 		loop, last := mergeable(s), (*calls.For)(nil)
@@ -141,7 +142,7 @@ func mergeLoops(body []calls.Stmt) (merged []calls.Stmt) {
 	return merged
 }
 
-// mergeable returns a loop that declares no names, or nil for other statements.
+// mergeable returns a loop that contains no Let, or nil for other statements.
 func mergeable(s calls.Stmt) *calls.For {
 	loop, ok := s.(*calls.For)
 	if !ok || calls.Any(loop.Body, func(inner calls.Stmt) bool { _, let := inner.(*calls.Let); return let }) {
@@ -150,7 +151,7 @@ func mergeable(s calls.Stmt) *calls.For {
 	return loop
 }
 
-// guardOf returns the guard that all operations of a run share, or an empty text. It is moved around the batch.
+// guardOf returns the guard that is around all operations of a run, or an empty text. batch moves it around the batch.
 func guardOf(run []calls.Stmt) string {
 	var found []string
 	var look func(body []calls.Stmt, under string)
@@ -184,12 +185,12 @@ type gathering struct {
 	b      *batcher
 	batch  *calls.MemOpBatch
 	guard  string             // the guard around the batch
-	before []calls.Stmt       // makes the stream wait, before the batch
-	after  *calls.EventRecord // records the end of the batch
-	inner  int                // enclosing loops of the current statement within the batch
+	before []calls.Stmt       // makes the copy stream wait before the batch
+	after  *calls.EventRecord // records the end of the batch; nil: no record
+	inner  int                // number of loops within the batch around the current statement
 }
 
-// strip turns statements into parts of the batch, and removes the records and waits among them.
+// strip turns statements into parts of the batch. It removes their records and waits.
 func (g *gathering) strip(body []calls.Stmt) []calls.Stmt {
 	var parts []calls.Stmt
 	for i := 0; i < len(body); i++ {
@@ -241,7 +242,7 @@ func (g *gathering) join(info *calls.Info, on *calls.Stream, joins, batch *strin
 	info.Label, *on, *joins, *batch = "", calls.Stream{}, "", g.batch.Name
 }
 
-// over keeps the first record of the end of an operation, for the whole batch.
+// over keeps only the first record after an operation, as the record of the whole batch.
 func (g *gathering) over(s *calls.EventRecord) {
 	set := s.Event.Set
 	if g.after == nil {
@@ -253,8 +254,8 @@ func (g *gathering) over(s *calls.EventRecord) {
 	}
 }
 
-// once returns an event of a set with one index for each iteration of the loops around the batch. It sets the number of events of
-// the set.
+// once returns an event of a set with one index for each iteration of the loops around the batch. It sets the number of
+// events in the set to the number of these iterations.
 func (b *batcher) once(set string) calls.Event {
 	var index, count expr.Expr = expr.Int(0), expr.Int(1)
 	for i, l := range b.loops {

@@ -7,10 +7,10 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// kind identifies operations that can form one batch; the zero kind cannot.
+// kind identifies operations that can form one batch: their use and stream. The zero kind means that they cannot.
 type kind struct{ use, on string }
 
-// joinsOf returns the field that allows a statement to join others; nil if it has none.
+// joinsOf returns a pointer to the Joins field of a statement; nil if the statement has none.
 func joinsOf(s calls.Stmt) *string {
 	switch s := s.(type) {
 	case *calls.FlagWrite:
@@ -23,9 +23,8 @@ func joinsOf(s calls.Stmt) *string {
 	return nil
 }
 
-// unit counts the statements at the beginning of a list that belong together. They are an operation with the records and
-// waits around it, or a loop or a branch with operations of one kind. Any other statement counts alone, with the zero
-// kind.
+// unit counts the statements at the beginning of a list that belong together: an operation with the records and waits
+// around it, or a loop or a branch with operations of one kind. Any other statement counts alone, with the zero kind.
 func unit(body []calls.Stmt) (n int, k kind) {
 	switch s := body[0].(type) {
 	case *calls.For:
@@ -58,14 +57,15 @@ func unit(body []calls.Stmt) (n int, k kind) {
 	return 1, kind{}
 }
 
-// varies reports whether the streams in a loop depend on its iteration.
+// varies reports whether a stream in a loop depends on the loop's variable.
 func varies(loop *calls.For) bool {
 	return calls.Any(loop.Body, func(s calls.Stmt) bool {
 		return slices.ContainsFunc(calls.StreamsOf(s), func(on calls.Stream) bool { return expr.Mentions(on.Index, loop.Var) })
 	})
 }
 
-// recordsOn returns 1 if a list begins with a record on a stream, which marks the end of the operation before the list, and otherwise 0.
+// recordsOn returns 1 if a list begins with a record on a stream, which marks the end of the preceding operation, and
+// otherwise 0.
 func recordsOn(body []calls.Stmt, on calls.Stream) int {
 	if len(body) > 0 {
 		if r, ok := body[0].(*calls.EventRecord); ok && r.On.String() == on.String() {
@@ -80,7 +80,8 @@ func isWaitFor(s calls.Stmt, e calls.Event) bool {
 	return ok && w.Event.Set == e.Set
 }
 
-// kindOf returns the common kind of all operations of a list, or the zero kind if there is none. Declarations of names are skipped.
+// kindOf returns the common kind of all operations of a list, or the zero kind if they have none. It skips declarations
+// of names.
 func kindOf(body []calls.Stmt) kind {
 	var all kind
 	for len(body) > 0 {

@@ -6,14 +6,15 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// joinCapture joins the copy stream at the end of a captured call (a CUDA graph), if nothing else does. For example, the last work
-// of the stream may be a write of flags, for which no stream of this rank waits. A capture fails if a stream is not joined.
+// joinCapture makes the caller's stream wait for the copy stream at the end of a captured call (a CUDA graph), if
+// nothing else does. For example, the last work of the copy stream may be a write of flags, for which no stream of this
+// rank waits. A capture fails if a stream is not joined.
 func joinCapture(p *calls.Program) {
 	if !p.Graph {
 		return
 	}
 	o := order.New(p)
-	left := calls.AsksForNodes(p.Body) && calls.UsesStream(p.Body, calls.Stream{Name: calls.Copies}) // only some ranks may copy
+	left := calls.AsksForNodes(p.Body) && calls.UsesStream(p.Body, calls.Stream{Name: calls.Copies}) // only some ranks may use the copy stream
 	o.Finish = func(o *order.Ordering) {
 		n, ok := o.Streams[calls.Copies]
 		caller := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]

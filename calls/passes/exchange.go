@@ -11,16 +11,18 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// mostExchanging is the most ranks that exchange rows in one kernel (RowExchange::kMostPeers, and this rank).
+// mostExchanging is the largest number of ranks that exchange rows in one kernel: RowExchange::kMostPeers peers and
+// this rank.
 const mostExchanging = 16
 
-// mostGathered is the most bytes of a part that a kernel exchanges for other statements. With 2 MB it is 1.03 times as fast as kernels of
-// the copy stream, and with 4 MB 0.88 times (2 x H200).
+// mostGathered is the largest part, in bytes, that a kernel exchanges for other statements to read. With 2 MB it is
+// 1.03 times as fast as kernels of the copy stream, and with 4 MB 0.88 times (2 x H200).
 const mostGathered = 2 << 20
 
-// exchangeInKernels merges a kernel and the transfers that only it waits for, if kernels of the copy stream run these transfers. Every
-// rank sends a part to each rank, and the kernel reads the parts that arrive. A kernel takes microseconds to start and to end, and a row
-// of the results needs only the same row of all parts.
+// exchangeInKernels merges a kernel with the transfers that only this kernel waits for, if kernels of the copy stream
+// run these transfers. Every rank sends a part to each rank, and the kernel reads the parts that arrive. This saves
+// time because a kernel takes microseconds to start and to end, and because a row of the results needs only the same
+// row of all parts.
 //
 //	MemOpBatch(use write):  For(var s, first 1, count D): FlagWrite(ready)     RowExchange(name ipc_rows, rows M):
 //	For(var s, first 1, count D): Transfer(out ipc[to] + rank * M * N, in P)     For(...): FlagWrite(ready, batch ipc_rows, on caller)
@@ -29,10 +31,12 @@ const mostGathered = 2 << 20
 //	Launch(kernel add, a parts_, b parts_ + M * N)                               For(...): FlagWait(done, batch ipc_rows, on caller)
 //	                                                                             Launch(..., batch ipc_rows, on caller)
 //
-// If no kernel can read the rows, transfers of parts of at most mostGathered bytes become a RowExchange, whose kernel computes nothing.
+// If no kernel can read the rows, transfers of parts of at most mostGathered bytes become a RowExchange whose kernel
+// only moves rows.
 //
-// The pass does not merge transfers that other work may hide. So between the first transfer and the kernel, or the last wait, there
-// are only flags, copies, transfers and waits. It skips programs that depend on nodes, or have more than mostExchanging ranks.
+// The pass does not merge transfers that other work may hide: between the first transfer and the kernel, or the last
+// wait, there may only be flags, copies, transfers and waits. It skips programs that depend on nodes, and programs with
+// more than mostExchanging ranks.
 func exchangeInKernels(p *calls.Program) {
 	if calls.AsksForNodes(p.Body) || len(p.Shares) == 0 || len(p.Ranks()) > mostExchanging {
 		return
@@ -52,20 +56,21 @@ func exchangeInKernels(p *calls.Program) {
 	}
 }
 
-// exchangeMaker merges the kernels of a program with their transfers. A statement that is merged leaves nil in the body.
+// exchangeMaker merges the kernels of a program with their transfers. It sets merged statements to nil in the body of
+// the program.
 type exchangeMaker struct {
 	*memoryUses
 	p       *calls.Program
 	names   *names.Table
 	share   *calls.Share    // the share whose transfers are merged
 	at      int             // index of the kernel that reads the share; -1: there is none
-	own     *calls.Pointer  // the local part; nil: known only from its copy
+	own     *calls.Pointer  // the local part; nil: only the copy of the part to its slot tells where it is
 	through bool            // the rank copies the local part to its own slot first, and sends it from there
 	merged  bool            // whether any transfers were merged
-	dropped map[string]bool // events whose records the pass drops
+	dropped map[string]bool // sets of events whose records the pass drops
 }
 
-// merge merges the kernel at index at with the transfers of a share that it reads, if it can.
+// merge merges the kernel l, at index at of the body, with the transfers of a share whose memory it reads, if possible.
 func (m *exchangeMaker) merge(l *calls.Launch, at int) {
 	for _, o := range l.In {
 		for _, memory := range m.memories[o.At.Base] {
@@ -112,9 +117,10 @@ func (m *exchangeMaker) gather(share *calls.Share) {
 	}
 }
 
-// partsOf lists the indices of the statements that move rows of the share, up to index last: its kernel, or without one its last wait.
-// ok is false if there are none, if work among them could hide a transfer, or if other statements use the memory of the share.
-// Statements may make the local part before the first transfer. Without a kernel, later statements may use the memory, too.
+// partsOf lists the indices of the statements that move rows of the share. last is the index of the kernel that reads
+// them or, without a kernel, of the last wait. ok is false if there are none, if work among them could hide a transfer,
+// or if other statements use the memory of the share. Before the first transfer, statements may compute the local part.
+// Without a kernel, later statements may use the memory, too.
 func (m *exchangeMaker) partsOf(last int) (parts []int, ok bool) {
 	moving := -1 // the first transfer
 	for _, i := range m.users[m.share.Memory] {
@@ -138,7 +144,7 @@ func (m *exchangeMaker) partsOf(last int) (parts []int, ok bool) {
 	return parts, len(parts) > 0
 }
 
-// in reports whether a name stands for memory of the share.
+// in reports whether a name refers to memory of the share.
 func (m *exchangeMaker) in(name string) bool {
 	return slices.Contains(m.memories[name], m.share.Memory)
 }
@@ -151,8 +157,8 @@ func (m *exchangeMaker) list(parts []int) (body []calls.Stmt) {
 	return body
 }
 
-// makesPart reports whether a statement may compute the local part where it is sent from. It is an earlier exchange, or a statement
-// without flags, transfers, copies and PeerParts.
+// makesPart reports whether a statement may compute the local part in the memory of the share. It is an earlier
+// exchange, or a statement without flags, transfers, copies and PeerParts.
 func makesPart(s calls.Stmt) bool {
 	if _, ok := s.(*calls.RowExchange); ok {
 		return true
@@ -166,7 +172,7 @@ func makesPart(s calls.Stmt) bool {
 	})
 }
 
-// movesRows reports whether a statement does no work except flags and transfers of one share, and copies.
+// movesRows reports whether a statement consists only of copies, and of flags and transfers of one share.
 func movesRows(s calls.Stmt, share string) bool {
 	return !calls.Any([]calls.Stmt{s}, func(s calls.Stmt) bool {
 		switch s := s.(type) {
@@ -183,7 +189,8 @@ func movesRows(s calls.Stmt, share string) bool {
 	})
 }
 
-// hidesNothing reports whether a statement only orders streams, sets flags, or belongs to transfers.
+// hidesNothing reports whether a statement does no work that a transfer could overlap with: it only orders streams,
+// sets flags, or moves data.
 func hidesNothing(s calls.Stmt) bool {
 	return !calls.Any([]calls.Stmt{s}, func(s calls.Stmt) bool {
 		switch s.(type) {
@@ -195,7 +202,7 @@ func hidesNothing(s calls.Stmt) bool {
 	})
 }
 
-// exchange replaces the transfers of the share and the kernel that reads them, if there is one.
+// exchange replaces the transfers of the share, and the kernel that reads them if there is one, by a RowExchange.
 func (m *exchangeMaker) exchange(parts []int, l *calls.Launch, k *calls.Kernel) {
 	x := &calls.RowExchange{
 		Info:  calls.Info{Pos: l.Pos, Label: l.Label, Note: "each block of the kernel sends its rows to the other ranks, and waits for theirs"},
@@ -218,7 +225,7 @@ func (m *exchangeMaker) exchange(parts []int, l *calls.Launch, k *calls.Kernel) 
 	m.add(x, at)
 }
 
-// computes ends an exchange with the kernel that reads its rows.
+// computes appends the kernel that reads the rows to an exchange.
 func (m *exchangeMaker) computes(x *calls.RowExchange, l *calls.Launch, k *calls.Kernel) {
 	for i, o := range l.In {
 		if m.in(o.At.Base) {
@@ -240,8 +247,9 @@ func (m *exchangeMaker) twice() {
 	}
 }
 
-// kernelOf declares the kernel of an exchange, and returns its name. It replaces the original kernel if no other statement launches it.
-// Without an original, a kernel that does the same is enough. Otherwise it adds a kernel, with a name that is free.
+// kernelOf declares the kernel k of an exchange, and returns its name. k replaces the original kernel if no other
+// statement launches that. If there is no original, a declared kernel that does the same is used. Otherwise k is added,
+// with a free name.
 func (m *exchangeMaker) kernelOf(k *calls.Kernel, original string) string {
 	at := slices.IndexFunc(m.p.Kernels, func(other *calls.Kernel) bool { return other.Name == original || original == "" && k.Alike(other) })
 	switch {
@@ -259,7 +267,7 @@ func (m *exchangeMaker) kernelOf(k *calls.Kernel, original string) string {
 	return k.Name
 }
 
-// dropWaits drops the waits for the ends of transfers, and the waits and records of streams without other work.
+// dropWaits drops waits for the dropped events, and the waits and records of streams without other work.
 func (m *exchangeMaker) dropWaits() {
 	idle := idleStreams(m.p)
 	for record := range calls.Each[*calls.EventRecord](m.p.Body) {
@@ -280,11 +288,11 @@ func (m *exchangeMaker) dropWaits() {
 	})
 }
 
-// idleStreams returns a function that reports whether a stream orders no work: it only waits and records, and if it records, it waits
-// only for events of the caller's stream.
+// idleStreams returns a function that reports whether a stream orders no work: it only waits and records, and if it
+// records, it waits only for events of the caller's stream.
 func idleStreams(p *calls.Program) func(name string) bool {
 	works, records := map[string]bool{calls.Caller: true}, map[string]bool{}
-	waits, foreign := map[string][]string{}, map[string]bool{} // events that a stream waits for; events of streams but the caller's
+	waits, foreign := map[string][]string{}, map[string]bool{} // event sets by waiting stream; sets recorded off the caller's stream
 	for s := range calls.All(p.Body) {
 		for _, on := range calls.StreamsOf(s) {
 			switch s := s.(type) {

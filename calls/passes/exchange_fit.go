@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// fit reports whether, on every rank, all transfers move parts of the same size, and the kernel reads whole parts. The local part
-// has to be copied once to its slot among the others, or to be there already, unless no kernel reads it.
+// fit reports whether, on every rank, all transfers move parts of the same size, and the kernel reads whole parts. If a
+// kernel reads the parts, the local part has to be copied once to its slot, or to be in its slot already.
 func (m *exchangeMaker) fit(parts []int, l *calls.Launch, k *calls.Kernel) bool {
 	rows, known := m.values.Eval(l.Elements)
 	transfers, counted := m.values.Eval(m.share.Transfers)
@@ -41,19 +41,19 @@ func (m *exchangeMaker) fit(parts []int, l *calls.Launch, k *calls.Kernel) bool 
 	return true
 }
 
-// fitting compares the rows that one rank copies with the rows that its kernel reads.
+// fitting checks the copies of one rank, and the parts that its kernel reads.
 type fitting struct {
 	*issue.Rank
-	reads        *calls.Launch // the kernel, by rows; without operands if there is none
+	reads        *calls.Launch // the kernel, with its rows as Elements; without operands if there is none
 	kernel       *calls.Kernel
-	in           func(name string) bool // a name of the memory with the parts
-	part, bytes  int64                  // elements and bytes of a part
-	slot         *issue.Place           // the place of this rank's part, the same in the memory of all ranks; nil: unknown so far
+	in           func(name string) bool // reports whether a name refers to the memory with the parts
+	part, bytes  int64                  // size of a part in elements and in bytes
+	slot         *issue.Place           // the slot of this rank's part, the same in the memory of all ranks; nil: unknown so far
 	own          *calls.Pointer         // where the local part may be; nil: unknown
 	named        bool                   // the local part is at own
 	sends, keeps int
 	inSlot       bool // all transfers of the rank read its own slot
-	touches      bool // some transfer reads bytes of this slot
+	touches      bool // some transfer reads bytes that overlap this slot
 	well         bool
 }
 
@@ -84,7 +84,7 @@ func (f *fitting) visit(s calls.Stmt) {
 	}
 }
 
-// moves checks a copy of the rank's part, and returns its source. The part has the same place in the memory of all ranks.
+// moves checks a copy of the rank's part, and returns its source. All copies have to go to the same slot.
 func (f *fitting) moves(s calls.Stmt, out, in calls.Pointer, elements expr.Expr) issue.Place {
 	n, _ := f.Value(s, elements)
 	to, there := f.At(s, out)

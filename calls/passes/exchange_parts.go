@@ -7,13 +7,14 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// inTurn sorts the parts of an exchange in place by turn, and returns them.
+// inTurn sorts the parts of an exchange in place by their turn, and returns them.
 func inTurn(body []calls.Stmt) []calls.Stmt {
 	slices.SortStableFunc(body, func(a, b calls.Stmt) int { return turn(a) - turn(b) })
 	return body
 }
 
-// turn returns the position of a part in an exchange: 0 for ready flags, then transfers, the copy of the local part, done flags.
+// turn returns the position of a part in an exchange: 0 for ready flags, 1 for transfers, 2 for the copy of the local
+// part, 3 for waits for done flags.
 func turn(s calls.Stmt) (n int) {
 	for s := range calls.All([]calls.Stmt{s}) {
 		switch s.(type) {
@@ -28,8 +29,9 @@ func turn(s calls.Stmt) (n int) {
 	return n
 }
 
-// ownPart returns a pointer to the local part: the source of the first transfer, with this rank in place of names that body defines,
-// such as the peer. It is nil if there is no transfer, or if the base of the source or the offset of the destination is such a name.
+// ownPart returns a pointer to the local part: the source of the first transfer, with this rank's number in place of
+// the names that body defines, such as the peer. It is nil if there is no transfer, or if the base of the source or the
+// offset of the destination contains such a name.
 func ownPart(body []calls.Stmt) *calls.Pointer {
 	local, itself := localNames(body), map[string]expr.Expr{}
 	for name := range local {
@@ -53,8 +55,8 @@ func ownPart(body []calls.Stmt) *calls.Pointer {
 	return nil
 }
 
-// keepOwn replaces the copy of the local part, which may be the only iteration of a loop, by one Memcpy to the destination of the
-// transfers. If the transfers read the slot to which the part is copied (through), they read the source of the copy instead.
+// keepOwn replaces the copy of the local part, which may be the only iteration of a loop, by one Memcpy to the slot to
+// which transfers copy. If the transfers read that slot (through), they read the source of the copy instead.
 func (m *exchangeMaker) keepOwn(body []calls.Stmt) {
 	for i, s := range body {
 		for keep := range calls.Each[*calls.Memcpy]([]calls.Stmt{s}) {
@@ -87,7 +89,7 @@ func localNames(body []calls.Stmt) map[string]bool {
 	return local
 }
 
-// has reports whether a pointer mentions one of some names in its base or its offset.
+// has reports whether the base or the offset of a pointer contains a name of the list.
 func has(list map[string]bool, p calls.Pointer) (found bool) {
 	found = list[p.Base]
 	if p.Offset != nil {
@@ -96,8 +98,8 @@ func has(list map[string]bool, p calls.Pointer) (found bool) {
 	return found
 }
 
-// inside turns statements into parts of an exchange, and drops their batches and records. Error reports show the label and the
-// position of the exchange.
+// inside turns statements into parts of an exchange, without their batches and records. They get the label and the
+// position of the exchange, which error reports show.
 func (m *exchangeMaker) inside(body []calls.Stmt, name string, of *calls.Info) (out []calls.Stmt) {
 	for _, s := range body {
 		switch s := s.(type) {

@@ -9,15 +9,16 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Bounds of the elements of a row. From shortestRow on, a row has at least 16 threads, one for each flag (exchange_kernel). longestRow
-// limits rows that the pass chooses: a block computes whole rows, so short rows use many SMs.
+// Bounds of the number of elements in a row. A row of at least shortestRow elements has at least 16 threads, one for
+// each flag (exchange_kernel). Rows that the pass chooses have at most longestRow elements: a block computes whole
+// rows, so short rows use more SMs.
 const (
 	shortestRow = 256
 	longestRow  = 2048
 )
 
-// byRows returns a launch that computes the same as l by rows of a kernel, and the kernel; nil if there is none. It divides a kernel
-// that computes element by element, or a sum of parts, into rows.
+// byRows returns a launch and a kernel that compute the same as l row by row; nil if there are none. It divides a
+// kernel that computes element by element, or a sum of parts, into rows.
 func (m *exchangeMaker) byRows(l *calls.Launch) (*calls.Launch, *calls.Kernel) {
 	k, rows := m.p.Kernel(l), *l
 	switch {
@@ -41,8 +42,9 @@ func (m *exchangeMaker) byRows(l *calls.Launch) (*calls.Launch, *calls.Kernel) {
 	return &rows, &kernel
 }
 
-// cut divides the elements of a kernel into rows. The length of a row is the largest divisor of the number of elements that is a
-// multiple of 8 from shortestRow to longestRow. cut returns false if there is none.
+// cut divides the elements of a kernel into rows: it sets k.Columns to the length of a row, and l.Elements to the
+// number of rows. The length is the largest divisor of the number of elements that is a multiple of 8 from shortestRow
+// to longestRow. cut returns false if there is none.
 func (m *exchangeMaker) cut(l *calls.Launch, k *calls.Kernel, elements expr.Expr) bool {
 	n, known := m.values.Eval(elements)
 	for row := int64(longestRow); known && row >= shortestRow; row -= 8 {
@@ -54,8 +56,8 @@ func (m *exchangeMaker) cut(l *calls.Launch, k *calls.Kernel, elements expr.Expr
 	return false
 }
 
-// sumOfParts returns a launch and its kernel, which adds dense, adjacent parts in the order of the ranks. They are nil if l is no such
-// sum, or if the parts cannot be cut into rows.
+// sumOfParts returns a launch and its kernel, which adds dense, adjacent parts in the order of the ranks. They are nil
+// if l is not such a sum, or if the parts cannot be cut into rows.
 func (m *exchangeMaker) sumOfParts(l *calls.Launch) (*calls.Launch, *calls.Kernel) {
 	in := l.In[0]
 	if len(in.Extents) != 2 || l.OutType != l.InType {

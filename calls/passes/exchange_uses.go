@@ -7,18 +7,18 @@ import (
 	"github.com/hirgen/hirgen/calls/issue"
 )
 
-// memoryUses indexes the uses of the memory that ranks share. Programs may have thousands of statements and shares, so a pass looks
-// a use up here instead of searching the program for each of them.
+// memoryUses indexes the uses of the memory that ranks share. Programs may have thousands of statements and shares, so
+// passes look up uses here instead of searching the program for each of them.
 type memoryUses struct {
 	values   calls.Values
-	ranks    []*issue.Rank // which know all pointers
+	ranks    []*issue.Rank // all ranks, after their run of the whole program, so that they can resolve its pointers
 	buffers  map[string]*calls.Buffer
 	labels   map[string]*calls.Label
 	shares   map[string][]*calls.Share // by memory
-	memories map[string][]string       // by name of a share, of its memory, and of a pointer into it
-	users    map[string][]int          // by memory: indices in the body, increasing
-	waits    map[string]int            // by share: the index of the last statement that waits for its flags
-	launches map[string]int            // by kernel
+	memories map[string][]string       // by name of a share, of its memory, and of a declared pointer into it: the memories
+	users    map[string][]int          // by memory: indices in the body of the statements that use it, increasing
+	waits    map[string]int            // by share: index in the body of the last statement that waits for its flags
+	launches map[string]int            // number of launches, by kernel
 }
 
 func newMemoryUses(p *calls.Program) *memoryUses {
@@ -57,7 +57,7 @@ func newMemoryUses(p *calls.Program) *memoryUses {
 	return u
 }
 
-// add notes that the statement at an index uses the memories that it mentions.
+// add notes that the statement s, at index at of the body, uses the memories that it mentions.
 func (u *memoryUses) add(s calls.Stmt, at int) {
 	note := func(name string) {
 		for _, memory := range u.memories[name] {

@@ -6,10 +6,11 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// explain adds notes to communications in loops with GEMMs, if they run on a stream without these GEMMs and there are at least two
-// compute streams. A note describes what the communication overlaps with. If records and waits make the stream ready before the
-// communication, the first of them has the note. The note replaces a previous one. explain also drops notes that repeat an earlier
-// note of the same list, in all lists but the outermost. At the end headSections names the communications.
+// explain adds notes to communications in loops with GEMMs, if they run on a stream without these GEMMs and there are
+// at least two compute streams. A note describes what the communication overlaps with. It replaces a previous note. If
+// records and waits before the communication make its stream ready, the first of them has the note. explain also drops
+// notes that repeat an earlier note of the same list, except in the outermost list. At the end, headSections names the
+// communications.
 func explain(p *calls.Program) {
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		for _, inner := range calls.Bodies(s) {
@@ -36,11 +37,11 @@ func explain(p *calls.Program) {
 		if p.Graph {
 			s.Note = "a kernel counts the call in device memory, because a graph repeats its arguments"
 		}
-		break // one note is for all
+		break // one note is enough for all
 	}
 }
 
-// sayOnce clears each note that an earlier statement of the list has, too.
+// sayOnce clears each note that is equal to the note of an earlier statement of the list.
 func sayOnce(body []calls.Stmt) {
 	said := map[string]bool{}
 	for _, s := range body {
@@ -52,7 +53,7 @@ func sayOnce(body []calls.Stmt) {
 	}
 }
 
-// plain returns a stream for comparison: all compute streams are equal.
+// plain returns a stream for comparison, in which all compute streams are the same.
 func plain(on calls.Stream) calls.Stream {
 	if on.Index != nil {
 		return calls.Stream{Name: calls.Compute}
@@ -60,10 +61,10 @@ func plain(on calls.Stream) calls.Stream {
 	return on
 }
 
-// explainer writes notes in one loop.
+// explainer adds notes in one loop.
 type explainer struct {
 	program *calls.Program
-	gemms   map[calls.Stream]bool // streams that GEMMs of the loop run on
+	gemms   map[calls.Stream]bool // streams on which GEMMs of the loop run
 }
 
 func (e *explainer) list(body []calls.Stmt) {
@@ -85,7 +86,8 @@ func (e *explainer) list(body []calls.Stmt) {
 	}
 }
 
-// carried returns the stream of a communicator or a copy, and words for that stream in a note; empty for other statements.
+// carried returns the stream of a communicator's call or of a copy, and words for that stream in a note. The words are
+// empty for other statements, and for calls on the caller's stream.
 func carried(s calls.Stmt) (on calls.Stream, what string) {
 	switch s := s.(type) {
 	case *calls.NcclCall, *calls.NcclGroup:
@@ -100,7 +102,8 @@ func carried(s calls.Stmt) (on calls.Stream, what string) {
 	return calls.Stream{}, ""
 }
 
-// handsOver reports whether a statement makes a stream wait, or records an event on another stream, not for the watchdog.
+// handsOver reports whether a statement makes stream on wait, or records an event on another stream for such a wait. A
+// record for the watchdog does not count.
 func handsOver(s calls.Stmt, on calls.Stream) bool {
 	switch s := s.(type) {
 	case *calls.EventRecord:

@@ -7,13 +7,14 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// transfersWait is the note on a record of the caller's stream that transfers wait for.
+// transfersWait is the note on a record of the caller's stream for which transfers wait.
 const transfersWait = "transfers below wait for earlier work, which may use their buffers"
 
-// explainStarts says what waits for a record of the caller's stream: peers that may use memory from then on, transfers, or both. It also
-// says why no event orders the caller's stream and the compute streams of a loop, where transfers between them do. The note
-// of the record covers the compute streams, too, if each of them begins with a wait for a transfer. A wait of the
-// caller after the loop says that the transfers follow the compute streams, unless the caller waits for a compute stream.
+// explainStarts adds notes that say what waits for a record of the caller's stream: peers that may use memory after it,
+// transfers, or both. Two more notes say why no event orders the caller's stream and the compute streams of a loop, if
+// transfers between them already do. The note on the record mentions the compute streams if they begin with a wait for
+// a transfer. The note on the caller's wait after the loop says that the transfers follow the compute streams, unless
+// the caller also waits for a compute stream.
 //
 //	EventRecord(event started_, on caller)  # transfers below wait for earlier work, which may use their buffers
 //	StreamWait(event started_, on x_)
@@ -33,7 +34,7 @@ func explainStarts(p *calls.Program) {
 	}
 	calls.EditLists(p.Body, func(list []calls.Stmt) []calls.Stmt {
 		var start *calls.EventRecord // the last record for transfers
-		open := false                // the caller's stream has yet to wait for a loop on compute streams
+		open := false                // the caller's stream has not yet waited for a loop on compute streams
 		for i, s := range list {
 			if r, ok := s.(*calls.EventRecord); ok && strings.HasPrefix(r.Note, "transfers below wait") {
 				start, r.Note = r, opens(list[i+1:], labels)
@@ -45,7 +46,7 @@ func explainStarts(p *calls.Program) {
 			switch {
 			case first == nil && waits && open:
 				open = false
-				alone := i+1 == len(list) || !waitOfCaller(list[i+1]) // several waits may imply the order together
+				alone := i+1 == len(list) || !waitOfCaller(list[i+1]) // several waits in a row may imply the order only together
 				if info := s.Meta(); alone && !strings.Contains(info.Note, follow) {
 					info.Note = strings.TrimPrefix(info.Note+". "+follow, ". ")
 				}
@@ -61,7 +62,8 @@ func explainStarts(p *calls.Program) {
 	})
 }
 
-// opens returns the note on a record of the caller's stream, by the statements after it. The label of ready flags tells what peers may do.
+// opens returns the note on a record of the caller's stream, given the statements after it. The labels of ready flags
+// say what peers may do.
 func opens(rest []calls.Stmt, labels map[string]*calls.Label) string {
 	rest = slices.DeleteFunc(slices.Clone(rest), func(s calls.Stmt) bool {
 		_, wait := s.(*calls.StreamWait)
@@ -89,7 +91,7 @@ func opens(rest []calls.Stmt, labels map[string]*calls.Label) string {
 	return note
 }
 
-// usesOf lists what peers may do with memory after the ready flags of a statement: "write P_parts".
+// usesOf lists what peers may do with memory after the ready flags that a statement writes: "write P_parts".
 func usesOf(s calls.Stmt, labels map[string]*calls.Label) []string {
 	var uses []string
 	for f := range calls.Each[*calls.FlagWrite]([]calls.Stmt{s}) {
@@ -106,7 +108,7 @@ func usesOf(s calls.Stmt, labels map[string]*calls.Label) []string {
 	return slices.Compact(uses)
 }
 
-// sends reports whether a loop starts transfers without a wait.
+// sends reports whether a statement starts transfers, and contains no wait for an event.
 func sends(s calls.Stmt) bool {
 	in := []calls.Stmt{s}
 	return calls.Any(in, func(inner calls.Stmt) bool {
@@ -118,10 +120,11 @@ func sends(s calls.Stmt) bool {
 	})
 }
 
-// follow is the note on the caller's wait for transfers, which is also its wait for the compute streams.
+// follow is the note on the caller's wait for transfers, which replaces a wait for the compute streams.
 const follow = "The transfers follow all work of the compute streams"
 
-// useOfCompute returns the first statement that uses a compute stream, of a statement and those inside it; nil if there is none.
+// useOfCompute returns the first statement that uses a compute stream: s or a statement nested in it; nil if there is
+// none.
 func useOfCompute(s calls.Stmt) calls.Stmt {
 	for inner := range calls.All([]calls.Stmt{s}) {
 		_, names := inner.(*calls.DeclareStream)
@@ -132,7 +135,7 @@ func useOfCompute(s calls.Stmt) calls.Stmt {
 	return nil
 }
 
-// waitOfCaller reports whether the caller's stream waits for an event in a statement.
+// waitOfCaller reports whether a statement contains a wait of the caller's stream for an event.
 func waitOfCaller(s calls.Stmt) bool {
 	return calls.Any([]calls.Stmt{s}, func(inner calls.Stmt) bool {
 		w, ok := inner.(*calls.StreamWait)

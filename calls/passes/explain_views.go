@@ -9,8 +9,9 @@ import (
 	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
-// explainViews adds notes that explain the numbers of strided operands, each once. The first launch of a runtime kernel with views, and of
-// a program's kernel with strides, explains the form of all. The note of a program's kernel names the axes of its rows.
+// explainViews adds notes that explain the strides in launches. The first launch of a runtime kernel with views, and
+// the first launch of a program's kernel with strides, explain the form of all such launches. The notes of a program's
+// kernels also name the axes of their rows. A text that an earlier note contains is not repeated.
 //
 //	Launch(kernel rope, ...)   # operands are {pointer, {strides}}, with strides along [L, kShardH] and then along a row
 //	Launch(kernel rope2, ...)  # strides along [L] and then along a row
@@ -35,10 +36,11 @@ func explainViews(p *calls.Program) {
 	}
 }
 
-// form begins the explanation of strided operands of a program's kernel.
+// form begins the note that explains the strided operands of a program's kernel.
 const form = "operands are {pointer, {strides}}"
 
-// explainOperands explains the operands of a kernel over rows along axes. said has the form if an earlier kernel explains it.
+// explainOperands explains the operands of a program's kernel, whose rows have the given axes. If said has the form, an
+// earlier note explains it.
 func explainOperands(k *calls.Kernel, axes string, said map[string]bool) []string {
 	along := "strides along [" + axes + "] and then along a row"
 	parts := []string{along}

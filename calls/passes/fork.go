@@ -8,9 +8,10 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// forkCapture forks streams at the start of a call that is captured as a CUDA graph. It forks the streams that do something before
-// they wait for a captured stream. The order of the work may not need such a wait, for example if the data comes from a peer. But
-// without a wait the work is not captured, and a later wait for that work ends the capture with an error.
+// forkCapture makes streams wait for the caller's stream at the start of a call that is captured as a CUDA graph. It
+// does so for streams that do something before they wait for a captured stream. The order of the work may not need such
+// a wait, for example if the data comes from a peer. But without a wait the work is not captured, and a later wait for
+// that work ends the capture with an error.
 func forkCapture(p *calls.Program) {
 	if !p.Graph {
 		return
@@ -46,7 +47,7 @@ func forkCapture(p *calls.Program) {
 	p.Body = slices.Insert(p.Body, afterNames(p.Body), list...)
 }
 
-// afterNames returns the index of the first statement that neither names a number or a stream nor begins a call of a share.
+// afterNames returns the index of the first statement other than a Let, a DeclareStream or a BeginCall.
 func afterNames(body []calls.Stmt) int {
 	for i, s := range body {
 		switch s.(type) {
@@ -58,13 +59,14 @@ func afterNames(body []calls.Stmt) int {
 	return len(body)
 }
 
-// forks lists the streams to fork, in the order in which they occur. All compute streams count as one.
+// forks lists the streams to fork, in the order of their first use. All compute streams count as one.
 type forks struct {
 	order []calls.Stream
-	info  map[calls.Stream]calls.Info // of the statement that needs the fork
+	info  map[calls.Stream]calls.Info // position and label of the first statement that needs the fork
 }
 
-// rank issues a call on a rank, and adds the streams that need a fork there.
+// rank issues a call on a rank, and adds the streams that need a fork on this rank. interNode says which branches with
+// a PeerAccess it takes.
 func (f *forks) rank(r *issue.Rank, interNode bool) {
 	captured, recorded := map[int16]bool{issue.Caller: true}, map[int32]bool{}
 	r.Accesses = func(s *calls.If) bool { return s.InterNode == interNode }

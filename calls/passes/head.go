@@ -7,11 +7,11 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// headSections adds the name of a communication to the note of the first statement of each of its sections: "reduce-scatter of P over
-// x, into C". A section is a run of statements of a list that only communicate; in a branch, its first statement has the note. A
-// section that moves no data has the note "wait for all parts of the reduce-scatter of ...", or "wait until peers have read their parts of
-// ...". Waits for events alone make no section:
-// their labels say what they wait for. Records and waits before a loop or a batch are not part of its section.
+// headSections adds the name of a communication to the note of the first statement of each of its sections:
+// "reduce-scatter of P over x, into C". A section is a run of statements of a list that only communicate; in a branch,
+// the note is on the branch's first statement. If a section moves no data, the note says so: "wait for all parts of the
+// reduce-scatter of ...", or "wait until peers have read their parts of ...". Waits for events alone are no section,
+// because their labels say what they wait for. Records and waits before a loop or a batch are not part of its section.
 func headSections(list []calls.Stmt, labels map[string]*calls.Label) {
 	said := ""
 	for i, s := range list {
@@ -52,7 +52,7 @@ func headSections(list []calls.Stmt, labels map[string]*calls.Label) {
 	}
 }
 
-// reads reports whether a statement only waits until peers have read shared memory, as its labels say.
+// reads reports whether a statement only waits until peers have read shared memory, according to its labels.
 func reads(s calls.Stmt, labels map[string]*calls.Label) bool {
 	found := false
 	for inner := range calls.All([]calls.Stmt{s}) {
@@ -68,7 +68,7 @@ func reads(s calls.Stmt, labels map[string]*calls.Label) bool {
 	return found
 }
 
-// section returns the statements at the start of a list that do nothing but communicate for the given communications.
+// section returns the statements at the start of a list that only communicate, for the communications in text.
 func section(list []calls.Stmt, text string) []calls.Stmt {
 	end := slices.IndexFunc(list, func(s calls.Stmt) bool {
 		parts, alone := communicates(s)
@@ -80,7 +80,8 @@ func section(list []calls.Stmt, text string) []calls.Stmt {
 	return list[:end]
 }
 
-// moves reports whether a statement transfers data, or lets peers do so.
+// moves reports whether a statement other than a wait or a record belongs to a communication: it transfers data, or
+// lets peers do so.
 func moves(s calls.Stmt) bool {
 	switch s.(type) {
 	case *calls.FlagWait, *calls.StreamWait, *calls.EventRecord:
@@ -89,8 +90,8 @@ func moves(s calls.Stmt) bool {
 	return s.Meta().Part != ""
 }
 
-// communicates returns the communications of a statement and of the statements inside of it. alone reports whether the statement does
-// nothing else: names and the order of streams do not count.
+// communicates returns the communications of a statement and its nested statements. alone reports whether they do
+// nothing else. Declarations of names, records and waits do not count.
 func communicates(s calls.Stmt) (parts []string, alone bool) {
 	alone = true
 	for s := range calls.All([]calls.Stmt{s}) {
@@ -107,8 +108,8 @@ func communicates(s calls.Stmt) (parts []string, alone bool) {
 	return parts, alone
 }
 
-// first returns the index of the statement with which the section at index i begins: the records and waits before it make its stream
-// ready. The search stops at a statement with a note, because its note is about all that follows.
+// first returns the index at which the section of the statement at index i begins: the records and waits before it make
+// its stream ready. The search stops at a statement with a note, because its note applies to all statements after it.
 func first(list []calls.Stmt, i int) int {
 	at := i
 	for at > 0 && (at == i || list[at].Meta().Note == "") {

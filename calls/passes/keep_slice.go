@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// keepSlice shrinks a buffer to one slice if its slices are used one after the other. On every rank, the existing waits have to
-// order all uses of a slice before all uses of the next one.
+// keepSlice shrinks a buffer to one slice if its slices are used one after the other: on every rank, the existing waits
+// order all uses of a slice before all uses of the next slice.
 //
 //	Buffer(name Z_, elements D * kRows)                  Buffer(name Z_, elements kRows)
 //	For(var s): Gemm(out Z_ + s * kRows)             ->
@@ -47,8 +47,8 @@ func keepSlice(p *calls.Program) {
 	}
 }
 
-// offsetsOf lists the offsets of pointers into each buffer. It omits buffers into which a pointer has no offset, because such a
-// pointer may use the whole buffer.
+// offsetsOf lists the offsets of pointers into each buffer. It omits a buffer if a pointer to it has no offset, because
+// that pointer may use the whole buffer.
 func offsetsOf(p *calls.Program) map[string][]expr.Expr {
 	offsets := map[string][]expr.Expr{}
 	calls.RewriteAll(p.Body, &calls.Rewriter{Place: func(at calls.Pointer) calls.Pointer {
@@ -63,8 +63,8 @@ func offsetsOf(p *calls.Program) map[string][]expr.Expr {
 	return offsets
 }
 
-// sliceOf returns the number of elements in a slice of a buffer: the last factors of its elements, of which every offset is a
-// multiple; nil if there are none.
+// sliceOf returns the number of elements of a slice of a buffer: the product of the last factors of the buffer's
+// elements. Every offset has to be an index times these factors. It returns nil if the offsets do not have this form.
 func sliceOf(b *calls.Buffer, offsets []expr.Expr) expr.Expr {
 	if len(offsets) == 0 {
 		return nil
@@ -88,7 +88,7 @@ func sliceOf(b *calls.Buffer, offsets []expr.Expr) expr.Expr {
 	return product
 }
 
-// factors lists the factors of a product that groups from the left.
+// factors lists the factors of a product that is grouped from the left, as in (a * b) * c.
 func factors(e expr.Expr) []expr.Expr {
 	if product, ok := e.(*expr.Binary); ok && product.Op == "*" {
 		return append(factors(product.X), product.Y)
@@ -96,7 +96,7 @@ func factors(e expr.Expr) []expr.Expr {
 	return []expr.Expr{e}
 }
 
-// keepOne shrinks a buffer to one slice.
+// keepOne sets the elements and the shape of a buffer to those of one slice.
 func keepOne(b *calls.Buffer, slice expr.Expr) {
 	whole := factors(b.Elements)
 	for _, count := range whole[:len(whole)-len(factors(slice))] {
@@ -110,7 +110,7 @@ func keepOne(b *calls.Buffer, slice expr.Expr) {
 	b.Elements = slice
 }
 
-// leadToFirst makes all slices of buffers use the memory of the first slice.
+// leadToFirst removes the offsets of pointers to the kept buffers, so that they point to the first slice.
 func leadToFirst(p *calls.Program, kept map[string]bool) {
 	calls.RewriteAll(p.Body, &calls.Rewriter{Place: func(at calls.Pointer) calls.Pointer {
 		if kept[at.Base] {

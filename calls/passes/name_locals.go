@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/calls/names"
 )
 
-// nameLocals gives buffers inside outputs names of local variables: they point into the caller's tensors, so each call declares
-// them. Names of data members end in "_", and other names do not.
+// nameLocals gives buffers inside outputs the names of local variables. They point into the caller's tensors, so each
+// call declares them. Only names of data members end in "_".
 //
 //	Buffer(name dup_, in dWg)            ->  Buffer(name dup, in dWg)
 //	Launch(kernel silu_mul, out dup_)        Launch(kernel silu_mul, out dup)

@@ -20,8 +20,8 @@ func taken(p *calls.Program) *names.Table {
 	return table
 }
 
-// nameStreams names the copy stream, if it is used, and in a loop the compute stream of an iteration, if several
-// statements use it.
+// nameStreams declares a name for the copy stream, if it is used. In a loop, it declares a name for the compute stream
+// of an iteration, if several statements use it.
 func nameStreams(p *calls.Program) {
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		if loop, ok := s.(*calls.For); ok {
@@ -34,7 +34,7 @@ func nameStreams(p *calls.Program) {
 	}
 }
 
-// declares reports whether a list declares a stream or a number of that name.
+// declares reports whether a list declares a stream or a number with a name.
 func declares(body []calls.Stmt, name string) bool {
 	return slices.ContainsFunc(body, func(s calls.Stmt) bool {
 		switch s := s.(type) {
@@ -47,8 +47,8 @@ func declares(body []calls.Stmt, name string) bool {
 	})
 }
 
-// nameCompute names the compute stream of an iteration, if at least two statements of the loop use its index, and no stream has
-// a name there yet.
+// nameCompute declares a name for the compute stream of an iteration if at least two statements of the loop use its
+// index, and the loop does not yet declare a stream.
 func nameCompute(loop *calls.For) {
 	count := map[string]int{}
 	var index expr.Expr

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// narrowNames moves the declaration of a number into the branch that contains all its uses. For example, the peer of a later
-// iteration exists only under the condition of the branch.
+// narrowNames moves the declaration of a number (Let) into the branch that contains all its uses. For example, the peer
+// of a later iteration exists only if the condition of the branch holds.
 //
 //	before: Let(to, ...); If(cond s < S - 1): NcclCall(kind send, peer to)
 //	after:  If(cond s < S - 1): Let(to, ...); NcclCall(kind send, peer to)
@@ -28,7 +28,8 @@ func narrowed(list []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// onlyBranch returns the side of a branch that contains all uses of a name in a list; nil if there is none.
+// onlyBranch returns the side of a branch that contains all uses of a name in a list; nil if other statements use it,
+// too.
 func onlyBranch(list []calls.Stmt, name string) *[]calls.Stmt {
 	uses := func(s calls.Stmt) bool { return usesName([]calls.Stmt{s}, name) }
 	at := slices.IndexFunc(list, uses)

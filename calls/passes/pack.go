@@ -10,21 +10,22 @@ import (
 	"github.com/hirgen/hirgen/calls/order"
 )
 
-// mostAtOnce limits how many buffers in use at the same time are packed. If there are more, those that began first keep separate
-// memory. The duration of packing depends on this number.
+// mostAtOnce is the largest number of buffers in use at the same time that are packed. If there are more, the buffers
+// that began first keep separate memory. The time of packing depends on this number.
 const mostAtOnce = 512
 
 // aligned rounds an offset up to the alignment of buffers, which cudaMalloc guarantees.
 func aligned(at int64) int64 { return (at + align.Buffer - 1) / align.Buffer * align.Buffer }
 
-// block is a buffer with the buffers that it already contains, or the bytes of an output, usable until its first result.
+// block is a memory to place: a buffer with the buffers that it already contains. For an output, it is memory to place
+// others in.
 type block struct {
 	life    *order.Lifetime
 	buffers []*calls.Buffer
 	bytes   int64
-	fixed   bool     // it cannot be in an output: it is scratch memory, or other ranks access it
+	fixed   bool     // it may not be placed in an output: it is scratch memory, or other ranks access it
 	in      *block   // the output that contains it; nil: the program's own memory
-	at      int64    // offset in the containing memory; -1: not placed
+	at      int64    // offset in bytes in the memory that contains it; -1: not placed
 	beside  []*block // for scratch memory: blocks in use at the same time
 }
 
@@ -33,7 +34,7 @@ func (b *block) end() int64 { return b.at + b.bytes }
 // isScratch reports whether the block is scratch memory of an attention.
 func (b *block) isScratch() bool { return b.life.Buffer.Works != "" }
 
-// ofBuffers returns the bytes that the block needs for buffers: 0 for scratch memory.
+// ofBuffers returns the bytes of the block, or 0 for scratch memory.
 func (b *block) ofBuffers() int64 {
 	if b.isScratch() {
 		return 0
@@ -52,13 +53,14 @@ func (b *block) ownEnd() int64 {
 // mostTries limits how many orders of blocks pack tries with each order of outputs.
 const mostTries = 8
 
-// pack places the blocks of one set of ranks, given in the order in which their lifetimes begin. Blocks whose lifetimes may overlap get
-// different bytes; others may share bytes. From the largest to the smallest, each goes to the first free bytes. Before the
-// program's own memory grows, it goes to free bytes of an output. Two choices cannot be decided when a block is placed, so pack
-// tries both:
-//   - The smallest output that fits leaves large outputs to large blocks. The output that is written first leaves later ones to
-//     longer lifetimes.
-//   - The block with the highest end did not fit below others. If it is placed first, all may fit in less memory.
+// pack places the blocks of buffers that exist on the same ranks. They are in the order in which their lifetimes begin.
+// Blocks whose lifetimes may overlap get different bytes; others may share bytes. From the largest to the smallest,
+// each gets the first free bytes. Before the program's own memory would grow, a block gets free bytes of an output. Two
+// choices cannot be decided when a block is placed, so pack tries both:
+//   - Outputs sorted by size: the smallest output that fits leaves large outputs to large blocks. Outputs in the order
+//     of their first use: this leaves later outputs to blocks with longer lifetimes.
+//   - The block with the highest end did not fit below other blocks. If it is placed first, all blocks may fit in less
+//     memory.
 //
 // pack keeps the first result that uses the least of the program's own memory.
 func pack(blocks []*block) {
@@ -97,7 +99,8 @@ func pack(blocks []*block) {
 	}
 }
 
-// kinds returns the indices of the blocks to place, and of outputs. It drops blocks that stay apart.
+// kinds returns the indices of the blocks to place, and the indices of outputs. It omits blocks for which apart is
+// true.
 func kinds(blocks []*block, apart []bool) (rest, outputs []int) {
 	for i, b := range blocks {
 		switch {
@@ -121,9 +124,9 @@ func lastFirst(blocks []*block, list []int) bool {
 	return at > 0
 }
 
-// place places the blocks with the given indices, in order. Each goes to the first free bytes or, before the program's own memory
-// grows, to the first output with enough free bytes. It first resets previous places. It returns the size of the program's own
-// memory.
+// place places the blocks with the given indices, in order, after it has reset their previous places. Each gets the
+// first free bytes or, before the program's own memory would grow, free bytes of the first output that has enough. It
+// returns the size of the program's own memory in bytes.
 func place(blocks []*block, beside [][]int, rest, outputs []int) (own int64) {
 	for _, i := range rest {
 		blocks[i].in, blocks[i].at = nil, -1
@@ -149,7 +152,7 @@ func place(blocks []*block, beside [][]int, rest, outputs []int) (own int64) {
 	return own
 }
 
-// firstFree returns the first offset in a memory at which the given number of bytes is free of the taken blocks.
+// firstFree returns the first offset in a memory at which the given number of bytes does not overlap the taken blocks.
 func firstFree(blocks []*block, taken []int, in *block, bytes int64) (at int64) {
 	var list []*block
 	for _, i := range taken {
@@ -167,8 +170,8 @@ func firstFree(blocks []*block, taken []int, in *block, bytes int64) (at int64) 
 	return at
 }
 
-// cut divides the program's own memory at every offset that no block crosses. It returns the blocks of each piece, sorted by
-// offset.
+// cut divides the program's own memory at every offset that no block crosses. It returns the blocks of each section,
+// sorted by offset.
 func cut(blocks []*block) (together [][]*block) {
 	var list []*block
 	for _, b := range blocks {

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/packing"
 )
 
-// packGemms makes GEMMs use copies of their operands and results with aligned rows, in their workspaces, where that is faster.
+// packGemms makes GEMMs copy operands and results to and from aligned rows in their workspaces, where that is faster.
 //
 //	Shape(name kCShape, m 2000, n 5120, k 3500)  ->  Shape(name kCShape, m 2000, n 5120, k 3500, pack_a)
 func packGemms(p *calls.Program) {
@@ -16,7 +16,7 @@ func packGemms(p *calls.Program) {
 	for gemm := range calls.Each[*calls.Gemm](p.Body) {
 		d := shapes[gemm.Shape]
 		if d.Scales {
-			continue // their rows are aligned
+			continue // their rows are always aligned
 		}
 		operands, _ := table.Of(gemm)
 		problem := d.Problem(values)
@@ -27,7 +27,8 @@ func packGemms(p *calls.Program) {
 	}
 }
 
-// noteOf returns the present note if it is not empty, or else a note that names the copied matrices. Without copies it is empty.
+// noteOf returns the given note if it is not empty, and otherwise a note that names the copied matrices. The note is
+// empty if none are copied.
 func noteOf(packs packing.Packs, note string) string {
 	var copied []string
 	for _, operand := range []struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/calls/text"
 )
 
-// TestMoreAtOnceThanArePacked uses more buffers at the same time than shareMemory packs. They have to be disjoint. The
-// buffers that are used afterwards, one after the other, have to be in memory of the first ones.
+// TestMoreAtOnceThanArePacked uses more buffers at the same time than shareMemory packs. Their memory may not overlap.
+// Buffers that are used later, one after the other, have to be in memory of the first buffers.
 func TestMoreAtOnceThanArePacked(t *testing.T) {
 	const many, size = mostAtOnce + 100, 256
 	var buffers, body strings.Builder

@@ -1,11 +1,12 @@
-// Package passes rewrites programs of calls. The programs compute the same as before, and read as if written by hand.
+// Package passes rewrites programs of calls. A rewritten program computes the same as before, and reads as if written
+// by hand.
 package passes
 
 import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// Pass rewrites a program in place. The program computes the same as before.
+// Pass rewrites a program in place without a change of its results.
 type Pass struct {
 	Name string
 	Why  string
@@ -44,8 +45,8 @@ var Passes = []Pass{
 	{"plan-life", "what a program has is made before its first call, and freed after its last one", planLife},
 }
 
-// Order are the passes that a prediction needs: they merge operations, and move them to other streams.
+// Order has the passes that a prediction needs: they merge operations, and move operations to other streams.
 var Order = Passes[:3]
 
-// planLife computes the host steps around the calls.
+// planLife sets the steps of the host before the first call and after the last one.
 func planLife(p *calls.Program) { p.Life = calls.LifeOf(p) }

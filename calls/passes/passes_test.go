@@ -17,8 +17,8 @@ var update = flag.Bool("update", false, "store what the passes make of the cases
 // between separates the text before a pass from the text after it.
 const between = "\n---- after\n"
 
-// TestPasses runs the pass after which each file under testdata is named. The file contains a program before and after the
-// pass. A second run changes nothing.
+// TestPasses runs a pass on each file under testdata, which is named after the pass. The file contains a program before
+// and after the pass. A second run has to change nothing.
 func TestPasses(t *testing.T) {
 	seen := map[string]bool{}
 	files, _ := filepath.Glob("testdata/*.txt")
@@ -52,7 +52,7 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// after runs a pass on a text.
+// after parses a program, runs the pass with a name, and returns the text of the result.
 func after(t *testing.T, name, program string) string {
 	t.Helper()
 	p, err := text.Parse("case", program)

@@ -7,9 +7,10 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// inlinePointers replaces a declared pointer by its value if it has a single use, or if it is only another name of a buffer. It
-// keeps used pointers with a condition, and drops unused pointers and numbers. In a branch for one value of that condition, the pointer
-// with the condition also replaces a pointer that is equal to it there.
+// inlinePointers replaces a declared pointer by its value if it has a single use, or if its value has no offset, so
+// that it is only another name of a buffer. It keeps pointers with a condition, and drops pointers and numbers without
+// uses. In a branch where the condition of a pointer is known, the pointer also replaces other pointers with the same
+// value.
 //
 //	Declare(name C_s, value C + s * K)          Gemm(out C + s * K, ...)
 //	Gemm(out C_s, ...)                     ->
@@ -45,7 +46,7 @@ func (s *nameScope[T]) find(name string) *T {
 	return nil
 }
 
-// uses counts how many fields of statements name each declared pointer.
+// uses counts the uses of each declared pointer in fields of statements.
 type uses struct{ count map[calls.Stmt]int }
 
 func (u *uses) list(body []calls.Stmt, outer *nameScope[calls.Declare]) {
@@ -67,10 +68,10 @@ func (u *uses) list(body []calls.Stmt, outer *nameScope[calls.Declare]) {
 	}
 }
 
-// inliner replaces pointers by their values.
+// inliner replaces declared pointers by their values.
 type inliner struct {
 	uses   map[calls.Stmt]int
-	either []*calls.Declare // pointers with conditions, in the enclosing lists
+	either []*calls.Declare // pointers with conditions that are declared in the enclosing lists
 	given  []string         // conditions of the enclosing branches
 }
 
@@ -116,7 +117,8 @@ func (i *inliner) list(body []calls.Stmt, outer *nameScope[calls.Pointer]) []cal
 	return list
 }
 
-// equal returns the pointer with a condition that is equal to d where the conditions of the enclosing branches hold; nil if there is none.
+// equal returns a pointer with a condition whose value equals d if the conditions of the enclosing branches hold; nil
+// if there is none.
 func (i *inliner) equal(d *calls.Declare) *calls.Declare {
 	for _, other := range i.either {
 		if d.Cond != nil || d.Type != other.Type || d.Guard != other.Guard || other.Const && !d.Const {
@@ -131,7 +133,7 @@ func (i *inliner) equal(d *calls.Declare) *calls.Declare {
 	return nil
 }
 
-// dropNumbers drops unused numbers.
+// dropNumbers drops each Let that no expression uses, until there are none.
 func dropNumbers(p *calls.Program) {
 	for {
 		used := map[string]bool{}

@@ -7,14 +7,14 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// recordOnce moves the record of an event out of the loop around it, if only the event of the last iteration is waited for and the program
-// is a CUDA graph. Without a graph, the watchdog needs the events of all iterations. An example:
+// recordOnce moves the record of an event out of its loop, if the program is a CUDA graph and only the event of the
+// last iteration is waited for. Without a graph, the watchdog needs the events of all iterations. Before the pass:
 //
 //	For(var s, count D):
 //	  EventRecord(event sent_, index s, last, on copy)
 //	StreamWait(event sent_, index D - 1, on caller)
 //
-// The record then follows the loop:
+// After the pass, the record follows the loop:
 //
 //	EventRecord(event sent_, index 0, on copy)
 //	StreamWait(event sent_, index 0, on caller)
@@ -52,8 +52,9 @@ func recordOnce(p *calls.Program) {
 	}
 }
 
-// withoutLast removes a record at the end of the body of a loop, of which only the last iteration is waited for. It may be at the end of a
-// branch that depends on the loop variable alone.
+// withoutLast removes the record at the end of a loop's body, if only the record of the last iteration is waited for
+// (Last), and returns it. The record may be at the end of a branch whose condition depends on the loop variable and not
+// on the rank.
 func withoutLast(body []calls.Stmt, loop string, records map[string]int) ([]calls.Stmt, *calls.EventRecord) {
 	at := len(body) - 1
 	if at < 0 {

@@ -9,9 +9,10 @@ import (
 
 // moveSync moves records and joins out of loops that would repeat them.
 //
-// If a loop issues no work on a stream, a record of that stream is the same in every iteration, so it can move before the loop. If
-// the caller's stream joins a compute stream in every iteration, and does nothing else in the loop, the joins move into a loop after
-// it. Loops that only order streams lose iterations that repeat others.
+// If a loop issues no work on a stream, a record of that stream is the same in every iteration, so it can move before
+// the loop. If the caller's stream joins a compute stream in every iteration, and is not used otherwise in the loop,
+// the joins move to another loop after this one. In loops that only order streams, moveSync drops iterations that
+// repeat others.
 func moveSync(p *calls.Program) {
 	uses, events := countUses(p.Body), calls.ByName(p.Events)
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
@@ -33,7 +34,8 @@ func moveSync(p *calls.Program) {
 	})
 }
 
-// eventUses counts the statements that record events of each set, and those that wait for them.
+// eventUses counts, for each set of events, the statements that record its events, and the statements that wait for
+// them.
 type eventUses struct{ records, waits map[string]int }
 
 func countUses(body []calls.Stmt) eventUses {
@@ -49,7 +51,7 @@ func countUses(body []calls.Stmt) eventUses {
 	return u
 }
 
-// hoistRecords removes repeated records from a loop, and returns them.
+// hoistRecords removes records that are the same in every iteration from a loop, and returns them.
 func hoistRecords(loop *calls.For, events map[string]*calls.Events, uses eventUses) []calls.Stmt {
 	var out []calls.Stmt
 	work, waits := worked(loop.Body), waitsOf(loop.Body)
@@ -65,8 +67,8 @@ func hoistRecords(loop *calls.For, events map[string]*calls.Events, uses eventUs
 	return out
 }
 
-// oneEvent replaces the events that a statement records in the iterations of a loop by one event, if only the same iteration
-// waits for each. It reports whether it did. waits are the waits in the loop.
+// oneEvent makes the iterations of a loop share one event, if each event of the set is waited for only in the iteration
+// that records it. It reports whether it did. waits are the waits for the set in the loop.
 func oneEvent(events map[string]*calls.Events, r *calls.EventRecord, waits []*calls.StreamWait, uses eventUses) bool {
 	set, index := r.Event.Set, r.Event.Index.String()
 	if r.Watch || uses.records[set] != 1 || uses.waits[set] != len(waits) ||
@@ -74,7 +76,7 @@ func oneEvent(events map[string]*calls.Events, r *calls.EventRecord, waits []*ca
 		return false
 	}
 	r.Event.Index = expr.Int(0)
-	r.Note = "" // it is about the statement after the record, which stays in the loop
+	r.Note = "" // the note describes the statement after the record, which stays in the loop
 	if r.On.Name == calls.Caller {
 		r.Note = transfersWait
 	}
@@ -94,7 +96,7 @@ func waitsOf(body []calls.Stmt) map[string][]*calls.StreamWait {
 	return waits
 }
 
-// queue is a stream. All compute streams are the same queue, since two of them may be the same stream.
+// queue identifies a stream. All compute streams are one queue, because two of their indices may be the same stream.
 type queue struct {
 	name string
 	team bool
@@ -115,7 +117,8 @@ func worked(body []calls.Stmt) map[queue]bool {
 	return found
 }
 
-// sinkJoins removes the joins from a loop, and returns a loop of the joins to follow it; nil if the joins stay or there are none.
+// sinkJoins removes the joins from a loop, and returns a loop that makes them afterwards; nil if the joins stay or
+// there are none.
 func sinkJoins(loop *calls.For, uses eventUses) *calls.For {
 	var joins, rest []calls.Stmt
 	var on *calls.StreamWait // the last wait of a join
@@ -143,7 +146,8 @@ func sinkJoins(loop *calls.For, uses eventUses) *calls.For {
 	return &calls.For{Info: info, Var: loop.Var, First: loop.First, Count: loop.Count, Body: joins}
 }
 
-// isJoin reports whether two statements make the caller's stream wait for a compute stream that depends on the iteration.
+// isJoin reports whether two statements record a compute stream that depends on the iteration, and make the caller's
+// stream wait for it.
 func isJoin(loop *calls.For, first, second calls.Stmt) bool {
 	r, ok := first.(*calls.EventRecord)
 	w, ok2 := second.(*calls.StreamWait)
@@ -161,8 +165,8 @@ func onlySync(body []calls.Stmt) bool {
 	})
 }
 
-// trimmed removes repeated iterations from a loop that only orders streams, if the loop does not depend on its variable, or
-// only modulo the number of compute streams. It returns other loops unchanged.
+// trimmed removes repeated iterations from a loop that only orders streams, if the loop does not depend on its
+// variable, or depends on it only modulo the number of compute streams. It returns other loops unchanged.
 func trimmed(p *calls.Program, loop *calls.For) []calls.Stmt {
 	period, name := periodOf(loop), loop.Var
 	count, ok := p.Values().Eval(loop.Count)

@@ -5,8 +5,9 @@ import (
 	"github.com/hirgen/hirgen/calls/order"
 )
 
-// sayLifetimes sets the first and the last statement that use a buffer, for a comment. It does so for buffers that share the memory
-// of another buffer or of an output, except scratch memory of attentions.
+// sayLifetimes sets the labels of the first and last statements that use a buffer, which the program shows in a
+// comment. It does so for buffers that share memory with another buffer or an output, except scratch memory of
+// attentions.
 //
 //	Buffer(name Rq_, in U1_)  ->  Buffer(name Rq_, in U1_, first kRopeRq, last kAttentionPV)
 func sayLifetimes(p *calls.Program) {

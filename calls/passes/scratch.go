@@ -8,10 +8,11 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// The gradients of attentions use scratch memory: bytes of the program's memory that are otherwise unused at that time. A
-// library reports its need when the program starts. If the scratch memory is too small, the attention allocates separate memory.
+// The gradients of attentions use scratch memory: bytes of the program's memory that are otherwise unused at that time.
+// cuDNN reports how much it needs when the program starts. If the scratch memory is too small, the attention allocates
+// separate memory.
 
-// addScratch declares scratch memory for each such attention on the caller's stream, of Attention.ScratchBytes.
+// addScratch declares scratch memory of ScratchBytes for each attention on the caller's stream that needs any.
 func addScratch(p *calls.Program) {
 	attentions, labels, values, taken := calls.ByName(p.Attentions), calls.ByName(p.Labels), p.Values(), namesOf(p)
 	for s := range calls.All(p.Body) {
@@ -31,8 +32,8 @@ func addScratch(p *calls.Program) {
 	}
 }
 
-// widenScratch extends each scratch block in both directions: up to the next blocks that are in use at the same time, or to the
-// ends of the memory. blocks lists the blocks of one memory, by offset.
+// widenScratch extends each scratch block in both directions: up to the next blocks that are in use at the same time,
+// or to the ends of the memory. blocks lists the blocks of one memory, sorted by offset.
 func widenScratch(blocks []*block) {
 	last := int64(0)
 	for _, b := range blocks {
@@ -57,7 +58,7 @@ func widenScratch(blocks []*block) {
 	}
 }
 
-// dropScratch drops scratch memory that has no place in any other memory.
+// dropScratch drops scratch memory that was not placed inside another memory.
 func dropScratch(p *calls.Program) {
 	dropped := map[string]bool{}
 	p.Buffers = slices.DeleteFunc(p.Buffers, func(b *calls.Buffer) bool {

@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/calls/order"
 )
 
-// shareRecords makes waits use an earlier record if it has the same meaning as a later one: the two cover the same work of all
-// streams. One record then serves all waits.
+// shareRecords makes waits use an earlier record if it covers the same work of all streams as their own record, which
+// is then dropped.
 //
 //	EventRecord(started_[0], on caller)        EventRecord(started_[0], on caller)
 //	StreamWait(started_[0], on compute[s])     StreamWait(started_[0], on compute[s])

@@ -10,11 +10,11 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// shareMemory lets buffers share memory if the existing waits order all uses of one before all uses of the next, on every rank.
-// So it adds no waits. Buffers in use at the same time are placed next to each other, in one allocation if that takes less
-// memory, or in outputs until their results are written. Buffers that are in use from one call to the next stay separate. The
-// gradient of an attention uses bytes that others leave free as scratch memory. Work on the caller's stream uses the workspace of
-// a compute stream, if the two never use it at the same time.
+// shareMemory lets buffers share memory if the existing waits order all uses of one before all uses of the next, on
+// every rank. So it adds no waits. Buffers in use at the same time get different bytes, in one allocation if that takes
+// less memory, or in outputs until their results are written. Buffers that are in use from one call to the next stay
+// separate. The gradient of an attention uses bytes that others leave free as scratch memory. Work on the caller's
+// stream uses the workspace of the first compute stream, if the two streams never use it at the same time.
 //
 //	Buffer(name A_, type bf16, elements 256)      Buffer(name A_, type bf16, elements 256)
 //	Buffer(name B_, type bf16, elements 128)  ->  Buffer(name B_, in A_, type bf16, elements 128)
@@ -38,7 +38,8 @@ func shareMemory(p *calls.Program) {
 	}
 }
 
-// firstForCaller returns the index of a workspace, with the first compute stream's in place of the caller's.
+// firstForCaller returns the index of a workspace, with the workspace of the first compute stream in place of the
+// caller's.
 func firstForCaller(index expr.Expr) expr.Expr {
 	if index == nil {
 		return expr.Int(0)
@@ -78,7 +79,7 @@ func shareBuffers(p *calls.Program) {
 	ownFirst(p)
 }
 
-// move moves a block into the memory of a buffer, at bytes after its start.
+// move moves the buffers of a block into the memory of another buffer, at bytes after its start.
 func (b *block) move(memory *calls.Buffer, at int64) {
 	for _, in := range b.buffers {
 		if in != memory {
@@ -87,8 +88,8 @@ func (b *block) move(memory *calls.Buffer, at int64) {
 	}
 }
 
-// blocksOf lists the memories of a program, in the order in which their lifetimes begin. The lifetime of a block covers all buffers in
-// it. Buffers whose uses are not ordered from call to call are omitted.
+// blocksOf lists the memories of a program, in the order in which their lifetimes begin. The lifetime of a block covers
+// all buffers in it. Blocks with a buffer that has no lifetime (order.Lifetimes) are omitted.
 func blocksOf(p *calls.Program) (blocks []*block) {
 	inside, reached := map[string][]*calls.Buffer{}, p.Reached()
 	for _, b := range p.Buffers {
@@ -139,7 +140,8 @@ func put(p *calls.Program, names *arenaNames, list []*block) {
 	}
 }
 
-// arena makes the memory for a number of buffers. It has the element type of the largest one.
+// arena returns a buffer of the given bytes that contains a number of buffers. It has the element type of the largest
+// of them.
 func arena(name string, largest *calls.Buffer, bytes int64, buffers int) *calls.Buffer {
 	elements := (bytes + largest.Type.Size() - 1) / largest.Type.Size()
 	return &calls.Buffer{
@@ -148,14 +150,14 @@ func arena(name string, largest *calls.Buffer, bytes int64, buffers int) *calls.
 	}
 }
 
-// arenaNames makes names that no declaration uses.
+// arenaNames makes names for arenas that no declaration uses.
 type arenaNames struct {
 	program *calls.Program
 	taken   map[string]bool
 	last    int
 }
 
-// next returns memory_, memory_2_ and so on.
+// next returns the next free name of memory_, memory_2_ and so on.
 func (n *arenaNames) next() string {
 	if n.taken == nil {
 		n.taken = namesOf(n.program)
@@ -172,7 +174,7 @@ func (n *arenaNames) next() string {
 	}
 }
 
-// namesOf returns the names in the fields of declarations and statements, without lists of names.
+// namesOf returns the names in the fields of declarations and statements, except names in lists.
 func namesOf(p *calls.Program) map[string]bool {
 	taken, all := map[string]bool{}, p.Declarations()
 	for s := range calls.All(p.Body) {

@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// shareShapes lets GEMMs of one shape share one constant. Each keeps its plan and its label.
+// shareShapes lets GEMMs of the same shape share one constant. Each GEMM keeps its plan and its label.
 //
 //	Shape(name kUpShape, plan up_plan_, m M, ...)  ->  Shape(name kUpShape, like kGateShape, plan up_plan_, m M, ...)
 func shareShapes(p *calls.Program) {

@@ -40,8 +40,8 @@ func stayOnCaller(p *calls.Program) {
 	})
 }
 
-// detour is a run of statements that issues one call on the stream of a communicator, after the work of the caller's stream,
-// and makes the caller's stream wait for the call. Declarations of pointers may be between them.
+// detour is a run of statements that makes the stream of a communicator wait for the caller's stream, issues one call
+// on it, and makes the caller's stream wait for the call. Declarations of pointers may be among them.
 type detour struct {
 	list        []calls.Stmt
 	ready, done *calls.EventRecord

@@ -7,8 +7,9 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// dropEmpty drops loops and branches that do nothing. It replaces a branch without a condition by its body. If only the Else of a
-// branch does something, and Cond is its only condition, dropEmpty inverts Cond. Then it merges adjacent branches of the same guard.
+// dropEmpty drops loops and branches that do nothing. It replaces a branch without a condition by its body. If only the
+// Else of a branch does something, and Cond is its only condition, dropEmpty inverts Cond and makes the Else the body.
+// Then it merges adjacent branches with the same guard.
 func dropEmpty(p *calls.Program) {
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		switch s := s.(type) {
@@ -51,7 +52,7 @@ func simplified(s *calls.If) []calls.Stmt {
 	return []calls.Stmt{s}
 }
 
-// withoutUnusedNumbers drops names of numbers that no later statement of the list uses.
+// withoutUnusedNumbers drops each Let of a list whose name no later statement of the list uses.
 func withoutUnusedNumbers(list []calls.Stmt) []calls.Stmt {
 	for i, s := range slices.Backward(list) { // a name may use earlier names
 		if let, ok := s.(*calls.Let); ok && !usesName(list[i+1:], let.Name) {
@@ -61,8 +62,8 @@ func withoutUnusedNumbers(list []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// dropUnused drops unused numbers, events, buffers, guards and labels. It marks the caller's tensors that are used, and declares the
-// rank if it is used.
+// dropUnused drops unused numbers, events, buffers, guards and labels. It marks which arguments are used, and declares
+// the rank if it is used.
 func dropUnused(p *calls.Program) {
 	p.Body = calls.EditLists(p.Body, withoutUnusedNumbers)
 	used := map[string]bool{}

@@ -8,9 +8,11 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// dropWaits drops redundant waits. The stream may be ordered after the event already, or the next wait may imply the order. The
-// pass computes what each stream is ordered after, and drops waits that change nothing on any rank. Of a loop that only waits, the last
-// iteration stays if it implies the others. Records without waits are dropped, too, except records for the watchdog.
+// dropWaits drops redundant waits: the stream may already be ordered after the event, or a later wait of the stream
+// implies the order. The pass computes which work each stream is ordered after, and drops waits that change nothing on
+// any rank. If the last iteration of a loop of waits implies the other iterations, only the last one stays. Waits that
+// only the first iteration needs move before the loop. Records without waits are dropped, too, except records for the
+// watchdog.
 func dropWaits(p *calls.Program) {
 	o := order.New(p)
 	o.RunAll()
@@ -47,8 +49,8 @@ func dropWaits(p *calls.Program) {
 // impliesOthers is the note on a wait for the last of several events.
 const impliesOthers = "the stream of these events works in order: the last one implies the others"
 
-// lastAlone returns the last iteration of a loop of waits, if no other iteration is needed; otherwise the loop. A loop without
-// statements returns nil.
+// lastAlone returns the waits of the last iteration of a loop of waits, if no other iteration is needed; otherwise the
+// loop. It returns nil for a loop without statements.
 func lastAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
 	count, ok := o.Program.Values().Eval(s.Count)
 	if len(s.Body) == 0 {
@@ -71,7 +73,8 @@ func lastAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
 	return s.Body
 }
 
-// firstAlone removes waits from a loop, and returns them, if only its first iteration needs them and they do not depend on the iteration.
+// firstAlone removes waits from a loop, and returns them, if only the first iteration needs them and they do not
+// contain the loop variable.
 func firstAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
 	var first []calls.Stmt
 	records := countUses(s.Body).records

@@ -8,15 +8,15 @@ import (
 	"github.com/hirgen/hirgen/calls/order"
 )
 
-// writeInPlace lets elementwise kernels, and GEMMs with an addend, write their result over one of their operands, if nothing uses
-// the operand afterwards. It checks this slice by slice.
+// writeInPlace lets elementwise kernels, and GEMMs with an addend, write their result over one of their operands, if
+// nothing uses the operand afterwards. The uses are compared by bytes, so this works slice by slice.
 //
 //	Buffer(name Z_); Buffer(name A_)                     Buffer(name Z_); Buffer(name A_, in Z_)
 //	For(var s): Gemm(out Z_ + s)                     ->
 //	            Launch(out A_ + s, a Z_ + s)
 //
-// Of several results it takes the one that a kernel stores last. It excludes operands of another type or layout, kernels that fold or
-// gather, outputs, and buffers that are in use from one call to the next.
+// Of several results, the pass takes the one that the kernel stores last. It excludes operands of another type or
+// layout, kernels that reduce or gather, outputs, and buffers that are in use from one call to the next.
 func writeInPlace(p *calls.Program) {
 	lifetimes := map[*calls.Buffer]bool{}
 	for _, life := range order.Lifetimes(p) {
@@ -51,11 +51,12 @@ func writeInPlace(p *calls.Program) {
 	ownFirst(p)
 }
 
-// mostWrittenOver limits how many buffers are written over each other. It keeps the pass linear for programs with thousands of
-// buffers.
+// mostWrittenOver is the largest number of buffers in one memory. The limit keeps the time of the pass linear for
+// programs with thousands of buffers.
 const mostWrittenOver = 64
 
-// ownFirst declares buffers with own memory before buffers inside other memory. It sorts the buffers inside one memory by offset.
+// ownFirst sorts the declarations: first buffers with their own memory, then buffers inside other memory. Buffers
+// inside one memory are adjacent, and sorted by offset.
 func ownFirst(p *calls.Program) {
 	inside := func(b *calls.Buffer) bool { return b.In != "" }
 	own := slices.DeleteFunc(slices.Clone(p.Buffers), inside)

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/scan"
 )
 
-// Parse reads the text form. The error is a *diag.Errors with the first error.
+// Parse parses the text form. The error is a *diag.Errors with the first mistake.
 func Parse(file, text string) (*calls.Program, error) {
 	r := &reader{file: file, lines: strings.Split(strings.TrimRight(text, "\n"), "\n"), program: &calls.Program{}}
 	r.header()
@@ -31,7 +31,7 @@ func Parse(file, text string) (*calls.Program, error) {
 	return r.program, nil
 }
 
-// reader reads lines. It keeps the first error.
+// reader parses lines, and keeps the first error. at is the index of the current line.
 type reader struct {
 	file    string
 	lines   []string
@@ -40,7 +40,7 @@ type reader struct {
 	err     *diag.Diagnostic
 }
 
-// nothing reports an error for a line that is not part of any construct.
+// nothing reports an error for a line that belongs to no statement and no section.
 func (r *reader) nothing() {
 	if strings.HasPrefix(r.lines[r.at], " ") {
 		r.fail(0, "this line is indented, and stands in nothing")
@@ -56,7 +56,7 @@ func (r *reader) fail(col int, format string, args ...any) {
 	}
 }
 
-// header reads the lines before the declarations.
+// header parses the lines before the declarations.
 func (r *reader) header() {
 	p := r.program
 	rest, ok := strings.CutPrefix(r.lines[0], "calls ")
@@ -79,12 +79,12 @@ func (r *reader) header() {
 	}
 }
 
-// line returns a scanner of the current line, from a column on.
+// line returns a scanner of the current line that begins at a column, counted from 0.
 func (r *reader) line(col int) *scan.Line {
 	return &scan.Line{Pos: diag.Pos{File: r.file, Line: r.at + 1}, Text: r.lines[r.at], At: col}
 }
 
-// declaration reads a line like "Param(name D, value 4)".
+// declaration parses a line like "Param(name D, value 4)".
 func (r *reader) declaration() {
 	l := r.line(0)
 	op := l.Name("a declaration")
@@ -98,7 +98,7 @@ func (r *reader) declaration() {
 	r.at++
 }
 
-// body reads the statements with this indentation.
+// body parses the statements with this indentation, and their nested statements.
 func (r *reader) body(indent string) []calls.Stmt {
 	var list []calls.Stmt
 	for r.err == nil && r.at < len(r.lines) {
@@ -137,7 +137,7 @@ func (r *reader) body(indent string) []calls.Stmt {
 	return list
 }
 
-// life reads the sections after the statements: the host steps around the calls. An empty line precedes each.
+// life parses the sections after the statements: the host steps around the calls. An empty line precedes each section.
 func (r *reader) life() {
 	for _, section := range r.program.Life.Sections() {
 		if r.err != nil || r.at+1 >= len(r.lines) || r.lines[r.at] != "" || r.lines[r.at+1] != section.Name+":" {
@@ -159,7 +159,7 @@ func (r *reader) life() {
 	}
 }
 
-// info reads the text after the fields: a position, a label, a note.
+// info parses the text after the fields: position, label and note, each of which may be absent.
 func info(l *scan.Line, info *calls.Info, file string) {
 	info.Pos = l.Position(file)
 	if l.Peek() != "" {

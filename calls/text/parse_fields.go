@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/scan"
 )
 
-// fields reads the fields of a statement or a declaration from "(key value, key value)".
+// fields parses the fields of a statement or a declaration: "(key value, key value)".
 func fields(l *scan.Line, item any) {
 	l.Expect("(")
 	given := map[string]bool{}
@@ -33,11 +33,11 @@ func fields(l *scan.Line, item any) {
 	}
 }
 
-// formerKeys maps the keys in folders that older versions emitted to the present keys.
+// formerKeys maps keys that older versions of hirgen printed to the present keys.
 var formerKeys = map[string]string{"room": "scratch"}
 
-// find returns the field of a key, or false if there is none. The operands of a Launch have the keys a, b, ...; find appends the
-// next operand when its key appears.
+// find returns the field with a key, or false if there is none. The operands of a Launch have the keys a, b, ...; find
+// appends an operand when the next key appears.
 func find(item any, key string) (calls.Field, bool) {
 	key = cmp.Or(formerKeys[key], key)
 	name, _, _ := strings.Cut(key, "_")
@@ -52,7 +52,7 @@ func find(item any, key string) (calls.Field, bool) {
 	return list[i], true
 }
 
-// value reads the value of a field.
+// value parses the value of a field.
 func value(l *scan.Line, f calls.Field) {
 	switch v := f.Value.(type) {
 	case *string:
@@ -88,7 +88,7 @@ func value(l *scan.Line, f calls.Field) {
 	}
 }
 
-// pointer reads "base[peer] + offset". The peer and the offset are optional.
+// pointer parses "base[peer] + offset". The peer and the offset are optional.
 func pointer(l *scan.Line) calls.Pointer {
 	p := calls.Pointer{Base: l.Name("a pointer")}
 	if l.Accept("[") {

@@ -11,8 +11,9 @@ import (
 	"github.com/hirgen/hirgen/internal/base/scan"
 )
 
-// Print returns the text form: a header, a line for each declaration, an empty line, a line for each statement, indented in its
-// parent, and the life of the program in sections. It omits absent fields and sections.
+// Print returns the text form: a header, a line for each declaration, an empty line, a line for each statement,
+// indented within its parent, and sections with the life of the program. It omits fields without a value and empty
+// sections.
 func Print(p *calls.Program) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "calls %s from %s\n", p.Name, strconv.Quote(p.File))
@@ -69,7 +70,7 @@ func printInfo(b *strings.Builder, file string, info *calls.Info) {
 	}
 }
 
-// line prints the fields of a statement or a declaration, without absent ones.
+// line prints the fields of a statement or a declaration that have a value.
 func line(item any) string {
 	var parts []string
 	for _, f := range calls.Fields(item) {
@@ -80,7 +81,7 @@ func line(item any) string {
 	return strings.Join(parts, ", ")
 }
 
-// format prints the value of a field. ok is false if the value is zero or nil, because the text omits such fields.
+// format prints the value of a field. ok is false if the text omits the field, because its value is zero or nil.
 func format(f calls.Field) (value string, ok bool) {
 	switch v := f.Value.(type) {
 	case *string:

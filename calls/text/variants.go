@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
-// fallback separates a program from its fallback variant.
+// fallback is the text between a program and its fallback variant.
 const fallback = "\nfallback:\n"
 
 // PrintAll returns the text form of a program and, after a line "fallback:", of its fallback variant.
@@ -19,7 +19,7 @@ func PrintAll(variants []*calls.Program) string {
 	return strings.Join(printed, fallback)
 }
 
-// ParseAll reads the output of PrintAll. The error is a *diag.Errors with the first error.
+// ParseAll parses the output of PrintAll. The error is a *diag.Errors with the first mistake.
 func ParseAll(file, text string) ([]*calls.Program, error) {
 	var variants []*calls.Program
 	above := 0 // number of lines before the variant
@@ -34,7 +34,7 @@ func ParseAll(file, text string) ([]*calls.Program, error) {
 	return variants, nil
 }
 
-// lower moves diagnostics down by a number of lines.
+// lower adds a number of lines to the positions of diagnostics.
 func lower(err error, lines int) error {
 	if found, ok := diag.Diagnostics(err); ok {
 		for i := range found.Items {

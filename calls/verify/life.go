@@ -8,7 +8,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
-// life checks that the program has the host steps of the printed classes and the runtime (calls.LifeOf), in the same order.
+// life checks that the host steps of the program are those of the emitted class and the runtime (calls.LifeOf), in the
+// same order.
 func (v *verifier) life() {
 	printed := calls.LifeOf(v.program)
 	for i, section := range printed.Sections() {

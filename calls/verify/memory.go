@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/calls/order"
 )
 
-// memory checks buffers and workspaces. No statement uses the workspace of a running statement. A buffer inside a larger
-// buffer fits into it. If two buffers have common bytes, the last use of one ends before the first use of the other, unless one is
-// written over the other (writtenOver).
+// memory checks buffers and workspaces. A workspace may not be in use by another stream when a statement uses it. A
+// buffer inside other memory has to fit into it. If two buffers have common bytes, the last use of one has to end
+// before the first use of the other, unless one is written over the other (writtenOver).
 func (v *verifier) memory() {
 	if s := order.Clash(v.program, nil); s != nil {
 		v.fail(s, "its workspace may be in use")
@@ -64,11 +64,11 @@ func (v *verifier) memory() {
 	}
 }
 
-// alignment is the alignment of buffers inside others: kernels access several bytes at once.
+// alignment is the alignment in bytes of buffers inside other memory, because kernels access several bytes at once.
 const alignment = 256
 
-// occupants checks the lifetimes of buffers in each memory. If two lifetimes may overlap, the buffers must have no common byte, or
-// one must be written over the other.
+// occupants checks the buffers of each memory. If the lifetimes of two buffers may overlap, the buffers must have no
+// common byte, or one must be written over the other.
 func (v *verifier) occupants(lifetimes map[string][]*order.Lifetime, values calls.Values) {
 	var uses *order.Uses
 	for _, memory := range slices.Sorted(maps.Keys(lifetimes)) {
@@ -93,8 +93,9 @@ func (v *verifier) occupants(lifetimes map[string][]*order.Lifetime, values call
 	}
 }
 
-// writtenOver reports whether the buffer of life is written over the other in place (order.Uses.InPlace). For each common byte, the
-// last use of other ends first, or is in the task that overwrites the byte element by element. An output is never overwritten.
+// writtenOver reports whether the buffer of life is written over the other buffer in place (order.Uses.InPlace): for
+// each common byte, the last use of other has ended, or it is in the task that overwrites the byte. An output is never
+// overwritten.
 func writtenOver(uses *order.Uses, life, other *order.Lifetime) bool {
 	return !other.Output && uses.InPlace(life.Buffer, other.Buffer)
 }
@@ -106,7 +107,7 @@ func common(a, b *calls.Buffer, values calls.Values) bool {
 	return !okA || !okB || a.Offset < b.Offset+ofB && b.Offset < a.Offset+ofA
 }
 
-// bytes returns the size of a buffer. ok is false if it is unknown.
+// bytes returns the size of a buffer in bytes. ok is false if the size is unknown.
 func bytes(b *calls.Buffer, values calls.Values) (size int64, ok bool) {
 	elements, ok := values.Eval(b.Elements)
 	return elements * b.Type.Size(), ok

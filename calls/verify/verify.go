@@ -15,16 +15,16 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// Program checks a program:
-//   - The events, shares, teams, meshes, guards, labels, shapes, attentions and kernels that statements name are declared. A Shape
-//     equals the Shape that its Like names, except for names.
-//   - Parts of groups and batches are inside them.
-//   - On every rank a wait has an earlier record.
-//   - On every rank the caller's stream has waited for the work of all others at the end of a call, except, without a CUDA graph, for
-//     writes of flags.
+// Program checks that a program keeps these rules:
+//   - The events, shares, teams, meshes, guards, labels, shapes, attentions and kernels that statements name are
+//     declared. A Shape equals the Shape that its Like names, except for names and labels.
+//   - Parts of groups, batches, exchanges and sums are inside them.
+//   - On every rank, a wait for an event follows a record of the event.
+//   - On every rank, the caller's stream has waited for the work of all other streams at the end of a call. Without a
+//     CUDA graph, writes of flags are an exception.
 //   - Every flag that is waited for is written once, and every flag that is written is waited for.
 //   - Buffers with common bytes are used one after the other, or one is written over the other in place.
-//   - The steps around the calls match the emitted class and the runtime.
+//   - The host steps around the calls match the emitted class and the runtime.
 //
 // The error is a *diag.Errors.
 func Program(p *calls.Program) error {
@@ -64,7 +64,7 @@ func (v *verifier) buffer(b *calls.Buffer, format string, args ...any) {
 	v.report(diag.Pos{File: v.program.File}, b.Where+": "+b.Name+": "+fmt.Sprintf(format, args...))
 }
 
-// report reports each error once.
+// report adds an error, unless the same error was reported before.
 func (v *verifier) report(pos diag.Pos, message string) {
 	if key := fmt.Sprint(pos, message); !v.said[key] {
 		v.said[key] = true
@@ -72,7 +72,8 @@ func (v *verifier) report(pos diag.Pos, message string) {
 	}
 }
 
-// names checks that the declarations exist that statements, shapes and shares name. It does not check pointers, streams and numbers.
+// names checks that everything that statements, shapes and shares name is declared, except pointers, streams and
+// numbers.
 func (v *verifier) names() {
 	known := map[string]map[string]bool{}
 	for _, kind := range []string{"event", "share", "team", "guard", "mesh", "label", "shape", "attention"} {
@@ -115,7 +116,8 @@ func (v *verifier) names() {
 	}
 }
 
-// nesting checks that parts are inside the group, batch, exchange or sum that they belong to.
+// nesting checks that each part is inside the group, batch, exchange or sum that it belongs to, and that nothing else
+// is inside.
 func (v *verifier) nesting(body []calls.Stmt, batch string, grouped bool, sum string) {
 	for _, s := range body {
 		switch s := s.(type) {
@@ -155,8 +157,8 @@ func (v *verifier) nesting(body []calls.Stmt, batch string, grouped bool, sum st
 	}
 }
 
-// exchange checks a RowExchange. Its copies have the rows and the type of the exchange. It has at most one kernel, which has these
-// rows and is the last statement, and at most one Memcpy of the local rows.
+// exchange checks a RowExchange. Its copies have the size and the type of its rows. It has at most one kernel, which
+// computes these rows and is the last statement, and at most one Memcpy of the local rows.
 func (v *verifier) exchange(x *calls.RowExchange) {
 	values, keeps := v.program.Values(), 0
 	of := func(e expr.Expr) int64 { n, _ := values.Eval(e); return n }
@@ -193,7 +195,7 @@ func (v *verifier) stands(s calls.Stmt, well bool) {
 	}
 }
 
-// finished checks the order of streams at the end of a call.
+// finished checks that the caller's stream is ordered after all other streams at the end of a call.
 func (v *verifier) finished(o *order.Ordering) {
 	caller := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
 	for _, name := range slices.Sorted(maps.Keys(o.Streams)) {
@@ -210,7 +212,7 @@ type pairing struct {
 	stmt          calls.Stmt
 }
 
-// flags checks that flags are paired, assuming that all ranks share memory.
+// flags checks that each flag has one write and at least one wait, as if all ranks shared memory.
 func (v *verifier) flags() {
 	found := map[string]*pairing{}
 	var keys []string
@@ -239,7 +241,7 @@ func (v *verifier) flags() {
 	}
 }
 
-// flagIssue issues the flag operations of one rank.
+// flagIssue issues the program on one rank, and calls note for each flag operation.
 type flagIssue struct {
 	*issue.Rank
 	note func(s calls.Stmt, key string, writes, waits int)

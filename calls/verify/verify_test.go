@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/calls/text"
 )
 
-// TestVerifyCatches checks that wrong programs are rejected. Each differs from a correct program in one place.
+// TestVerifyCatches checks that wrong programs are rejected. Each differs from a correct program in one respect.
 func TestVerifyCatches(t *testing.T) {
 	data, err := os.ReadFile("testdata/right.txt")
 	if err != nil {
