@@ -15,7 +15,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// describe sets the fields of About that the translation has not set. It runs after the passes on calls.
+// describe sets the fields of About that the translation of statements has not set. It runs after the passes on calls.
 func (b *builder) describe() {
 	p, about := b.program, &b.out.About
 	about.World, about.Operations, about.Saved, about.HostIR = p.Meshes[0], p.Reference, p.Saved, text.Print(p)
@@ -50,8 +50,8 @@ func (b *builder) casts(t domain.DType) bool {
 	})
 }
 
-// interfaceTensor describes an input or output. on is the program's mesh that holds it; empty: every rank has a part. sum has
-// the terms that domain.Contractions finds for it.
+// interfaceTensor describes an input or output. on is the program's name of the mesh that holds it; empty: every rank
+// has a part. sum has the factors that domain.Contractions finds for the tensor.
 func (b *builder) interfaceTensor(t *hostir.Tensor, on string, sum domain.Terms) calls.Tensor {
 	d := calls.Tensor{
 		Name: t.Name, Type: t.DType, Axes: t.Axes, Mesh: t.Mesh, On: on, Pos: t.Pos, Deviation: t.Deviation, Rounded: t.Rounded, Fill: t.Fill,
@@ -75,8 +75,8 @@ func (b *builder) interfaceTensor(t *hostir.Tensor, on string, sum domain.Terms)
 	return d
 }
 
-// contraction returns the product of the factors that domain.Contractions finds for a tensor, 1 without factors. For an input, it
-// limits how many non-zero integers the check may put into it.
+// contraction returns the product of the factors that domain.Contractions finds for a tensor, or 1 if there are none.
+// For an input, the product limits how many non-zero integers the check may put into it.
 func (b *builder) contraction(factors []domain.Extent) expr.Expr {
 	product := extents.Number(1)
 	for _, f := range factors {
@@ -85,7 +85,7 @@ func (b *builder) contraction(factors []domain.Extent) expr.Expr {
 	return product.Expr
 }
 
-// terms returns by tensor what domain.Contractions finds in the operations of the model.
+// terms returns, by tensor name, the result of domain.Contractions for the operations of the model.
 func terms(p *hostir.Program) map[string]domain.Terms {
 	shapes := make(map[string][]domain.Extent, len(p.Tensors))
 	for _, t := range p.Tensors {
@@ -97,8 +97,8 @@ func terms(p *hostir.Program) map[string]domain.Terms {
 	return domain.Contractions(p.Reference, func(tensor string) []domain.Extent { return shapes[tensor] })
 }
 
-// transportOf names the transports of a program as reports do: "ipc-get", "nccl", "ipc-get, ipc-put". It omits NCCL if there are
-// others, and returns "nccl" if there is no communication.
+// transportOf names the transports of a program for reports: "ipc-get", "nccl", "ipc-get, ipc-put". It omits NCCL if
+// there are others, and returns "nccl" if there is no communication.
 func transportOf(p *hostir.Program) string {
 	used := map[string]bool{}
 	for s := range hostir.All(p.Body) {

@@ -20,7 +20,7 @@ type size struct {
 	numbers [4]int64 // M, N, K and Batch
 }
 
-// account adds a collective to the summary.
+// account adds a collective to the summary of communications in About.
 func (b *builder) account(s *hostir.Communication, in, out *buffer) {
 	whole := out
 	if in.elements().Size > out.elements().Size {
@@ -38,7 +38,7 @@ func (b *builder) account(s *hostir.Communication, in, out *buffer) {
 	b.accountFor(words, s.Type.Kind(), whole, b.ranksOf(s))
 }
 
-// accountTransfer adds what a rank receives from a peer. A send adds nothing, because its receive counts.
+// accountTransfer adds a receive to the summary. It ignores sends, because their receives count.
 func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
 	if !s.Send {
 		by := strings.TrimSpace(string(s.Backend) + " " + string(s.Locality))
@@ -54,7 +54,7 @@ func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
 	}
 }
 
-// fills notes which communication writes to a buffer.
+// fills records the communication that writes to a buffer, in words.
 func (b *builder) fills(buf *buffer, words string) {
 	for _, d := range b.out.Buffers {
 		if d.Name == buf.base {
@@ -63,10 +63,11 @@ func (b *builder) fills(buf *buffer, words string) {
 	}
 }
 
-// accountFor adds a communication to the summary in words, once for equal adjacent statements, and keeps the size of the largest one,
-// for which the program reports bandwidths. ranks is the team size of a collective, and 1 for a receive. The size is defined as in
-// nccl-tests: the larger one of operand and result of a collective, or the data that one rank receives from another. It is multiplied
-// by the number of times that the statement runs.
+// accountFor adds a communication to the summary in words, once if the previous entry is the same. It also keeps the
+// size of the largest communication, for which the program reports bandwidths. ranks is the team size of a collective,
+// and 1 for a receive. The size in bytes is defined as in nccl-tests: for a collective, the larger of its operand and
+// its result on one rank, and for a receive, the received data. It is multiplied by the number of times that the
+// statement runs in a call.
 func (b *builder) accountFor(text, kind string, whole *buffer, ranks extents.Quantity) {
 	text += b.perIteration()
 	r := &b.out.About
@@ -81,7 +82,7 @@ func (b *builder) accountFor(text, kind string, whole *buffer, ranks extents.Qua
 	}
 }
 
-// accountGemm adds the GEMMs of a rank in a call. M is multiplied by the number of iterations of the loops around the statement.
+// accountGemm adds the GEMMs of one statement, with M multiplied by the number of iterations of the loops around it.
 func (b *builder) accountGemm(p gemm) {
 	m, batch := extents.Times(b.runs(), p.m), p.gemms()
 	b.sizes = append(b.sizes, size{calls.Size{M: m.Expr, N: p.n.Expr, K: p.k.Expr, Batch: batch.Expr},
@@ -96,14 +97,15 @@ func (b *builder) perIteration() string {
 	return ", one slice in each iteration over " + lists.Join(b.loops, func(l loop) string { return l.name })
 }
 
-// A condition is the Cond of a branch around the current statement, which runs if holds is not 0 or, with not, if it is 0.
+// A condition is the Cond of a branch around the current statement.
 type condition struct {
-	holds expr.Expr // of C++ names
-	not   bool      // on the other side of the branch
+	holds expr.Expr // an expression over names of the emitted program
+	not   bool      // the statement is in the Else: it runs if holds is 0
 }
 
-// happens returns how often the current statement runs in a call. It excludes iterations in which a condition on loop variables
-// does not hold, such as the one for the local shard. Conditions that depend on the rank count as if they held.
+// happens returns how often the current statement runs in a call. It does not count iterations in which a condition on
+// loop variables does not hold, such as the condition that excludes the local shard. Conditions that depend on the rank
+// count as if they held.
 func (b *builder) happens() extents.Quantity {
 	alone := func(c condition) bool {
 		return len(slices.DeleteFunc(slices.Clone(b.loops), func(l loop) bool { return !expr.Mentions(c.holds, l.name) })) == 1

@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// attention calls one attention, or its gradient, for all batches that have one stride in each operand. Other batches, and blocks of
-// rows with a causal mask (apart), are separate calls.
+// attention lowers an attention, or its gradient. One call computes all batches that have one stride in each operand.
+// Other batches are separate calls, and so are blocks of rows with a causal mask (apart).
 func (b *builder) attention(s *hostir.Attention) []calls.Stmt {
 	buffers := b.operandBuffers(s, append(slices.Clone(s.In), hostir.Defs(s)...)...)
 	a := attended{builder: b, stmt: s, buffers: buffers, shape: s.Shape(false, func(*domain.Mesh, string) int64 { return 0 })}
@@ -26,16 +26,16 @@ func (b *builder) attention(s *hostir.Attention) []calls.Stmt {
 	return list
 }
 
-// attended is an attention with its memory: buffers of the operands, then of the results.
+// attended is an attention with its memory: the buffers of its operands, then those of its results.
 type attended struct {
 	*builder
 	stmt    *hostir.Attention
 	buffers []*buffer
-	shape   domain.AttentionShape // of the first rank
+	shape   domain.AttentionShape // the shape on the first rank
 	batches walk
 }
 
-// batchesOfHeads returns the walk over the batches of all operands and results, without the blocks of queries.
+// batchesOfHeads returns the walk over the batch axes of all operands and results. It leaves out the blocks of queries.
 func batchesOfHeads(s *hostir.Attention, buffers []*buffer) walk {
 	w := walk{strides: make([][]extents.Quantity, len(buffers))}
 	keys := buffers[slices.Index(s.In, s.Keys())].dims
@@ -49,7 +49,8 @@ func batchesOfHeads(s *hostir.Attention, buffers []*buffer) walk {
 	return w
 }
 
-// heads returns the number of a tensor's axes from the axis of heads on: heads, rows and elements, or for Logs heads and rows.
+// heads returns the number of a tensor's axes from the axis of heads on. They are heads, rows and elements; Logs has no
+// elements.
 func heads(s *hostir.Attention, t *hostir.Tensor) int {
 	if t == s.Logs() {
 		return 2
@@ -57,7 +58,8 @@ func heads(s *hostir.Attention, t *hostir.Tensor) int {
 	return 3
 }
 
-// readable refuses rows whose elements are not adjacent, and Logs (the log-sum-exp of each row) that are not dense in row-major order.
+// readable refuses a tensor whose rows are not contiguous, and Logs (the log-sum-exp of each row) that are not dense in
+// row-major order.
 func (a *attended) readable() {
 	s := a.stmt
 	for _, u := range a.buffers {
@@ -72,13 +74,14 @@ func (a *attended) readable() {
 	}
 }
 
-// declare declares the attention with its plan, for one of the blocks that are apart, or for all blocks if none are.
+// declare declares the attention with its plan. If blocks are apart, block is the index of the block; otherwise it is
+// 0.
 func (a *attended) declare(block int64) *calls.Attention {
 	s, b := a.stmt, a.builder
 	name := s.Out[0].Name
 	q, k := a.of(s.Queries()).dims, a.of(s.Keys()).dims
 	fn := s.Kind()
-	fn.Split = "" // the split only decides where blocks are, and where their rows begin
+	fn.Split = "" // the split only decides how queries are divided into blocks
 	d := &calls.Attention{
 		Name: b.names.Constant(name + "_attention"), Plan: b.names.Member(name + "_attention"),
 		Layout: b.names.Constant(name + "_layout"), Fn: fn.Fn(), Batch: expr.Int(1), QueryHeads: q[len(q)-3].extent.Expr,
@@ -109,10 +112,10 @@ func (a *attended) declare(block int64) *calls.Attention {
 	return d
 }
 
-// of returns the memory of an operand.
+// of returns the buffer of an operand.
 func (a *attended) of(t *hostir.Tensor) *buffer { return a.buffers[slices.Index(a.stmt.In, t)] }
 
-// strides returns the strides of batches, heads and rows of the buffer with index at.
+// strides returns the strides of batches, heads and rows of the buffer with index at, in elements.
 func (a *attended) strides(at int) []expr.Expr {
 	dims := a.buffers[at].dims
 	batch := expr.Expr(expr.Int(0))
@@ -122,7 +125,7 @@ func (a *attended) strides(at int) []expr.Expr {
 	return []expr.Expr{batch, dims[len(dims)-3].stride.Expr, dims[len(dims)-2].stride.Expr}
 }
 
-// calls makes the call, in loops over batches that are separate calls.
+// calls returns the call of a declared attention, in loops over the batches that need separate calls.
 func (a *attended) calls(d *calls.Attention, block int64) []calls.Stmt {
 	call := &calls.Attend{Info: calls.Info{Pos: a.stmt.Pos, Label: d.Label}, Attention: d.Name, Workspace: a.current.Index, On: a.current}
 	to := []*calls.Pointer{&call.Q, &call.K, &call.V, &call.O, &call.Logs}

@@ -9,11 +9,11 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Queries may have one more axis than keys, which counts blocks of heads or of rows. A rank has the block of its coordinate,
-// or all blocks. Blocks of heads are batches whose keys begin at the same key head or at different key heads. Blocks of rows
-// are batches with the same keys that begin at other positions.
+// Queries may have one more axis than keys. It counts blocks of heads or of rows. A rank has the block of its
+// coordinate, or all blocks. Blocks of heads are computed as batches, whose key heads may be the same or may begin at
+// different key heads. Blocks of rows are batches with the same keys, whose rows begin at different positions.
 
-// over returns the mesh axis that splits the blocks, or "".
+// over returns the mesh axis over which the blocks are split, or "".
 func (a *attended) over() string {
 	if at := a.stmt.Blocks(); at != hostir.Unmapped {
 		return hostir.SplitOver(a.stmt.Queries().Axes[at])
@@ -21,8 +21,8 @@ func (a *attended) over() string {
 	return ""
 }
 
-// apart returns the number of attentions to declare. If there is a causal mask, which begins at another position in each block,
-// it is one for each block of rows on a rank. Otherwise it is 1.
+// apart returns the number of attentions to declare. With a causal mask, which begins at another position in each
+// block, it is the number of blocks of rows on a rank. Otherwise it is 1.
 func (a *attended) apart() int64 {
 	if a.shape.RowsStep > 0 && a.stmt.Kind().Causal {
 		return a.shape.Blocks
@@ -30,7 +30,7 @@ func (a *attended) apart() int64 {
 	return 1
 }
 
-// allKeyHeads returns the number of key heads of all blocks.
+// allKeyHeads returns the number of key heads that all blocks together use.
 func (a *attended) allKeyHeads() extents.Quantity {
 	k := a.of(a.stmt.Keys()).dims
 	return k[len(k)-3].extent
@@ -41,7 +41,7 @@ func (a *attended) allBlocks() extents.Quantity {
 	return a.scope.Extent(a.stmt.Queries().Axes[a.stmt.Blocks()].Extent)
 }
 
-// keyHeads returns the number of key heads that the queries of a block use.
+// keyHeads returns the number of key heads that one block of queries uses.
 func (a *attended) keyHeads() extents.Quantity {
 	switch {
 	case a.shape.HeadsStep == 0:
@@ -65,7 +65,8 @@ func (a *attended) together() extents.Quantity {
 	}
 }
 
-// blocks returns the walk over the blocks of one call. It has no axes for a single block.
+// blocks returns the walk over the blocks of one call: groups of blocks with the same key heads, and the blocks of a
+// group. It has no axes if a call has a single block.
 func (a *attended) blocks() walk {
 	w := walk{strides: make([][]extents.Quantity, len(a.buffers))}
 	if a.shape.Blocks == 1 || a.apart() > 1 {
@@ -83,8 +84,8 @@ func (a *attended) blocks() walk {
 	return w
 }
 
-// keysStep returns the distance in elements, in keys, values or their gradients, from the key heads of a block to the next key
-// heads, which a later block has. It is 0 for other buffers, and if blocks do not differ in heads.
+// keysStep returns the distance in elements, in keys, values or their gradients, from the key heads of one group of
+// blocks to those of the next group. It is 0 for other buffers, and if all blocks use the same heads.
 func (a *attended) keysStep(u *buffer) extents.Quantity {
 	if a.shape.HeadsStep == 0 || !a.stmt.ReadsKeys(u.tensor) && !slices.Contains(a.ofKeys(), u) {
 		return extents.Number(0)
@@ -92,7 +93,7 @@ func (a *attended) keysStep(u *buffer) extents.Quantity {
 	return extents.Times(a.keyHeads(), u.dims[len(u.dims)-3].stride)
 }
 
-// ofKeys returns the gradients of keys and values, or nil for a forward pass.
+// ofKeys returns the buffers of the gradients of keys and values, or nil for a forward pass.
 func (a *attended) ofKeys() []*buffer {
 	if !a.stmt.IsGrad() {
 		return nil
@@ -100,7 +101,8 @@ func (a *attended) ofKeys() []*buffer {
 	return a.buffers[len(a.buffers)-2:]
 }
 
-// start returns the pointer to a block of rows or, in keys, values and their gradients, to the key heads of this rank's blocks.
+// start returns the pointer with which a call begins: to a block of rows or, in keys, values and their gradients, to
+// the key heads that this rank's blocks use.
 func (a *attended) start(u *buffer, block int64) calls.Pointer {
 	p := a.pointer(u)
 	if block > 0 && !a.stmt.ReadsKeys(u.tensor) {
@@ -117,7 +119,8 @@ func (a *attended) start(u *buffer, block int64) calls.Pointer {
 	return behind(p, extents.Quantity{Expr: at, Size: 1}, step)
 }
 
-// cleared zeroes the gradients of keys and values if a block does not use all key heads. Otherwise it returns nil.
+// cleared returns launches that zero the gradients of keys and values, if one block does not use all key heads.
+// Otherwise it returns nil.
 func (a *attended) cleared() []calls.Stmt {
 	var list []calls.Stmt
 	if a.keyHeads().Size == a.allKeyHeads().Size {

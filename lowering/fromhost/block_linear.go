@@ -7,8 +7,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// blockLinear lowers out[..., n] = x[..., k] w[..., n, k]^T with scales of blocks. Each batch is a call, since cuBLASLt documents no
-// batches of such GEMMs. The scales of a call are dense matrices, as the operands are.
+// blockLinear lowers out[..., n] = x[..., k] w[..., n, k]^T with scales of blocks. Each batch is a separate call,
+// because cuBLASLt does not document batches of such GEMMs. In each call, the operands and the scales are dense
+// matrices.
 func (b *builder) blockLinear(s *hostir.BlockLinear) []calls.Stmt {
 	buffers := b.operandBuffers(s, s.Out, s.X, s.W, s.S, s.T)
 	p, misfit := blockGemmOf(buffers[0], buffers[1], buffers[2], buffers[3], buffers[4])
@@ -24,8 +25,9 @@ func (b *builder) blockLinear(s *hostir.BlockLinear) []calls.Stmt {
 	return b.calls(p, call)
 }
 
-// blockGemmOf converts a GEMM with scales of blocks. The innermost axes before the columns are the rows of a call, as many as lie densely
-// in the operands and their scales, and the others are calls. misfit is a buffer that does not fit.
+// blockGemmOf describes a GEMM with scales of blocks. As many of the innermost leading axes as possible are the rows of
+// one call: the operands and their scales have to be dense along them. The other leading axes are loops of calls.
+// misfit is a buffer that does not fit; nil if all fit.
 func blockGemmOf(out, x, w, scalesX, scalesW *buffer) (p gemm, misfit *buffer) {
 	axes := leadingAxes(out, x, w, nil, scalesX, scalesW)
 	for outer := 0; outer <= len(axes); outer++ {

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// branch lowers an If.
+// branch lowers an If, and both of its sides.
 func (b *builder) branch(s *hostir.If) []calls.Stmt {
 	cond := b.scope.Rename(expr.Fold(s.Cond))
 	gemms := len(b.sizes)
@@ -21,7 +21,7 @@ func (b *builder) branch(s *hostir.If) []calls.Stmt {
 	return []calls.Stmt{&calls.If{Cond: b.spelled(cond), Body: body, Else: otherwise}}
 }
 
-// under lowers one side of an If.
+// under lowers one side of an If under its condition.
 func (b *builder) under(c condition, side []hostir.Stmt) []calls.Stmt {
 	b.conditions = append(b.conditions, c)
 	defer func() { b.conditions = b.conditions[:len(b.conditions)-1] }()

@@ -12,26 +12,26 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A dim is one axis of a buffer: its number of elements, and the distance between them.
+// A dim is one axis of a buffer: its number of elements, and the distance between adjacent ones in elements.
 type dim struct {
 	axis           int // logical axis of the tensor
 	extent, stride extents.Quantity
 }
 
-// A buffer is memory that a tensor names.
+// A buffer is the memory of a tensor, with the layout of the tensor in it.
 type buffer struct {
 	tensor *hostir.Tensor
 	root   *hostir.Tensor // the tensor that owns the memory
-	name   string         // a declared pointer; empty: the buffer is printed as a part of base
+	name   string         // the declared pointer to it; empty: none, and calls use an offset from base
 	dims   []dim          // live axes in the logical order
 	typ    domain.DType
-	input  bool      // the caller's, read only
-	base   string    // argument, buffer or declared pointer that it is a part of
+	input  bool      // it is memory of the caller that the program only reads
+	base   string    // the argument, buffer or declared pointer that contains it
 	at     expr.Expr // its start in base, in elements; nil: 0
-	known  bool      // all paths lead to the same memory: no Either chose it
+	known  bool      // whether it is the same memory on all paths: no Either chooses it
 }
 
-// pointer returns the start of a buffer.
+// pointer returns a pointer to the start of a buffer.
 func (b *builder) pointer(u *buffer) calls.Pointer {
 	if u.name != "" {
 		return calls.Pointer{Base: u.name}
@@ -39,7 +39,7 @@ func (b *builder) pointer(u *buffer) calls.Pointer {
 	return b.place(u)
 }
 
-// place returns the start of a buffer as an offset from its base.
+// place returns a pointer to the start of a buffer, as an offset from its base.
 func (b *builder) place(u *buffer) calls.Pointer {
 	if u.at == nil {
 		return calls.Pointer{Base: u.base}
@@ -47,7 +47,7 @@ func (b *builder) place(u *buffer) calls.Pointer {
 	return calls.Pointer{Base: u.base, Offset: b.spelled(u.at)}
 }
 
-// newBuffer lays out a tensor densely, in the order of its Layout, from the start of the memory with a name.
+// newBuffer lays out a tensor densely, in the order of its Layout, from the start of the memory with the given name.
 func (b *builder) newBuffer(t *hostir.Tensor, name string) *buffer {
 	buf := &buffer{tensor: t, root: t, typ: t.DType, input: t.Role == hostir.Input, base: name, known: true}
 	for _, axis := range hostir.Live(t) {
@@ -61,7 +61,7 @@ func (b *builder) newBuffer(t *hostir.Tensor, name string) *buffer {
 	return buf
 }
 
-// layout lists the indices of dims from outermost to innermost.
+// layout lists the indices in dims from the outermost axis in memory to the innermost.
 func (u *buffer) layout() []int {
 	order := make([]int, 0, len(u.dims))
 	if u.tensor.Layout == nil {
@@ -87,7 +87,7 @@ func (u *buffer) elements() extents.Quantity {
 	return count
 }
 
-// contiguous reports whether a buffer is contiguous in memory, with its axes in any order.
+// contiguous reports whether a buffer has no gaps in memory. Its axes may be in any order.
 func (u *buffer) contiguous() bool { return rowMajor(byStride(u.dims)) }
 
 // byStride sorts axes from the largest stride to the smallest.
@@ -97,7 +97,7 @@ func byStride(dims []dim) []dim {
 	return sorted
 }
 
-// rowMajor reports whether dims, in this order, are dense with the last one innermost.
+// rowMajor reports whether dims are dense in memory in the given order, with the last one innermost.
 func rowMajor(dims []dim) bool {
 	want := int64(1)
 	for _, d := range slices.Backward(dims) {
@@ -112,8 +112,8 @@ func rowMajor(dims []dim) bool {
 	return true
 }
 
-// shape lists one rank's extents in the order in which the axes are in memory. Axes of one element keep their places, and no other
-// axis moves past them.
+// shape lists one rank's extents in the order in which the axes are in memory. Axes of one element keep their positions
+// in the list, and no other axis moves past them.
 func (u *buffer) shape() []expr.Expr {
 	list := slices.Clone(u.dims)
 	for i := range list {
@@ -130,7 +130,7 @@ func sameShape(t *hostir.Tensor, dims []dim) bool {
 	return slices.EqualFunc(shape, dims, func(n int64, d dim) bool { return n == d.extent.Size })
 }
 
-// as returns a view of this buffer as the tensor out, with the given extents and strides of out's live axes.
+// as returns a view of this buffer as the tensor out. dims has the extents and strides of out's live axes.
 func (u *buffer) as(out *hostir.Tensor, dims []dim) *buffer {
 	view := *u
 	view.tensor, view.dims = out, slices.Clone(dims)

@@ -16,57 +16,57 @@ type builder struct {
 	program *hostir.Program
 	spec    *hostir.Spec
 	out     *calls.Described
-	tensors []*hostir.Tensor // of the arguments
-	sizes   []size           // of GEMMs
+	tensors []*hostir.Tensor // the tensors of out.Arguments, in their order
+	sizes   []size           // of the program's GEMMs
 	largest int64            // bytes of the largest communication
 	names   *names.Table
 	scope   *extents.Scope
 
-	pairs     map[string]*hostir.Exchange // transfers through shared memory, by handle
+	pairs     map[string]*hostir.Exchange // by handle: the exchange of a transfer through shared memory
 	exchanges map[*hostir.Exchange]*exchange
 	shares    map[shareKey]*share
-	copies    map[*hostir.Tensor]extents.Quantity // number of buffers of a tensor that a loop allocates
+	copies    map[*hostir.Tensor]extents.Quantity // by tensor: the number of buffers that a loop allocates for it
 
-	coordinates map[string]string    // names of coordinates, by mesh and axis
-	along       []*coordinate        // this rank's coordinates along mesh axes
-	placed      map[string]expr.Expr // expressions with coordinates in them, by mesh and text
-	peersAt     map[string]peer      // peers of transfers, by mesh and text
+	coordinates map[string]string    // by mesh and axis: the name of this rank's coordinate
+	along       []*coordinate        // this rank's coordinates along mesh axes that expressions use
+	placed      map[string]expr.Expr // by mesh and text: the result of withCoordinates
+	peersAt     map[string]peer      // by mesh and text: the peer with this expression
 	named       []*repeated          // the repeats in scope, innermost last
 
 	buffers   map[*hostir.Tensor]*buffer
-	variables map[*hostir.Tensor]string // names of tensors, given once
+	variables map[*hostir.Tensor]string // names of tensors in the emitted program, assigned on first use
 	meshes    map[*domain.Mesh]string
 	teams     map[teamKey]string
 	guards    map[string]string // names of guards, by their ranks as text
 	handles   map[string]*transfer
-	waits     map[string]wording                  // wordings of waits, by handle
+	waits     map[string]wording                  // by handle: the wording of its wait
 	limited   map[string]*hostir.P2PCommunication // see function limited
-	kernels   map[string]*calls.Kernel            // by their computation
-	labels    map[string]string                   // names of constants, by text
+	kernels   map[string]*calls.Kernel            // by text of what they compute
+	labels    map[string]string                   // names of label constants, by text
 
 	loops      []loop
 	earlier    []earlierWait // waits for earlier iterations, to complete at the end of the outermost loop
 	conditions []condition   // around the current statement
 	guard      string        // the guard of the current statement; empty: all ranks run it
-	inside     string        // the guard of the current group
-	kept       string        // a note that no call has so far
-	skip       int           // number of next statements that the current statement has lowered, too
+	inside     string        // the guard of the open group
+	kept       string        // a note that waits for the next call
+	skip       int           // number of following statements that the current statement has lowered, too
 	declared   []*hostir.Tensor
-	views      []calls.Stmt // declarations of views that the current statement is the first to name
+	views      []calls.Stmt // declarations of views that the current statement uses first
 	current    calls.Stream // stream of the current statement
 	group      *transfer    // the open group of communications
-	sum        string       // the variable of the current peer-read sum; empty: none
+	sum        string       // name of the current peer-read sum; empty: none
 }
 
 // A loop is a For around the current statement.
 type loop struct {
 	name  string
-	count extents.Quantity // one more than the last iteration
-	runs  extents.Quantity // iterations
-	at    expr.Expr        // the selected iteration; nil: the current one
+	count extents.Quantity // the loop ends before this number
+	runs  extents.Quantity // number of iterations
+	at    expr.Expr        // the selected iteration; nil: the current one, which the variable name has
 }
 
-// iteration returns the number of the selected iteration.
+// iteration returns the number of the selected iteration as an expression.
 func (l loop) iteration() expr.Expr {
 	if l.at != nil {
 		return l.at
@@ -132,7 +132,7 @@ func (b *builder) mesh(m *domain.Mesh) {
 	b.out.Meshes = append(b.out.Meshes, d)
 }
 
-// arguments binds the caller's pointers: inputs, then outputs.
+// arguments declares the caller's tensors: inputs, then outputs.
 func (b *builder) arguments() {
 	for _, role := range []hostir.Role{hostir.Input, hostir.Output} {
 		for _, t := range b.program.Tensors {

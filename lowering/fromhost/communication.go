@@ -13,19 +13,20 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A transfer is a communication, or a group of them, on its team's stream or on the copy stream. This stream, if it is not the
-// current one, first waits for an event of the current stream. Another event marks the end of the transfer. The owner's side of a
-// transfer through shared memory only has loops, guard and owned.
+// A transfer is a communication, or a group of communications, on its team's stream or on the copy stream. If this
+// stream is not the current one, it first waits for an event of the current stream. Another event marks the end of the
+// transfer. For the owner's side of a transfer through shared memory, only loops, guard and owned are set.
 type transfer struct {
 	team  string
-	done  string // events; indexed by the iteration
+	done  string // the set of events that mark its end; indexed by the iteration
 	on    calls.Stream
 	loops []loop
-	guard string    // the ranks that run it; empty: all
-	owned *exchange // of a transfer through shared memory, on the owner's side; otherwise nil
+	guard string    // the Guard for the ranks that run it; empty: all
+	owned *exchange // the exchange of the owner's side of a transfer through shared memory; otherwise nil
 }
 
-// begin makes a stream, on, wait for the current stream. It returns a transfer on that stream, and the statements of the wait.
+// begin makes the stream on wait for the current stream. It returns a transfer on that stream, and the statements of
+// the wait.
 func (b *builder) begin(info calls.Info, team, handle string, on calls.Stream) (*transfer, []calls.Stmt) {
 	ready := calls.Event{Set: b.events("before_"+b.eventsOf(handle), b.iterations(), info.Label), Index: b.at(b.loops)}
 	why := "hand-over: " + handle + whyBegin
@@ -46,7 +47,7 @@ func (b *builder) eventsOf(handle string) string {
 	return strings.TrimPrefix(b.waits[handle].constant, "wait_")
 }
 
-// ongoing returns a transfer on a stream, with events for its end.
+// ongoing returns a transfer on a stream, and declares the events for its end.
 func (b *builder) ongoing(info calls.Info, team, handle string, on calls.Stream) *transfer {
 	return &transfer{
 		team: team, on: on, loops: slices.Clone(b.loops), guard: b.guard,
@@ -54,7 +55,7 @@ func (b *builder) ongoing(info calls.Info, team, handle string, on calls.Stream)
 	}
 }
 
-// end returns the record of the event that marks the end of a transfer, and registers the transfer for waits.
+// end returns the record of the event that marks the end of a transfer, and registers the transfer under its handle.
 func (b *builder) end(info calls.Info, t *transfer, handle string) calls.Stmt {
 	b.handles[handle] = t
 	return &calls.EventRecord{Info: info, Event: calls.Event{Set: t.done, Index: b.at(b.loops)}, On: t.on}
@@ -92,10 +93,10 @@ func (b *builder) carry(s hostir.Stmt, handle string, call *calls.NcclCall) ([]c
 	return append(handOver, call, b.end(call.Info, t, handle)), nil
 }
 
-// collective returns the NCCL call of one communication, without Info and Team.
+// collective returns the NCCL call of one collective, without Info and Team.
 func (b *builder) collective(s *hostir.Communication, in, out *buffer) (*calls.NcclCall, error) {
 	form := s.Type.Row()
-	count := in.elements() // of the slice that a call counts: see Form.Slices
+	count := in.elements() // elements of the slice that a call counts: see collective.Form.Slices
 	switch {
 	case form.Exchanges():
 		count = extents.Divided(count, b.ranksOf(s))
@@ -167,7 +168,7 @@ func (b *builder) wait(s *hostir.Wait) ([]calls.Stmt, error) {
 	return b.onlyWithPeers(s.Handle, nil, list), err
 }
 
-// waitFor makes the current stream wait for a transfer of the iteration that b.loops select.
+// waitFor makes the current stream wait for a transfer. The iteration is the one that b.loops select.
 func (b *builder) waitFor(s *hostir.Wait) ([]calls.Stmt, error) {
 	t, ok := b.handles[s.Handle]
 	if !ok {
@@ -185,7 +186,7 @@ func (b *builder) waitFor(s *hostir.Wait) ([]calls.Stmt, error) {
 		nil
 }
 
-// notCarried returns the error for a transport that has no call for a communication.
+// notCarried returns the error for a communication that the emitted program cannot do with a transport.
 func notCarried(pos diag.Pos, backend hostir.Backend) error {
 	var list diag.List
 	d := list.Add(pos, diag.NotLowerable, "no program can be emitted for the transport %q here", backend)
@@ -193,7 +194,7 @@ func notCarried(pos diag.Pos, backend hostir.Backend) error {
 	return list.Err()
 }
 
-// covers reports whether outer contains every rank of inner.
+// covers reports whether the mesh outer contains every rank of the mesh inner.
 func covers(outer, inner *domain.Mesh) bool {
 	return !slices.ContainsFunc(inner.Ranks, func(r int) bool { return !slices.Contains(outer.Ranks, r) })
 }

@@ -5,7 +5,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// keepConstants declares the constants that several places name, and replaces other constants by their expressions.
+// keepConstants declares the constants that the program uses more than once, and replaces other constants by their
+// expressions.
 func (b *builder) keepConstants() {
 	p, l := b.scope.Parts, b.out
 	p.Fixed, l.Constants = true, nil
@@ -21,7 +22,7 @@ func (b *builder) keepConstants() {
 	}
 }
 
-// spelled counts the places that name a constant.
+// spelled counts how often the program uses the name of a constant, except in comments.
 func spelled(p *calls.Program, name string) int {
 	count := 0
 	rewriteExpressions(p, &calls.Rewriter{Code: true, Expression: func(e expr.Expr) expr.Expr {
@@ -35,7 +36,8 @@ func spelled(p *calls.Program, name string) int {
 	return count
 }
 
-// rewriteExpressions rewrites the expressions of statements and of all declarations but meshes, which keep their expressions.
+// rewriteExpressions rewrites the expressions of statements and of all declarations except meshes, which keep their
+// expressions.
 func rewriteExpressions(p *calls.Program, r *calls.Rewriter) {
 	calls.RewriteAll(p.Body, r)
 	for _, d := range p.Declarations() {
@@ -45,7 +47,7 @@ func rewriteExpressions(p *calls.Program, r *calls.Rewriter) {
 	}
 }
 
-// rewrite rewrites the expressions of the program, and the sizes in its metadata.
+// rewrite rewrites the expressions of the program, and the sizes in its About.
 func (b *builder) rewrite(by func(expr.Expr) expr.Expr) {
 	rewriteExpressions(b.out.Program, &calls.Rewriter{Expression: by})
 	r := &b.out.About

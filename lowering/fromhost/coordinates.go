@@ -9,32 +9,32 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A host program computes coordinates along mesh axes, and the ranks at coordinates, from the rank. The emitted program looks
-// both up in the mesh, unless coordinates equal ranks, as in a world with one axis. To recognize a coordinate, the builder
-// evaluates an expression for every rank of the mesh.
+// A host program uses expressions over the rank for coordinates along mesh axes, and for the ranks at coordinates. The
+// emitted program looks both up in the mesh, unless coordinates equal ranks, as in a world with one axis. To find out
+// whether an expression is a coordinate, the builder evaluates it for every rank of the mesh.
 
 // coordinate is this rank's coordinate along an axis of a mesh, as a variable of the emitted program.
 type coordinate struct {
 	mesh  *domain.Mesh
 	axis  int
 	name  string
-	spelt expr.Expr // the host program's expression for it, if it has one
+	spelt expr.Expr // the expression that the host program uses for it; nil: none
 	used  bool
 }
 
-// peer is the rank at the other side of a transfer. If the rank is not recognized as the rank at a coordinate, mesh is nil, and ranks
-// of the world stand for coordinates.
+// peer is the rank at the other side of a transfer. If the builder cannot find a coordinate of the rank, mesh is nil,
+// and coordinate and here are world ranks.
 type peer struct {
-	rank       expr.Expr // the host program's expression
+	rank       expr.Expr // the expression in the host program
 	mesh       *domain.Mesh
 	axis       int
 	here       string    // the name of this rank's coordinate along the axis
-	coordinate expr.Expr // the peer's
-	extent     int64     // of the axis
-	asked      bool      // the emitted program looks up the rank at the coordinate in the mesh
+	coordinate expr.Expr // the coordinate of the peer along the axis
+	extent     int64     // the number of coordinates along the axis
+	asked      bool      // the emitted program looks up the peer's rank in the mesh
 }
 
-// meshOf returns the mesh of a tensor, by default the world.
+// meshOf returns the mesh of a tensor; if it has none, the world.
 func (b *builder) meshOf(t *hostir.Tensor) *domain.Mesh {
 	if t.Mesh == nil {
 		return b.program.Meshes[0]
@@ -42,7 +42,7 @@ func (b *builder) meshOf(t *hostir.Tensor) *domain.Mesh {
 	return t.Mesh
 }
 
-// inOrder reports whether a mesh has one axis, along which the coordinates are the ranks.
+// inOrder reports whether a mesh has one axis, and the coordinate of each rank along it is the rank's number.
 func inOrder(m *domain.Mesh) bool {
 	for i, r := range m.Ranks {
 		if i != r {
@@ -52,8 +52,8 @@ func inOrder(m *domain.Mesh) bool {
 	return len(m.Axes) == 1
 }
 
-// coordinateAt returns the coordinate along an axis of a row-major position in a mesh, and the difference of positions between
-// adjacent coordinates.
+// coordinateAt returns the coordinate along an axis at a row-major position in a mesh, and the difference of positions
+// between adjacent coordinates.
 func coordinateAt(m *domain.Mesh, axis, position int) (coordinate, step int) {
 	step = 1
 	for _, a := range m.Axes[axis+1:] {
@@ -62,8 +62,8 @@ func coordinateAt(m *domain.Mesh, axis, position int) (coordinate, step int) {
 	return position / step % int(m.Axes[axis].Size), step
 }
 
-// withCoordinates replaces parts of an expression by names of this rank's coordinates in a mesh. The result is valid on the ranks
-// of the mesh.
+// withCoordinates replaces parts of an expression by the names of this rank's coordinates in a mesh. The result is
+// valid only on the ranks of the mesh.
 func (b *builder) withCoordinates(m *domain.Mesh, e expr.Expr) expr.Expr {
 	binary, ok := e.(*expr.Binary)
 	if !ok || inOrder(m) {
@@ -96,7 +96,7 @@ func (b *builder) isCoordinate(m *domain.Mesh, axis int, e expr.Expr) bool {
 	return true
 }
 
-// onRank returns the values of names on a rank of a mesh. "?" has the given value.
+// onRank returns a function with the values of names on a rank of a mesh. The name "?" has the value unknown.
 func (b *builder) onRank(m *domain.Mesh, rank, position int, unknown int64) func(string) (int64, bool) {
 	return func(name string) (int64, bool) {
 		switch name {
@@ -115,7 +115,7 @@ func (b *builder) onRank(m *domain.Mesh, rank, position int, unknown int64) func
 	}
 }
 
-// coordinateAlong declares this rank's coordinate along an axis, once.
+// coordinateAlong returns this rank's coordinate along an axis. It registers the coordinate on first use.
 func (b *builder) coordinateAlong(m *domain.Mesh, axis int) *coordinate {
 	for _, p := range b.along {
 		if p.mesh == m && p.axis == axis {
@@ -127,7 +127,7 @@ func (b *builder) coordinateAlong(m *domain.Mesh, axis int) *coordinate {
 	return p
 }
 
-// peerOf returns the peer of a transfer.
+// peerOf returns the peer of a send or a receive.
 func (b *builder) peerOf(s *hostir.P2PCommunication) peer {
 	m := b.meshOf(s.Buffer)
 	rank := b.scope.Rename(expr.Fold(s.Peer))
@@ -153,8 +153,8 @@ func (b *builder) peerOf(s *hostir.P2PCommunication) peer {
 	return found
 }
 
-// coordinateIn finds the part of a rank's expression that is its coordinate along an axis. If another coordinate replaces this
-// part, the expression is the rank at that coordinate. The result is nil if there is no such part.
+// coordinateIn finds a part of a rank's expression that is its coordinate along an axis: if another coordinate replaces
+// this part, the expression is the rank at that coordinate. The result is nil if there is no such part.
 func (b *builder) coordinateIn(m *domain.Mesh, axis int, rank, part expr.Expr) expr.Expr {
 	binary, ok := part.(*expr.Binary)
 	if !ok {
@@ -170,7 +170,8 @@ func (b *builder) coordinateIn(m *domain.Mesh, axis int, rank, part expr.Expr) e
 	return b.coordinateIn(m, axis, rank, binary.Y)
 }
 
-// isRankAt reports whether an expression is, on every rank of a mesh, the rank at the coordinate "?" along an axis.
+// isRankAt reports whether an expression is, on every rank of a mesh, the rank at the coordinate "?" of the line
+// through this rank along an axis.
 func (b *builder) isRankAt(m *domain.Mesh, axis int, e expr.Expr) bool {
 	for position, rank := range m.Ranks {
 		own, step := coordinateAt(m, axis, position)
@@ -184,7 +185,7 @@ func (b *builder) isRankAt(m *domain.Mesh, axis int, e expr.Expr) bool {
 	return true
 }
 
-// most returns an upper bound for a non-negative expression. ok is false if the form of the expression shows none.
+// most returns an upper bound of a non-negative expression. ok is false if the form of the expression gives none.
 func (b *builder) most(e expr.Expr) (value int64, ok bool) {
 	if v := b.value(e); v >= 0 {
 		return v, true

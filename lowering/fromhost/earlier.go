@@ -8,22 +8,23 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// A Wait for an earlier iteration may precede the communication that it waits for, whose events and flags have no names yet.
-// fillEarlier completes such waits at the end of the outermost loop.
+// A Wait for an earlier iteration may precede the communication in the loop. Its events and flags then have no names
+// yet. fillEarlier completes such waits at the end of the outermost loop.
 
-// earlierWait is a wait to complete. The first of its loops is set to the iteration that it waits for. place is an If without a
-// condition among the emitted statements. Its body becomes forPeers, under the condition of the ranks that wait. forPeers has the
-// condition of the peer, which only a rank of the mesh can evaluate, and contains the If wait, whose body becomes the wait.
+// earlierWait is a wait to complete. The first of its loops is set to the iteration that it waits for. place is a
+// placeholder among the emitted statements: an If without a condition, whose Body becomes forPeers, within a guard for
+// the ranks that wait. forPeers has the condition on the peer, which only a rank of the mesh can evaluate. It contains
+// the If wait, whose Body becomes the wait.
 type earlierWait struct {
 	*hostir.Wait
 	loops       []loop
 	on          calls.Stream
 	place, wait *calls.If
 	under       string       // the guard around place; empty: all ranks
-	forPeers    []calls.Stmt // the wait, under the condition of its peer
+	forPeers    []calls.Stmt // the If wait, under the condition on its peer
 }
 
-// waitForEarlier inserts a placeholder for a wait for an earlier iteration.
+// waitForEarlier returns a placeholder for a wait for an earlier iteration.
 func (b *builder) waitForEarlier(s *hostir.Wait) ([]calls.Stmt, error) {
 	if len(b.loops) == 0 {
 		return nil, internalError(s, "there is no loop with an iteration %s", s.Iteration)
@@ -35,7 +36,7 @@ func (b *builder) waitForEarlier(s *hostir.Wait) ([]calls.Stmt, error) {
 	return []calls.Stmt{w.place}, nil
 }
 
-// fillEarlier completes the waits of a loop that has ended.
+// fillEarlier completes the waits of an outermost loop that has ended.
 func (b *builder) fillEarlier() {
 	loops, guard, current := b.loops, b.guard, b.current
 	defer func() { b.loops, b.guard, b.current = loops, guard, current }()
@@ -44,7 +45,7 @@ func (b *builder) fillEarlier() {
 		list := must(b.waitFor(w.Wait))
 		b.note(w.Wait, list)
 		if b.guard == w.under {
-			b.guard = "" // the condition is around the placeholder
+			b.guard = "" // place is already within this guard
 		}
 		w.wait.Body, w.place.Body = list, guarded(b.guard, w.forPeers)
 	}

@@ -21,7 +21,7 @@ func (b *builder) elementwise(s hostir.Stmt) ([]*buffer, walk) {
 	return buffers, w
 }
 
-// check refuses a walk with more axes than the kernels support.
+// check refuses a walk with more axes than the kernels of the runtime support.
 func (b *builder) check(s hostir.Stmt, w walk) {
 	if len(w.extents) > maxAxes {
 		refuse(errorAt(s.Meta().Pos, "%s has more than %d axes that are not next to each other in memory",
@@ -35,7 +35,7 @@ func (b *builder) copyLike(s hostir.Stmt) []calls.Stmt {
 	return b.copied(s, w, buffers[0], buffers[1])
 }
 
-// copy copies in to out, whose axes correspond one to one.
+// copy copies in to out. The axes of both correspond one to one.
 func (b *builder) copy(s hostir.Stmt, out, in *buffer) []calls.Stmt {
 	axes := make([]int, 0, len(out.tensor.Axes))
 	for i := range out.tensor.Axes {
@@ -46,7 +46,8 @@ func (b *builder) copy(s hostir.Stmt, out, in *buffer) []calls.Stmt {
 	return b.copied(s, w, out, in)
 }
 
-// copied copies along a walk: contiguous elements of one type with cudaMemcpyAsync, others with a kernel.
+// copied copies along a walk: with cudaMemcpyAsync if the elements are contiguous and of one type, otherwise with a
+// kernel.
 func (b *builder) copied(s hostir.Stmt, w walk, out, in *buffer) []calls.Stmt {
 	if !w.dense() || out.typ != in.typ {
 		return b.launch(s, "unary", "copy", w, []*buffer{out, in})
@@ -68,7 +69,7 @@ func (b *builder) launch(s hostir.Stmt, kernel, fn string, w walk, buffers []*bu
 	return []calls.Stmt{call}
 }
 
-// unary applies a function to every element.
+// unary applies a function to every element of a tensor.
 func (b *builder) unary(s *hostir.Unary) []calls.Stmt {
 	if domain.UnaryFn(s.Fn) == nil {
 		refuse(errorAt(s.Pos, "there is no kernel for the function %q", s.Fn))
@@ -77,7 +78,7 @@ func (b *builder) unary(s *hostir.Unary) []calls.Stmt {
 	return b.launch(s, "unary", s.Fn, w, buffers)
 }
 
-// binary applies a function to two operands.
+// binary applies a function to the elements of two operands.
 func (b *builder) binary(s *hostir.Binary) []calls.Stmt {
 	if f := domain.FunctionOf(s.Fn); f.Binary == nil || f.Constant {
 		refuse(errorAt(s.Pos, "there is no kernel for the function %q", s.Fn))
@@ -90,8 +91,8 @@ func (b *builder) binary(s *hostir.Binary) []calls.Stmt {
 	return b.launch(s, "binary", s.Fn, w, buffers)
 }
 
-// gather launches a kernel that takes rows. The result and the operands get an additional first axis: in the table its rows, and one
-// element in the others.
+// gather launches the kernel that copies rows of a table. Its views have an additional first axis: in the table, this
+// axis counts the rows, and in the result and the other operands, it has one element.
 func (b *builder) gather(s *hostir.Gather) []calls.Stmt {
 	buffers, w := b.elementwise(s)
 	table := buffers[1]
@@ -107,7 +108,8 @@ func (b *builder) gather(s *hostir.Gather) []calls.Stmt {
 	return list
 }
 
-// reduce lowers the reduction of one axis. The kernel needs that axis with extent 1 in the result. The axes around it are merged.
+// reduce lowers the reduction of one axis. In the kernel's view of the result, that axis has extent 1. The axes before
+// it and after it are merged where possible.
 func (b *builder) reduce(s *hostir.Reduce) []calls.Stmt {
 	if domain.FoldOf(s.Fn).Fn == "" {
 		refuse(errorAt(s.Pos, "there is no kernel for the reduction %q", s.Fn))

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// A refusal is the value of the panic with which refuse ends a translation. translate returns its error.
+// A refusal is the panic value with which refuse ends a translation. translate recovers it, and returns its error.
 type refusal struct{ error }
 
 // refuse ends the translation if there is an error.
@@ -24,7 +24,8 @@ func must(list []calls.Stmt, err error) []calls.Stmt {
 	return list
 }
 
-// notContiguous returns the error for an operand or result whose elements are not contiguous, as a call needs them.
+// notContiguous returns the error for an operand or result that is not contiguous, although the call needs that. use
+// names the call.
 func (b *builder) notContiguous(s hostir.Stmt, t *hostir.Tensor, use string) error {
 	var list diag.List
 	list.Add(s.Meta().Pos, diag.NotContiguous, "%s reads or writes %s, whose elements are not in one run of memory", use,

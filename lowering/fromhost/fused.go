@@ -14,8 +14,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// fused calls a kernel of the program. There are kernels for contiguous operands of equal length, for rows with operands that repeat
-// along rows or columns, and for views with any strides.
+// fused lowers a fused kernel to a Kernel of the program and its launch. There are three kinds of kernels: for
+// contiguous operands of equal length, for dense rows with operands that repeat along rows or columns, and for views
+// with any strides.
 func (b *builder) fused(s *hostir.Fused) []calls.Stmt {
 	of := b.rowsOf
 	if s.FoldsColumns() {
@@ -29,7 +30,7 @@ func (b *builder) fused(s *hostir.Fused) []calls.Stmt {
 	}
 	call := &calls.Launch{Info: b.computed(s, ""), On: b.current}
 	elements := w.outer.then(w.row).merged()
-	whole := !slices.ContainsFunc(s.Body, domain.Step.Folds) && !s.FoldsColumns() // no step folds
+	whole := !slices.ContainsFunc(s.Body, domain.Step.Folds) && !s.FoldsColumns() // no step reduces
 	seeds := seedsOf(body)
 	dense := !slices.Contains(k.Types, calls.InPositions) && len(seeds) == 0
 	switch {
@@ -70,9 +71,9 @@ func (b *builder) fused(s *hostir.Fused) []calls.Stmt {
 	return []calls.Stmt{call}
 }
 
-// written converts the body of a kernel to its printed form. A concat becomes a result for each of its values, and positions
-// become operands after the others. It returns the indices in body of the steps that are results, and the names of the
-// operands.
+// written converts the body of a kernel to its printed form. A concat becomes a result for each of its values, and
+// positions become operands after the other operands. It returns the indices in body of the steps that are results, and
+// the names of the operands.
 func written(s *hostir.Fused) (body domain.Body, results []int, read []string) {
 	read, values := slices.Clone(s.Names), make([]int, len(s.In)+len(s.Body))
 	for i := range s.In {
@@ -116,7 +117,7 @@ func written(s *hostir.Fused) (body domain.Body, results []int, read []string) {
 	return body, results, read
 }
 
-// seedsOf lists the operands that are seeds of dropouts.
+// seedsOf lists the indices of the operands that are seeds of dropouts.
 func seedsOf(body domain.Body) (list []int) {
 	for _, step := range body {
 		if _, drops := domain.DropoutOf(step.Fn); drops {
@@ -126,7 +127,7 @@ func seedsOf(body domain.Body) (list []int) {
 	return list
 }
 
-// rowsOf aligns the results, operands and positions of a fused kernel.
+// rowsOf lists the results, operands and positions of a fused kernel, with a walk over their rows and columns.
 func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk) {
 	buffers := b.operandBuffers(s, slices.Concat(s.Out, s.In)...)
 	out, also, in, rows := buffers[0], buffers[1:len(s.Out)], buffers[len(s.Out):], hostir.AxisMap(s)
@@ -141,7 +142,7 @@ func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk) {
 		}
 		return strides
 	}
-	reads := make([]extents.Quantity, len(in)) // distance between the columns of an operand
+	reads := make([]extents.Quantity, len(in)) // stride of an operand along the columns
 	for i, wide := range s.HasRows() {
 		reads[i] = extents.Number(0)
 		if dims := in[i].dims; wide && len(dims) > 0 {
@@ -156,7 +157,7 @@ func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk) {
 		operands = append(operands, rowOperand{b.pointer(piece), string(out.typ)})
 		w.add(along(func(d dim) extents.Quantity { return d.stride }), step)
 	}
-	for i, u := range also { // it has the axes of the first result, maybe without the last
+	for i, u := range also { // a result has the axes of the first result, possibly without the last
 		operands = append(operands, rowOperand{b.pointer(u), string(u.typ)})
 		stride := func(d dim) extents.Quantity {
 			return u.dims[slices.IndexFunc(out.dims, func(o dim) bool { return o.axis == d.axis })].stride
@@ -183,8 +184,8 @@ func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk) {
 	return operands, w
 }
 
-// kernel declares the kernel of a statement and returns its name. Statements with the same computation, types, row length and
-// indexing share a kernel.
+// kernel declares the kernel of a statement and returns its name. Statements with the same computation, types, row
+// length and indexing share a kernel, whose Where then names them all.
 func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, results []int, read []string) string {
 	places := make([]string, len(read))
 	for i := range places {
@@ -203,7 +204,7 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, res
 	}
 	k.Name = b.names.Local(s.Kernel)
 	inner := names.NewTable()
-	taken := append(slices.Clone(kernelNames), names.ClassName(k.Name)) // the launch also names the class of the body
+	taken := append(slices.Clone(kernelNames), names.ClassName(k.Name)) // the launch also uses the name of the body's class
 	inner.Reserve(append(taken, read...)...)
 	operands := make([]string, len(read))
 	for i, name := range read {
@@ -240,10 +241,10 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, res
 	return k.Name
 }
 
-// kernelNames are names in a printed kernel that its operands must not have.
+// kernelNames are names that a printed kernel itself uses, so that its operands must not have them.
 var kernelNames = []string{"kColumns", "row", "Row", "run", "Run", "fn", "rows", "elements", "parts", "stream", "where"}
 
-// shareKernels lets a variant launch the kernels of another variant if its own kernels compute the same.
+// shareKernels replaces the kernels of a variant that compute the same as kernels of p by those kernels.
 func shareKernels(p, variant *calls.Program) {
 	for _, k := range variant.Kernels {
 		at := slices.IndexFunc(p.Kernels, k.Alike)

@@ -9,11 +9,11 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A gemm is C[m, n] = A[m, k] B[k, n], batched. It determines a plan.
+// A gemm is C[m, n] = A[m, k] B[k, n], batched, in one or more calls with one plan.
 type gemm struct {
 	m, n, k, batch            extents.Quantity
 	strideA, strideB, strideC extents.Quantity
-	rowB                      extents.Quantity // elements between rows of B, or between columns if it is stored by columns; 0: dense
+	rowB                      extents.Quantity // leading dimension of B: elements between its rows, or columns if stored so; 0: dense
 	transposeA, transposeB    bool
 	bias, addend              bool
 	then                      string
@@ -40,7 +40,7 @@ func (b *builder) linear(s *hostir.Linear) []calls.Stmt {
 	return b.multiply(s, buffers, true, bias, s.Addend)
 }
 
-// withRow adds an axis of one row to the first two buffers, the result and the first operand, if oneRow is set.
+// withRow adds an axis of one row to the result and the first operand (the first two buffers), if oneRow is set.
 func withRow(buffers []*buffer, oneRow bool) []*buffer {
 	if !oneRow {
 		return buffers
@@ -54,8 +54,8 @@ func withRow(buffers []*buffer, oneRow bool) []*buffer {
 	return buffers
 }
 
-// multiply lowers the product of buffers[1] and buffers[2]. The second one has axes [n, k] if columnsFirst is set. The
-// addend, if there is one, has the layout of the result. The bias may be nil.
+// multiply lowers the product of buffers[1] and buffers[2] into buffers[0]. The second operand has axes [n, k] if
+// columnsFirst is set. The addend and the bias may be nil. The addend has the layout of the result.
 func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, bias *buffer, addend *hostir.Tensor) []calls.Stmt {
 	out, x, y := buffers[0], buffers[1], buffers[2]
 	if len(x.dims) == 0 || len(y.dims) < 2 || len(out.dims) == 0 {
@@ -67,7 +67,7 @@ func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, 
 	}
 	p.transposeB, p.bias, p.addend = p.transposeB != columnsFirst, bias != nil, addend != nil
 	p.then = hostir.Epilogue(s)
-	if p.n.IsOne() && y.typ.Saturates() { // an fp8 B must be transposed, and one column is stored as one row
+	if p.n.IsOne() && y.typ.Saturates() { // an fp8 B has to be transposed; a single column is then one dense row
 		p.transposeB, p.rowB = true, extents.Quantity{}
 	}
 	b.gemmFits(s, p)
@@ -82,7 +82,8 @@ func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, 
 	return b.calls(p, call)
 }
 
-// addend returns the pointer to the addend of a GEMM. It refuses an addend with another layout or type than the result.
+// addend returns the pointer to the addend of a GEMM. It refuses an addend with another layout or type than the
+// result's.
 func (b *builder) addend(s hostir.Stmt, t *hostir.Tensor, out *buffer) *calls.Pointer {
 	buf := b.operandBuffer(s, t)
 	same := slices.EqualFunc(long(buf.dims), long(out.dims), func(d, o dim) bool {
@@ -98,12 +99,12 @@ func (b *builder) addend(s hostir.Stmt, t *hostir.Tensor, out *buffer) *calls.Po
 
 func last(dims []dim) dim { return dims[len(dims)-1] }
 
-// long removes axes of one element.
+// long returns dims without axes of one element.
 func long(dims []dim) []dim {
 	return slices.DeleteFunc(slices.Clone(dims), func(d dim) bool { return d.extent.IsOne() })
 }
 
-// gemm declares the plan and makes the call.
+// gemm declares the Shape of a GEMM with its plan, and returns the call.
 func (b *builder) gemm(s hostir.Stmt, p gemm, out, x, y *buffer) *calls.Gemm {
 	short := x.typ.Saturates() && y.typ.Saturates() && out.typ.Computes()
 	if !short && (x.typ != y.typ || out.typ != x.typ && out.typ != domain.FP32) {
@@ -137,7 +138,7 @@ func (b *builder) gemm(s hostir.Stmt, p gemm, out, x, y *buffer) *calls.Gemm {
 	}
 }
 
-// shape returns the declaration of the GEMM, without names.
+// shape returns the declaration of the GEMM, without names, label and types.
 func (p gemm) shape() *calls.Shape {
 	d := &calls.Shape{
 		M: p.m.Expr, N: p.n.Expr, K: p.k.Expr, TransposeA: p.transposeA, TransposeB: p.transposeB, Bias: p.bias, Addend: p.addend,

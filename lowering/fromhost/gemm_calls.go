@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// gemms returns the number of GEMMs in all calls.
+// gemms returns the number of GEMMs in all calls together: batches times calls.
 func (p gemm) gemms() extents.Quantity {
 	count := p.batch
 	for _, axis := range p.calls {
@@ -17,7 +17,7 @@ func (p gemm) gemms() extents.Quantity {
 	return count
 }
 
-// calls puts a call into loops over the axes that it does not cover.
+// calls wraps a call in loops over the axes in p.calls.
 func (b *builder) calls(p gemm, call *calls.Gemm) []calls.Stmt {
 	vars := make([]string, len(p.calls))
 	for i, axis := range p.calls {
@@ -46,7 +46,7 @@ func (b *builder) calls(p gemm, call *calls.Gemm) []calls.Stmt {
 	return list
 }
 
-// behind returns a pointer plus count times stride.
+// behind returns a pointer moved by count times stride elements.
 func behind(p calls.Pointer, count, stride extents.Quantity) calls.Pointer {
 	if stride.Size == 0 {
 		return p

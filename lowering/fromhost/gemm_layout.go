@@ -7,17 +7,17 @@ import (
 	"github.com/hirgen/hirgen/calls/extents"
 )
 
-// A leadingAxis is an axis of a GEMM's result before the columns, with its strides in the result, the operands and the bias. A
-// stride is 0 if the tensor has no such axis, or one element along it.
+// A leadingAxis is an axis of a GEMM's result other than the columns, with its strides in elements in the result (c),
+// the operands (a, b) and the bias. A stride is 0 if the tensor has no such axis, or only one element along it.
 type leadingAxis struct {
 	extent           extents.Quantity
 	c, a, b, bias    extents.Quantity
-	scalesA, scalesB extents.Quantity // 0 without scales of blocks
+	scalesA, scalesB extents.Quantity // 0 if there are no scales of blocks
 }
 
-// gemmOf converts a GEMM of x and y to calls with batches of matrices. The matrices are dense. If that is not possible, there may
-// be gaps between the rows of y's matrices (see closedUp), as in a slice of the columns of a matrix. If that is not possible
-// either, misfit is a buffer that cuBLASLt cannot read. The bias may be nil.
+// gemmOf describes a GEMM of x and y as calls with batches of matrices. It first tries dense matrices. If these do not
+// fit, it allows gaps between the rows of y's matrices (see closedUp), as in a slice of the columns of a matrix. If
+// that does not fit either, misfit is a buffer that cuBLASLt cannot read. The bias may be nil.
 func gemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
 	p, misfit = denseGemmOf(out, x, y, bias)
 	if misfit == nil {
@@ -32,8 +32,9 @@ func gemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
 	return p, misfit
 }
 
-// closedUp returns y with dense matrices: without gaps between rows or, if they are stored by columns, between columns. row is
-// the original stride. It returns nil if there are no gaps, or if the elements within a row are not adjacent.
+// closedUp returns y as if its matrices were dense: without gaps between rows or, if they are stored by columns,
+// between columns. row is the actual stride of rows or columns. together is nil if there are no gaps, or if the
+// elements within a row are not adjacent.
 func closedUp(y *buffer) (together *buffer, row extents.Quantity, byColumns bool) {
 	closed := *y
 	closed.dims = slices.Clone(y.dims)
@@ -49,10 +50,11 @@ func closedUp(y *buffer) (together *buffer, row extents.Quantity, byColumns bool
 	return &closed, row, byColumns
 }
 
-// denseGemmOf converts a GEMM whose matrices have no gaps. It sorts the axes before the columns as the result stores them. The
-// outermost are separate calls, the next ones are batches and the innermost are rows. A batch has one stride in each operand, and
-// a call has one row of the bias. It tries the fewest axes of calls first, and then the most rows. If even calls of single rows
-// fail, cuBLASLt cannot read the columns of some buffer or its summed axis.
+// denseGemmOf describes a GEMM whose matrices have no gaps. It sorts the leading axes by their strides in the result.
+// The outermost are separate calls, the next ones are batches, and the innermost are rows. The batches of a call have
+// one stride in each operand, and a call has one row of the bias. It tries the fewest axes of calls first, and for each
+// number of them the most rows. If even calls of single rows fail, cuBLASLt cannot read the columns of some buffer, or
+// its summed axis.
 func denseGemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
 	axes := leadingAxes(out, x, y, bias)
 	for outer := 0; outer <= len(axes); outer++ {
@@ -66,9 +68,10 @@ func denseGemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
 	return p, misfit
 }
 
-// leadingAxes lists the axes of a result before the columns, outermost in memory first, without axes of one element. The leading
-// axes of x are aligned with them at the end, before the summed axis. y and the bias have no rows, so their leading axes are
-// aligned with the batches. scales are the scales of x and of y, or none. Each has the leading axes of its operand.
+// leadingAxes lists the axes of a result other than the columns, outermost in memory first, without axes of one
+// element. The leading axes of x, without the summed axis, are aligned with them from the last axis on. y and the bias
+// have no rows, so their leading axes are aligned with the batches. scales are the scales of x and of y, or empty. Each
+// has the leading axes of its operand.
 func leadingAxes(out, x, y, bias *buffer, scales ...*buffer) []leadingAxis {
 	leading := out.dims[:len(out.dims)-1]
 	var axes []leadingAxis
@@ -76,7 +79,7 @@ func leadingAxes(out, x, y, bias *buffer, scales ...*buffer) []leadingAxis {
 		if d.extent.IsOne() {
 			continue
 		}
-		back := len(leading) - i // 1 for the rows
+		back := len(leading) - i // counted from the end; 1 is the axis of rows
 		axis := leadingAxis{d.extent, d.stride, strideAt(x.dims[:len(x.dims)-1], back), strideAt(y.dims[:len(y.dims)-2], back-1),
 			extents.Number(0), extents.Number(0), extents.Number(0)}
 		if bias != nil {
@@ -92,8 +95,8 @@ func leadingAxes(out, x, y, bias *buffer, scales ...*buffer) []leadingAxis {
 	return axes
 }
 
-// strideAt returns the stride of an axis counted back from the end, where 1 is the last. It is 0 if there is no such axis, or
-// it has one element.
+// strideAt returns the stride of the axis with number back, counted from the end, where 1 is the last axis. It is 0 if
+// there is no such axis, or if it has one element.
 func strideAt(dims []dim, back int) extents.Quantity {
 	if at := len(dims) - back; back > 0 && at >= 0 && !dims[at].extent.IsOne() {
 		return dims[at].stride
@@ -101,8 +104,8 @@ func strideAt(dims []dim, back int) extents.Quantity {
 	return extents.Number(0)
 }
 
-// batchesOf returns one call: the given number of innermost axes are rows, and the others are batches. If that is not possible, misfit
-// is a buffer that does not fit.
+// batchesOf describes one call: the given number of innermost axes are rows, and the others are batches. If that does
+// not fit, misfit is a buffer that does not fit.
 func batchesOf(axes []leadingAxis, rows int, out, x, y *buffer) (p gemm, misfit *buffer) {
 	batch, inner := axes[:len(axes)-rows], axes[len(axes)-rows:]
 	p = gemm{m: extents.Number(1), n: last(out.dims).extent, k: last(x.dims).extent, batch: extents.Number(1)}
@@ -134,8 +137,8 @@ func batchesOf(axes []leadingAxis, rows int, out, x, y *buffer) (p gemm, misfit 
 	return p, nil
 }
 
-// matrix reads axes as a matrix: the last axis is its columns, the others are its rows. transposed means that it is stored by
-// columns. ok is false if the emitted cuBLASLt calls cannot read such a matrix.
+// matrix interprets axes as a matrix: the last axis is its columns, and the others are its rows. transposed means that
+// it is stored by columns. ok is false if it is not dense in either way, so that cuBLASLt calls cannot read it.
 func matrix(axes []dim) (transposed, ok bool) {
 	if rowMajor(axes) {
 		return false, true
@@ -144,8 +147,8 @@ func matrix(axes []dim) (transposed, ok bool) {
 	return true, rowMajor(byColumns)
 }
 
-// strides returns the distances between the matrices of a batch in the operands and the result. ok is false if one stride cannot
-// step through all axes of the batch, or if the bias varies along them.
+// strides returns the strides of a batch in the operands and the result. ok is false if an operand or the result has no
+// single stride for all axes of the batch, or if the bias varies along them.
 func strides(batch []leadingAxis) (a, b, c extents.Quantity, ok bool) {
 	a, b, c = extents.Number(0), extents.Number(0), extents.Number(0)
 	for i, axis := range slices.Backward(batch) {

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/calls/extents"
 )
 
-// dense makes axes that are laid out in the order given, from outermost to innermost.
+// dense returns dims of the given sizes, dense in memory. order lists the axes from outermost to innermost.
 func dense(sizes []int64, order ...int) []dim {
 	dims := make([]dim, len(sizes))
 	stride := int64(1)
@@ -36,12 +36,13 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestGemmOf checks that axes of rows become one matrix if their rows are contiguous in memory, and otherwise batches.
+// TestGemmOf checks that the axes of rows become one matrix if their rows are contiguous in memory, and batches
+// otherwise.
 func TestGemmOf(t *testing.T) {
 	y := &buffer{dims: dense([]int64{8, 6}, 0, 1)}
 	many := &buffer{dims: dense([]int64{3, 8, 6}, 0, 1, 2)}
 	out, x := dense([]int64{1, 3, 4, 6}, 0, 1, 2, 3), dense([]int64{1, 3, 4, 8}, 0, 1, 2, 3)
-	half := func(dims []dim) *buffer { // of the rows of each slice
+	half := func(dims []dim) *buffer { // with half of the rows of each slice
 		cut := append([]dim(nil), dims...)
 		cut[2].extent = extents.Number(2)
 		return &buffer{dims: cut}
@@ -73,7 +74,8 @@ func TestGemmOf(t *testing.T) {
 	}
 }
 
-// TestRowsThatLieApart checks that part of the columns of the second operand, or part of its summed axis, is read in place.
+// TestRowsThatLieApart checks that a slice of the second operand along its columns, or along its summed axis, is read
+// in place.
 func TestRowsThatLieApart(t *testing.T) {
 	matrix := func(k, rows, n, columns int64) *buffer {
 		return &buffer{dims: []dim{{0, extents.Number(k), extents.Number(rows)}, {1, extents.Number(n), extents.Number(columns)}}}
@@ -103,7 +105,7 @@ func TestRowsThatLieApart(t *testing.T) {
 	}
 }
 
-// TestGemmsInCalls checks which axes of a GEMM become calls, batches and rows.
+// TestGemmsInCalls checks which leading axes of a GEMM become separate calls, batches and rows.
 func TestGemmsInCalls(t *testing.T) {
 	of := func(sizes ...int64) *buffer {
 		order := make([]int, len(sizes))
@@ -115,8 +117,8 @@ func TestGemmsInCalls(t *testing.T) {
 	for name, c := range map[string]struct {
 		out, x, y, bias *buffer
 		m, batch        int64
-		strides         [3]int64   // of A, B, C
-		calls           [][5]int64 // extent, and the strides of A, B, C and the bias
+		strides         [3]int64   // strides of A, B and C
+		calls           [][5]int64 // for each axis: its extent, and the strides of A, B, C and the bias
 	}{
 		"one batch of both":        {of(2, 3, 4, 5), of(2, 3, 4, 8), of(2, 3, 8, 5), nil, 4, 6, [3]int64{32, 40, 20}, nil},
 		"the inner batches of one": {of(2, 3, 4, 5), of(2, 3, 4, 8), of(3, 8, 5), nil, 4, 3, [3]int64{32, 40, 20}, [][5]int64{{2, 96, 0, 60, 0}}},

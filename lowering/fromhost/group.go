@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// startGroup lowers a group up to its end. The group has the team of its first communication, which is the world for a transfer
-// between two ranks.
+// startGroup lowers a group up to its end. The group has the team of its first communication. For point-to-point
+// transfers, this is the world.
 func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) []calls.Stmt {
 	if b.group != nil {
 		refuse(internalError(s, "a group is open already"))
@@ -29,7 +29,7 @@ func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) []ca
 	panic(refusal{internalError(s, "the group is empty")})
 }
 
-// grouped lowers communications that progress at the same time.
+// grouped lowers the communications of a group, which run at the same time.
 func (b *builder) grouped(members []hostir.Stmt, team string, end *hostir.EndCoalescing) []calls.Stmt {
 	does, waits := b.groupWording(members)
 	b.waits[end.Handle] = waits
@@ -43,7 +43,8 @@ func (b *builder) grouped(members []hostir.Stmt, team string, end *hostir.EndCoa
 	return append(declared, list...)
 }
 
-// withoutNames separates declarations from the other statements of a group or a sum, since later statements use them, too.
+// withoutNames separates the declarations of pointers from the other statements of a group or a sum, because statements
+// after it use the pointers, too.
 func withoutNames(body []calls.Stmt) (declared, rest []calls.Stmt) {
 	for _, s := range body {
 		if _, ok := s.(*calls.Declare); ok {
@@ -55,7 +56,8 @@ func withoutNames(body []calls.Stmt) (declared, rest []calls.Stmt) {
 	return declared, rest
 }
 
-// sameTeam returns an error if a member of the open group has another team than the group. One event would not be enough for both.
+// sameTeam returns an error if a member of the open group has another team than the group, because the group runs on
+// the stream of one team.
 func (b *builder) sameTeam(pos diag.Pos, team string) error {
 	if b.group.team == team {
 		return nil

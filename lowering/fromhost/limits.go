@@ -8,16 +8,16 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Libraries and launches limit the size of one call on one rank; docs/spec.md has a table. Elementwise kernels, folds, copies and
-// communications have no limit below the size of a tensor.
+// Libraries and kernel launches limit the size of one call on one rank; docs/spec.md has a table. Elementwise kernels,
+// reductions, copies and communications accept any tensor.
 const (
-	mostOfGemm  = math.MaxInt32     // rows, columns, terms of a sum and batches: cuBLASLt counts them in int
-	mostOfHeads = math.MaxInt32     // rows: cuDNN counts them in int
-	rowsOfTile  = 64                // of an attention
-	mostTiles   = math.MaxInt32 / 2 // a backward pass launches up to two blocks of a grid for each tile
+	mostOfGemm  = math.MaxInt32     // limit of rows, columns, terms of a sum and batches of a GEMM, which cuBLASLt counts in int
+	mostOfHeads = math.MaxInt32     // limit of rows of an attention, which cuDNN counts in int
+	rowsOfTile  = 64                // rows in a tile of an attention
+	mostTiles   = math.MaxInt32 / 2 // limit of tiles: a backward pass launches up to two blocks of threads for each tile
 )
 
-// Hints for specs beyond a limit.
+// Hints in errors about specs beyond a limit.
 const (
 	fewerRows  = "split an axis of the result over ranks, or compute it in slices, an axis Stream(S)"
 	fewerTerms = "split the axis over ranks, and add the partial sums with sum"
@@ -25,7 +25,7 @@ const (
 	fewerKeys  = "split the keys, or the batches and heads, over ranks"
 )
 
-// gemmFits refuses a GEMM with too large an extent, or with more calls than a loop can have.
+// gemmFits refuses a GEMM with an extent beyond mostOfGemm, or with more calls than a loop may have.
 func (b *builder) gemmFits(s hostir.Stmt, p gemm) {
 	calls := p.gemms().Size / p.batch.Size
 	tooMany(s, "rows of a GEMM", p.m.Size, mostOfGemm, fewerRows)
@@ -35,9 +35,9 @@ func (b *builder) gemmFits(s hostir.Stmt, p gemm) {
 	tooMany(s, "calls in a loop", calls, domain.MostCalls, fewerCalls)
 }
 
-// headsFit refuses an attention with too many rows, too many tiles of rows, or more calls than a loop can have.
+// headsFit refuses an attention with too many rows, too many tiles of rows, or more calls than a loop may have.
 func (a *attended) headsFit() {
-	batches, calls := int64(1), int64(1) // batches of each call, and calls
+	batches, calls := int64(1), int64(1) // batches in each call, and number of calls
 	for _, extent := range a.batches.extents {
 		calls, batches = calls*batches, extent.Size
 	}

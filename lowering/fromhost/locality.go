@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// limited returns the transfers that take place only between ranks of one node, or only between nodes, by handle.
+// limited returns, by handle, the transfers that run only between ranks of one node, or only between nodes.
 func limited(body []hostir.Stmt) map[string]*hostir.P2PCommunication {
 	found := map[string]*hostir.P2PCommunication{}
 	for t := range hostir.Each[*hostir.P2PCommunication](body) {
@@ -17,8 +17,9 @@ func limited(body []hostir.Stmt) map[string]*hostir.P2PCommunication {
 	return found
 }
 
-// onlyWithPeers wraps the calls of a transfer, or of a wait for it, in a condition on the peer, if the transfer takes place only
-// with some peers. by replaces loop variables to select another iteration.
+// onlyWithPeers wraps the calls of a transfer, or of a wait for the transfer, in a condition on the peer, if the
+// transfer runs only with peers on the same node, or only with peers on other nodes. by replaces loop variables, to
+// select another iteration.
 func (b *builder) onlyWithPeers(handle string, by map[string]expr.Expr, list []calls.Stmt) []calls.Stmt {
 	t := b.limited[handle]
 	if t == nil || len(list) == 0 {

@@ -12,13 +12,15 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// A Translation is the calls of a host program and of its fallback variant. The passes on calls change them in place.
+// A Translation holds the calls of a host program and of its fallback variant. The passes on calls change them in
+// place.
 type Translation struct{ variants []*builder }
 
-// Translate translates a host program to calls. The error is a *diag.Errors, or an internal error, of another type, if a pass is at fault.
+// Translate translates a host program to calls. The error is a *diag.Errors or, if a pass made an invalid host program,
+// an internal error of another type.
 func Translate(p *hostir.Program) (*Translation, error) {
 	t, suffix := &Translation{}, ""
-	var taken []string // kernels of both variants are in one file
+	var taken []string // names of the kernels of the first variant, since both variants are in one file
 	for _, form := range p.Variants() {
 		b, err := translate(form, append(taken, names.ClassName(p.Name+suffix), "hirgen_"+p.Name, p.Name))
 		if err != nil {
@@ -37,7 +39,8 @@ func (t *Translation) Programs() []*calls.Program {
 	return lists.Map(t.variants, func(b *builder) *calls.Program { return b.out.Program })
 }
 
-// Describe describes the variants after the passes on calls. It returns the first, with the other one, if there is one, as its Fallback.
+// Describe describes the variants after the passes on calls. It returns the first variant; its Fallback is the fallback
+// variant, if there is one.
 func (t *Translation) Describe() *calls.Described {
 	var fallback *calls.Described
 	for i := len(t.variants) - 1; i >= 0; i-- {
@@ -52,7 +55,7 @@ func (t *Translation) Describe() *calls.Described {
 	return fallback
 }
 
-// translate translates one variant, without using the reserved names.
+// translate translates one variant. It does not assign the reserved names.
 func translate(p *hostir.Program, reserved []string) (b *builder, err error) {
 	defer func() {
 		switch caught := recover().(type) {
@@ -85,7 +88,7 @@ func translate(p *hostir.Program, reserved []string) (b *builder, err error) {
 	return b, nil
 }
 
-// list lowers statements in order. The scope of buffers and views that they declare ends with the list.
+// list lowers statements in order. The buffers and views that they declare are in scope until the end of the list.
 func (b *builder) list(body []hostir.Stmt) []calls.Stmt {
 	outer := b.declared
 	b.declared = nil
@@ -98,7 +101,7 @@ func (b *builder) list(body []hostir.Stmt) []calls.Stmt {
 	return b.items(body)
 }
 
-// items lowers statements in order, each after the views that it introduces.
+// items lowers statements in order. The declarations of the views that a statement uses first precede the statement.
 func (b *builder) items(body []hostir.Stmt) []calls.Stmt {
 	defer func(outer []calls.Stmt) { b.views = outer }(b.views)
 	var list []calls.Stmt
@@ -120,8 +123,9 @@ func (b *builder) items(body []hostir.Stmt) []calls.Stmt {
 	return calls.MergeIfs(list)
 }
 
-// note sets the position of the calls of a host statement that have none, and adds its note to the first call. If there is no call,
-// or if it has a note already, the first call of a later statement gets the note, unless a later note replaces it.
+// note gives the position of a host statement to its calls that have none, and the statement's note to the first of
+// them. If there is no call, or if the first call already has a note, the first call of a later statement gets the
+// note, unless a later note replaces it.
 func (b *builder) note(s hostir.Stmt, lowered []calls.Stmt) {
 	if text := strings.Join(strings.Fields(s.Meta().Note), " "); text != "" {
 		b.kept = text
@@ -137,7 +141,7 @@ func (b *builder) note(s hostir.Stmt, lowered []calls.Stmt) {
 	}
 }
 
-// statement lowers one statement. rest are the later statements of its list.
+// statement lowers one statement. rest are the statements after it in its list.
 func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) []calls.Stmt {
 	switch s.(type) {
 	case *hostir.For, *hostir.If:
@@ -168,19 +172,19 @@ func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) []calls.Stmt {
 	case *hostir.Wait:
 		return must(b.wait(s))
 	case *hostir.ShareMemHandles:
-		return nil // memory is shared when the program is made, or when a call begins
+		return nil // the emitted program exchanges handles in its constructor or at the start of a call
 	default:
 		return b.compute(s)
 	}
 }
 
-// compute lowers statements on the memory of one rank, such as GEMMs, views and allocations.
+// compute lowers statements that use the memory of one rank only, such as GEMMs, views and allocations.
 func (b *builder) compute(s hostir.Stmt) []calls.Stmt {
 	switch s := s.(type) {
 	case *hostir.Allocate:
 		return b.allocate(s)
 	case *hostir.Deallocate:
-		b.operandBuffer(s, s.Tensor) // the memory stays for the next call
+		b.operandBuffer(s, s.Tensor) // an error if it has no buffer; the memory is kept for the next call
 		return nil
 	case *hostir.Broadcast, *hostir.Reshape, *hostir.Permute, *hostir.Slice:
 		return b.rearranged(s)
@@ -236,11 +240,11 @@ func (b *builder) forLoop(s *hostir.For) []calls.Stmt {
 	if shadowed {
 		b.scope.Names[s.Var] = hidden
 	}
-	b.names.Release(s.Var, name) // the next loop may use it again
+	b.names.Release(s.Var, name) // the next loop may use the name again
 	return []calls.Stmt{&calls.For{Var: name, First: s.First, Count: count.Expr, Body: body}}
 }
 
-// declare sets the memory of a tensor until the end of the statement list.
+// declare sets the memory of a tensor until the end of the current list of statements.
 func (b *builder) declare(t *hostir.Tensor, buf *buffer) {
 	if _, again := b.buffers[t]; !again {
 		b.declared = append(b.declared, t)
@@ -248,7 +252,7 @@ func (b *builder) declare(t *hostir.Tensor, buf *buffer) {
 	b.buffers[t] = buf
 }
 
-// operandBuffer returns the memory of a tensor that a statement names. It declares a view on first use.
+// operandBuffer returns the memory of a tensor that a statement uses. It declares a view on first use.
 func (b *builder) operandBuffer(s hostir.Stmt, t *hostir.Tensor) *buffer {
 	if buf, ok := b.buffers[t]; ok {
 		return buf
@@ -280,8 +284,8 @@ func (b *builder) denseBuffers(s hostir.Stmt, use string, tensors ...*hostir.Ten
 	return buffers, nil
 }
 
-// info returns the position and label of a statement that makes calls. The label is a constant with the text that errors show.
-// Parts of a peer-read sum have no label.
+// info returns the position, the reason and the label of a statement that makes calls. The label is a constant with the
+// text that errors show. Parts of a peer-read sum have no label.
 func (b *builder) info(s hostir.Stmt, label, words string) calls.Info {
 	info := calls.Info{Pos: s.Meta().Pos, Why: s.Meta().Why}
 	if b.sum == "" {
@@ -290,7 +294,8 @@ func (b *builder) info(s hostir.Stmt, label, words string) calls.Info {
 	return info
 }
 
-// label declares a constant for the text with which errors name a statement, once per text.
+// label returns the name of the constant for the text with which errors name a statement. It declares the constant once
+// for each text.
 func (b *builder) label(label, text string) string {
 	if name, ok := b.labels[text]; ok {
 		return name

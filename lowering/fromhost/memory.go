@@ -7,12 +7,12 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// allocate declares the buffer of a Temp. The program allocates buffers once, before the first call. An Allocate inside a loop
-// declares one buffer per iteration, since iterations overlap.
+// allocate declares the buffer of a Temp. The program allocates buffers once, before the first call. An Allocate inside
+// a loop declares one buffer per iteration, because iterations may overlap.
 func (b *builder) allocate(s *hostir.Allocate) []calls.Stmt {
 	t := s.Tensor
 	if t.Role == hostir.Output || t.Role == hostir.Input {
-		return nil // bound to the caller's pointer at the start
+		return nil // arguments has declared it
 	}
 	buf := b.newBuffer(t, b.names.Member(t.Name))
 	elements := buf.elements()
@@ -32,7 +32,7 @@ func (b *builder) allocate(s *hostir.Allocate) []calls.Stmt {
 	return nil
 }
 
-// step returns index times stride; nil if the index is 0.
+// step returns index times stride as an offset; nil if the index is 0.
 func step(index expr.Expr, stride extents.Quantity) expr.Expr {
 	if index == expr.Int(0) {
 		return nil
@@ -50,7 +50,7 @@ func step(index expr.Expr, stride extents.Quantity) expr.Expr {
 	return product
 }
 
-// indexOf returns the index of a Select, in names of the calls.
+// indexOf returns the index of a Select, over names of the calls.
 func (b *builder) indexOf(s *hostir.Select) expr.Expr {
 	return b.withCoordinates(b.meshOf(s.In), b.scope.Rename(expr.Fold(s.Index)))
 }

@@ -2,10 +2,10 @@ package fromhost
 
 import "github.com/hirgen/hirgen/internal/base/expr"
 
-// seenFrom rewrites an expression of another rank so that this rank can compute it. It replaces the other rank's number by
-// the peer, and the other rank's coordinate along the axis to it by the peer's coordinate. Steps to a rank and back cancel
-// out. For example, at rank (rank + s) % D the expression (D + rank - s) % D becomes this rank. At rank (rank ^ s) % D, so
-// does (rank ^ s) % D.
+// seenFrom rewrites an expression of another rank p so that this rank can compute it. It replaces the other rank's
+// number by p.rank, and the other rank's coordinate by p.coordinate. Steps to a rank and back cancel out. For example,
+// at rank (rank + s) % D, the expression (D + rank - s) % D becomes the number of this rank. The same holds for (rank ^
+// s) % D at rank (rank ^ s) % D.
 func (b *builder) seenFrom(p peer, e expr.Expr) expr.Expr {
 	theirs := map[string]expr.Expr{}
 	for _, other := range b.along {
@@ -17,9 +17,9 @@ func (b *builder) seenFrom(p peer, e expr.Expr) expr.Expr {
 	return b.reduceModulo(expr.Substitute(e, map[string]expr.Expr{"rank": p.rank, p.here: p.coordinate}), p)
 }
 
-// reduceModulo replaces "x % m" by its shortest form, if m is the extent of the axis and x has one of two forms. It is a sum of the
-// coordinate here, at most one variable with either sign, and m any number of times, or the coordinate with the bits of variables
-// flipped twice (inPair).
+// reduceModulo replaces "x % m" by a shorter form, if m is the extent of the axis and x has one of two forms. The first
+// is a sum of the coordinate here, at most one variable with either sign, and any multiple of m. The second is the
+// coordinate, xored with variables that occur twice (inPair).
 func (b *builder) reduceModulo(e expr.Expr, p peer) expr.Expr {
 	binary, ok := e.(*expr.Binary)
 	if !ok {
@@ -42,8 +42,8 @@ func (b *builder) reduceModulo(e expr.Expr, p peer) expr.Expr {
 	return reduced
 }
 
-// fromHere makes an expression for the coordinate, or for one variable added to it or subtracted from it, modulo the extent. It
-// returns nil for other terms.
+// fromHere returns an expression for the sum of terms modulo the extent, if the sum is the coordinate, plus or minus at
+// most one variable. It returns nil for other terms.
 func fromHere(coordinate string, terms map[string]int64, extent expr.Expr) expr.Expr {
 	steps := ""
 	for name, count := range terms {
@@ -69,8 +69,8 @@ func fromHere(coordinate string, terms map[string]int64, extent expr.Expr) expr.
 	}
 }
 
-// inPair returns the coordinate if x is the coordinate with the bits of other names flipped an even number of times, modulo the
-// extent. It returns nil otherwise, or if the extent is not a power of two.
+// inPair returns the coordinate if x, modulo the extent, is the coordinate xored with other names an even number of
+// times each. It returns nil otherwise, or if the extent is not a power of two.
 func (b *builder) inPair(coordinate string, x, extent expr.Expr) expr.Expr {
 	odd := map[string]bool{}
 	if n := b.value(extent); n&(n-1) != 0 || !collectBits(x, extent.String(), odd) {
@@ -87,8 +87,8 @@ func (b *builder) inPair(coordinate string, x, extent expr.Expr) expr.Expr {
 	return expr.Var(coordinate)
 }
 
-// collectBits finds the names that x ^ y ^ ... contains an odd number of times. It ignores reductions by the modulus, which is a
-// power of two. It reports whether e has this form.
+// collectBits finds the names that x ^ y ^ ... contains an odd number of times. It ignores "% modulus", which keeps the
+// low bits because the modulus is a power of two. It reports whether e has this form.
 func collectBits(e expr.Expr, modulus string, odd map[string]bool) bool {
 	switch e := e.(type) {
 	case expr.Var:
@@ -105,11 +105,11 @@ func collectBits(e expr.Expr, modulus string, odd map[string]bool) bool {
 	return false
 }
 
-// constant is the key of numbers in collect.
+// constant is the key in collect's terms for the sum of literal numbers.
 const constant = ""
 
-// collect counts how often each name occurs in a sum, with signs, and adds up its numbers. It ignores the modulus and reductions
-// by it. It reports whether e is such a sum.
+// collect counts in terms how often each name occurs in a sum, with signs, and adds up its literal numbers. It ignores
+// the modulus as a term, and "% modulus". It reports whether e is such a sum.
 func collect(e expr.Expr, modulus string, sign int64, terms map[string]int64) bool {
 	if e.String() == modulus {
 		return true
@@ -134,7 +134,8 @@ func collect(e expr.Expr, modulus string, sign int64, terms map[string]int64) bo
 	return false
 }
 
-// value computes an expression of C++ names from the program's constants; -1 if it varies.
+// value evaluates an expression over names of the emitted program; -1 if it contains more than the program's
+// parameters.
 func (b *builder) value(e expr.Expr) int64 {
 	v, err := expr.Eval(e, b.constantValue)
 	if err != nil {
@@ -143,7 +144,7 @@ func (b *builder) value(e expr.Expr) int64 {
 	return v
 }
 
-// constantValue returns the value of a parameter by its C++ name, or false if there is none.
+// constantValue returns the value of a parameter by its name in the emitted program, or false if there is none.
 func (b *builder) constantValue(name string) (int64, bool) {
 	for spec, value := range b.scope.Values {
 		if b.scope.Names[spec] == name {

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// TestSeenFrom rewrites slice indices that depend on the peer's rank to depend on this rank.
+// TestSeenFrom checks expressions of a peer that seenFrom rewrites for this rank, and their values on all ranks.
 func TestSeenFrom(t *testing.T) {
 	b := &builder{
 		program: &hostir.Program{Meshes: []*domain.Mesh{{Ranks: []int{0, 1, 2, 3}}}},

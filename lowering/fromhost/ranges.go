@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// concat copies operands one after the other.
+// concat copies operands one after the other into the result.
 func (b *builder) concat(s *hostir.Concat) []calls.Stmt {
 	out := b.operandBuffer(s, s.Out)
 	var list []calls.Stmt
@@ -26,7 +26,7 @@ func (b *builder) concat(s *hostir.Concat) []calls.Stmt {
 	return list
 }
 
-// part returns a view of size elements of an axis, from start on.
+// part returns a view of the size elements of an axis that begin at start.
 func (u *buffer) part(axis int, start, size extents.Quantity) *buffer {
 	part := *u
 	part.dims = slices.Clone(u.dims)
@@ -39,7 +39,8 @@ func (u *buffer) part(axis int, start, size extents.Quantity) *buffer {
 	return &part
 }
 
-// positions launches a kernel that counts the elements of an axis. If the axis is split, a rank has the position of its part.
+// positions launches a kernel that stores the positions of elements along an axis. If the axis is split, a rank begins
+// with the position of its shard.
 func (b *builder) positions(s *hostir.Positions) []calls.Stmt {
 	out := b.operandBuffer(s, s.Out)
 	first := expr.Expr(expr.Int(0))

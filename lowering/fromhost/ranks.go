@@ -11,11 +11,11 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A rank runs the statements of the meshes that contain it. Statements that all ranks run, such as those that order streams, have
-// no condition. The others are printed inside a condition.
+// A rank runs only the statements on meshes that contain it. Statements that all ranks run, such as waits between
+// streams, have no guard. The others are printed inside a condition.
 
-// guardOf returns the guard for the ranks that run a statement; empty: all do. rest are the statements after s; if s
-// starts a group, they begin with its members.
+// guardOf returns the guard for the ranks that run a statement; empty: all ranks. rest are the statements after s in
+// its list. If s starts a group, they begin with its members.
 func (b *builder) guardOf(s hostir.Stmt, rest []hostir.Stmt) string {
 	if b.sum != "" {
 		return "" // it is under the condition of the sum
@@ -45,8 +45,8 @@ func (b *builder) guardOf(s hostir.Stmt, rest []hostir.Stmt) string {
 	}
 }
 
-// guardOfGroup returns the common guard of a group's communications, or of the waits for them. It is empty if they differ, since
-// ranks then meet in the world.
+// guardOfGroup returns the common guard of a group's communications, or of the waits for them. It is empty if their
+// guards differ, because the group then runs on the world's communicator.
 func (b *builder) guardOfGroup(rest []hostir.Stmt) string {
 	var guards []string
 	members, _ := hostir.Group(rest)
@@ -62,7 +62,8 @@ func (b *builder) guardOfGroup(rest []hostir.Stmt) string {
 	return ""
 }
 
-// guardFor returns the guard for some ranks, which are the ranks of the meshes; empty for all ranks. It declares each guard once.
+// guardFor returns the guard for the given ranks, which are the ranks of the given meshes; empty for all ranks. It
+// declares each guard once.
 func (b *builder) guardFor(ranks []int, meshes ...*domain.Mesh) string {
 	if ranks == nil || len(ranks) == b.program.Meshes[0].Size() {
 		return ""
@@ -87,8 +88,8 @@ func (b *builder) everywhere(t *hostir.Tensor) bool {
 	return t.Mesh == nil || t.Mesh.Size() == b.program.Meshes[0].Size()
 }
 
-// guarded puts statements inside the condition of their ranks. Declarations stay outside, so that later statements see them; on
-// other ranks they are null pointers.
+// guarded puts statements inside a branch with a guard. Declarations of pointers stay outside, so that later statements
+// can use them; they are null on ranks outside of the guard.
 func guarded(guard string, list []calls.Stmt) []calls.Stmt {
 	if guard == "" {
 		return list

@@ -8,26 +8,27 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Peer ranks get names, and so do slice indices that are long or occur more than once: `const int64_t to = (rank + s) % D;`. The name
-// is declared at the start of the innermost loop whose variable it depends on, or of run() if there is no such loop.
+// The emitted program declares names for peer ranks, and for slice indices that are long or occur more than once:
+// `const int64_t to = (rank + s) % D;`. The declaration is at the start of the innermost loop whose variable the
+// expression contains, or of run() if there is no such loop.
 
 // A repeated is an expression that depends on the rank, and that statements of one loop contain.
 type repeated struct {
 	value          expr.Expr
-	key            string // the text of the value, without names of repeats
-	peer           *peer  // of a rank that is looked up in the mesh; nil: the value is printed
-	axis           string // the mesh axis of a peer's coordinate, for its name; empty for ranks and slices
-	count          int    // lower limit of its occurrences
-	sent, received bool   // the peer of a send, of a receive
+	key            string // the text of the value, without the names of other repeats
+	peer           *peer  // for a rank that is looked up in the mesh; nil: the value is printed
+	axis           string // for the coordinate of a peer: its mesh axis, which its name contains; otherwise empty
+	count          int    // lower bound of the number of occurrences
+	sent, received bool   // the value is the peer of a send, of a receive
 	want, name     string
 	used           bool
 }
 
-// longest limits the columns of an expression that occurs once and gets no name.
+// longest is the largest number of characters of an expression that occurs once and gets no name.
 const longest = 40
 
-// nameRepeats names the repeats of a loop or, if variable is empty, of run(): peer ranks, and other expressions that occur more than
-// once or are longer than longest.
+// nameRepeats assigns names to the repeats of a loop or, if variable is empty, of run(): to peer ranks, and to other
+// expressions that occur more than once or are longer than longest.
 func (b *builder) nameRepeats(body []hostir.Stmt, variable string) {
 	c := &repeats{b: b, variable: variable, views: map[*hostir.Tensor]bool{}}
 	c.find(body, nil)
@@ -41,8 +42,8 @@ func (b *builder) nameRepeats(body []hostir.Stmt, variable string) {
 	}
 }
 
-// endRepeats ends the scope of the innermost repeats, until keep are left, and declares those that were used. Each may use
-// earlier ones.
+// endRepeats ends the scope of the innermost repeats, until keep of them are left, and returns declarations of those
+// that were used. A declaration may use the names of earlier repeats.
 func (b *builder) endRepeats(keep int) []calls.Stmt {
 	var list []calls.Stmt
 	for len(b.named) > keep {
@@ -57,7 +58,7 @@ func (b *builder) endRepeats(keep int) []calls.Stmt {
 	return list
 }
 
-// spellRepeat declares the name of a repeat.
+// spellRepeat returns the declaration of a repeat's name.
 func (b *builder) spellRepeat(r *repeated) calls.Stmt {
 	if r.peer == nil {
 		return &calls.Let{Name: r.name, Value: b.spelled(r.value)}
@@ -65,7 +66,7 @@ func (b *builder) spellRepeat(r *repeated) calls.Stmt {
 	return &calls.Let{Name: r.name, Mesh: b.meshes[r.peer.mesh], Axis: int64(r.peer.axis), At: b.spelled(r.peer.coordinate)}
 }
 
-// role returns a name for the purpose of a repeat: "to", "from", "partner" or "slice", with the axis of a coordinate.
+// role returns the base of a repeat's name: "to", "from", "partner" or "slice", with the axis of a coordinate.
 func (r *repeated) role() string {
 	role := "slice"
 	switch {
@@ -91,7 +92,7 @@ type repeats struct {
 	waits    []*hostir.Exchange      // exchanges whose received data the loop waits for
 }
 
-// find searches statements. inner are the variables of loops between c's loop and them.
+// find searches statements for repeats. inner are the variables of the loops between c's loop and the statements.
 func (c *repeats) find(body []hostir.Stmt, inner []string) {
 	for _, s := range body {
 		hostir.Views(s, func(t *hostir.Tensor) {
@@ -140,7 +141,7 @@ func (c *repeats) addPeer(s *hostir.P2PCommunication, inner []string) {
 	}
 }
 
-// arrived marks the ranks whose data the loop waits for.
+// arrived marks the ranks as received whose data the loop waits for.
 func (c *repeats) arrived() {
 	for _, e := range c.waits {
 		key := c.b.peerOf(e.Recv).rank.String()
@@ -154,7 +155,8 @@ func (c *repeats) role(r *repeated, s *hostir.P2PCommunication) {
 	r.sent, r.received = r.sent || s.Send, r.received || !s.Send
 }
 
-// add counts an expression with an operator, if it depends on the rank and belongs to the loop. Otherwise it returns nil.
+// add counts an expression with an operator, if it depends on the rank and on the loop's variable, but not on inner
+// variables. Otherwise it returns nil.
 func (c *repeats) add(e expr.Expr, inner []string) *repeated {
 	if _, ok := e.(*expr.Binary); !ok || !c.b.ofRank(e) || c.variable != "" && !expr.Mentions(e, c.b.scope.Names[c.variable]) {
 		return nil
@@ -177,7 +179,8 @@ func (b *builder) ofRank(e expr.Expr) bool {
 	return expr.Mentions(e, "rank") || slices.ContainsFunc(b.along, func(p *coordinate) bool { return expr.Mentions(e, p.name) })
 }
 
-// spelled inserts the names of repeats into an expression. It marks them, and coordinates in the expression, as used.
+// spelled replaces parts of an expression by the names of repeats. It marks them, and coordinates in the expression, as
+// used.
 func (b *builder) spelled(e expr.Expr) expr.Expr {
 	return expr.Rewrite(e, func(part expr.Expr) expr.Expr {
 		switch part := part.(type) {
@@ -205,5 +208,5 @@ func (b *builder) repeat(key string) expr.Expr {
 	return nil
 }
 
-// index translates an expression of the host program over loop variables and the rank.
+// index translates an expression of the host program to names of the calls.
 func (b *builder) index(e expr.Expr) expr.Expr { return b.spelled(b.scope.Rename(expr.Fold(e))) }

@@ -8,13 +8,13 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// A rowOperand is a result or an operand of a fused kernel, or positions that it counts.
+// A rowOperand is a result or an operand of a fused kernel. For positions that the kernel counts, it has no pointer.
 type rowOperand struct {
 	at  calls.Pointer
 	typ string
 }
 
-// rowsWalk is a walk over rows, and over the columns of each row. Rows and columns are not merged.
+// rowsWalk is a walk over the rows of several tensors (outer), and over the columns of each row (row).
 type rowsWalk struct{ outer, row walk }
 
 // add appends an operand, with its strides along the axes of the rows and its stride along the columns.
@@ -22,7 +22,8 @@ func (w *rowsWalk) add(outer []extents.Quantity, step extents.Quantity) {
 	w.outer.strides, w.row.strides = append(w.outer.strides, outer), append(w.row.strides, []extents.Quantity{step})
 }
 
-// split makes a rowsWalk of a walk: the given axis, which must be the last, is the columns, and the axes before it are the rows.
+// split converts a walk to a rowsWalk: the given axis, which must be the last, becomes the columns, and the axes before
+// it the rows.
 func (w walk) split(axis int) rowsWalk {
 	rows := rowsWalk{walk{extents: w.extents[:axis]}, walk{extents: w.extents[axis:]}}
 	for _, strides := range w.strides {
@@ -33,7 +34,7 @@ func (w walk) split(axis int) rowsWalk {
 
 func (w rowsWalk) columns() extents.Quantity { return w.row.extents[0] }
 
-// rows returns the number of rows. The axes of rows must be merged to at most one.
+// rows returns the number of rows. It requires that the rows have at most one axis.
 func (w rowsWalk) rows() extents.Quantity {
 	if len(w.outer.extents) == 0 {
 		return extents.Number(1)
@@ -41,7 +42,7 @@ func (w rowsWalk) rows() extents.Quantity {
 	return w.outer.extents[0]
 }
 
-// dense reports whether the rows have at most one axis, and each operand is contiguous, or has one row or one column.
+// dense reports whether the rows have at most one axis, and denseUse can index each operand.
 func (w rowsWalk) dense() bool {
 	return len(w.outer.extents) <= 1 && !slices.Contains(w.uses(rowsWalk.denseUse), "")
 }
@@ -54,7 +55,8 @@ func (w rowsWalk) uses(of func(w rowsWalk, v int) string) []string {
 	return list
 }
 
-// denseUse returns how operand v is indexed by row and column; empty if that needs strides.
+// denseUse returns how a kernel without strides indexes operand v by row and column; empty if the operand needs
+// strides.
 func (w rowsWalk) denseUse(v int) string {
 	step, next := w.row.strides[v][0].Size, int64(1)
 	switch {
@@ -74,7 +76,7 @@ func (w rowsWalk) denseUse(v int) string {
 	return ""
 }
 
-// use returns how operand v is indexed by row and column, with any strides.
+// use returns how a kernel with strides indexes operand v by row and column.
 func (w rowsWalk) use(v int) string {
 	moves := func(q extents.Quantity) bool { return q.Size != 0 }
 	switch {
@@ -86,7 +88,7 @@ func (w rowsWalk) use(v int) string {
 	return calls.ForElement
 }
 
-// columnsOf aligns the operands of a kernel that folds columns: its result, and its operands along the axis of the rows.
+// columnsOf lists the result and the operands of a kernel that folds columns, with a walk over their rows and columns.
 func (b *builder) columnsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk) {
 	buffers := b.operandBuffers(s, slices.Concat(s.Out, s.In)...)
 	rows, columns, none := extents.Number(1), extents.Number(s.Columns()), extents.Number(0)

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// tells reports whether schedule mentions a choice after the pipeline and the streams.
+// tells reports whether the text of schedule mentions a schedule field after the pipeline and the streams.
 func (b *builder) tells(c schedule.Choice) bool {
 	switch c.Field {
 	case schedule.Streams, schedule.Preset, schedule.Pipeline:
@@ -20,7 +20,7 @@ func (b *builder) tells(c schedule.Choice) bool {
 	return c.Value != field.Default
 }
 
-// choiceInWords describes a choice in words, mostly as a spec spells it, without the colon.
+// choiceInWords describes a schedule field in words, mostly as a spec writes it, without the colon.
 func choiceInWords(c schedule.Choice) string {
 	switch {
 	case c.Field == schedule.Delay:
@@ -33,8 +33,8 @@ func choiceInWords(c schedule.Choice) string {
 	return c.Field + " " + c.Value + " of " + c.Of
 }
 
-// schedule lists the choices that shaped the program: its pipeline, its streams, and choices that tells selects, which
-// mostly differ from the default.
+// schedule describes the schedule of the program in words: its pipeline, its streams, and the fields that tells
+// selects, most of which differ from their defaults.
 func (b *builder) schedule() string {
 	parts := []string{b.workers()}
 	if b.program.Choices.Whole() {
@@ -55,7 +55,7 @@ func (b *builder) schedule() string {
 	return strings.Join(parts, ", ")
 }
 
-// hasLoop reports whether there is a loop.
+// hasLoop reports whether statements, or nested ones, contain a loop.
 func hasLoop(body []hostir.Stmt) bool {
 	return hostir.Any(body, hostir.Is[*hostir.For])
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// share is a buffer that other ranks read or write, with the number of its transfers so far.
+// share is a Share under construction, with the number of transfers that statements so far make on it.
 type share struct {
 	*calls.Share
 	transfers extents.Quantity
@@ -23,14 +23,14 @@ type shareKey struct {
 	axis   string
 }
 
-// An exchange is a send and its receive through shared memory. The side of the owner, the rank whose buffer the peer accesses,
-// is lowered already.
+// An exchange is a send and its receive through shared memory, after the translation of the owner's side. The owner is
+// the rank whose buffer the peer accesses.
 type exchange struct {
 	share *share
 	of    string           // the name of its communication in the schedule
-	first extents.Quantity // number of transfers of earlier statements on the buffer
-	loops []loop           // the loops around the owner's side
-	at    expr.Expr        // start of the owner's view in its buffer; nil: 0
+	first extents.Quantity // number of transfers on the buffer by earlier statements
+	loops []loop           // the loops around the owner's statement
+	at    expr.Expr        // start of the owner's view in its buffer, in elements; nil: 0
 	typ   domain.DType
 }
 
@@ -57,7 +57,8 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]calls.Stmt, erro
 	return b.copyBetween(s, b.says(s, does), buf, pair), nil
 }
 
-// ready lowers the owner's side, and records the place of its buffer for the copier's side.
+// ready lowers the owner's side to a write of the ready flag. It records where the owner's view is, for the copier's
+// side.
 func (b *builder) ready(s *hostir.P2PCommunication, info calls.Info, buf *buffer, pair *hostir.Exchange) []calls.Stmt {
 	share := b.share(s, buf, pair.Shared)
 	e := &exchange{share: share, of: pair.Send.Of, first: share.transfers, loops: slices.Clone(b.loops), at: buf.at, typ: buf.typ}
@@ -70,7 +71,7 @@ func (b *builder) ready(s *hostir.P2PCommunication, info calls.Info, buf *buffer
 	}}
 }
 
-// copyBetween lowers the copier's side.
+// copyBetween lowers the copier's side to a copy or, in a peer-read sum, to a PeerPart.
 func (b *builder) copyBetween(s *hostir.P2PCommunication, info calls.Info, buf *buffer, pair *hostir.Exchange) []calls.Stmt {
 	e := b.exchanges[pair]
 	if e == nil {
@@ -95,7 +96,7 @@ func (b *builder) copyBetween(s *hostir.P2PCommunication, info calls.Info, buf *
 	return b.copyNow(info, s, e, peer, out, in, elements)
 }
 
-// share declares the memory of a buffer as shared by some ranks, once.
+// share returns the share of a buffer among some ranks. It declares the share on first use.
 func (b *builder) share(s *hostir.P2PCommunication, buf *buffer, by *hostir.ShareMemHandles) *share {
 	root, key := buf.root, shareKey{buf.base, by.Mesh, by.MeshAxis}
 	if known := b.shares[key]; known != nil {
@@ -113,14 +114,14 @@ func (b *builder) share(s *hostir.P2PCommunication, buf *buffer, by *hostir.Shar
 	}
 	pos := s.Pos
 	if root.Role != hostir.Temp {
-		pos = root.Pos // its memory may be unfit for sharing
+		pos = root.Pos // the position of the caller's tensor, whose memory may be unfit for sharing
 	}
 	d.Label = b.label("share_"+root.Name, calls.At(pos, words))
 	b.shares[key], b.out.Shares = d, append(b.out.Shares, d.Share)
 	return d
 }
 
-// copiesOf returns how many consecutive buffers a tensor has: one per iteration if a loop allocates it.
+// copiesOf returns the number of consecutive buffers that a tensor has: one per iteration if a loop allocates it.
 func (b *builder) copiesOf(root *hostir.Tensor) extents.Quantity {
 	if copies, ok := b.copies[root]; ok {
 		return copies

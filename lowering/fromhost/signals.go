@@ -8,10 +8,12 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Flags of transfers through shared memory are written by stream memory operations or by kernels. Copies are done by a copy
-// engine or by SMs. In a CUDA graph kernels handle all flags, since they read the sequence number.
+// For transfers through shared memory, stream memory operations or kernels write the flags, and copy engines or SMs
+// copy. In a CUDA graph, kernels handle all flags, because a replay needs the current sequence number, which they read
+// from device memory.
 
-// joins returns how the flag operations of a communication are issued if the schedule batches them; empty if it does not.
+// joins returns how the flag operations of a communication are issued if the schedule batches them; empty if it does
+// not batch them.
 func (b *builder) joins(of string) string {
 	switch {
 	case b.program.Choices.Of(of, schedule.Signals) != schedule.Batched:
@@ -23,7 +25,8 @@ func (b *builder) joins(of string) string {
 	}
 }
 
-// awaitDone makes a stream wait for the copier of a transfer. Without a CUDA graph, it then records an event for the watchdog.
+// awaitDone makes a stream wait for the done flag of a transfer. Without a CUDA graph, it then records an event for the
+// watchdog.
 func (b *builder) awaitDone(info calls.Info, handle string, t *transfer, on calls.Stream) []calls.Stmt {
 	e := t.owned
 	flag := calls.Flag{Share: e.share.Name, Done: true, Transfer: b.transfer(e)}
@@ -31,8 +34,8 @@ func (b *builder) awaitDone(info calls.Info, handle string, t *transfer, on call
 	return append([]calls.Stmt{wait}, b.returned(b.waits[handle].constant, info, on)...)
 }
 
-// returned records the end of an owner's wait, or of a peer-read sum, for the watchdog. A graph has no such record, because the
-// watchdog cannot query it.
+// returned records an event for the watchdog after an owner's wait or a peer-read sum. In a graph there is no such
+// record, because the watchdog cannot query events of a graph.
 func (b *builder) returned(label string, info calls.Info, on calls.Stream) []calls.Stmt {
 	if isGraph(b.program) {
 		return nil
@@ -41,7 +44,8 @@ func (b *builder) returned(label string, info calls.Info, on calls.Stream) []cal
 	return []calls.Stmt{&calls.EventRecord{Info: info, Event: event, On: on, Watch: true}}
 }
 
-// onCopyStream starts a transfer on the copy stream. The copy stream first waits for the current stream, unless that is the copy stream.
+// onCopyStream starts a transfer on the copy stream. If that is not the current stream, the copy stream first waits for
+// the current stream.
 func (b *builder) onCopyStream(info calls.Info, handle string) (*transfer, []calls.Stmt) {
 	copies := calls.Stream{Name: calls.Copies}
 	if b.current == copies {
@@ -50,7 +54,7 @@ func (b *builder) onCopyStream(info calls.Info, handle string) (*transfer, []cal
 	return b.begin(info, "", handle, copies)
 }
 
-// copyNow lowers a transfer on the copier's side.
+// copyNow lowers a transfer on the copier's side to calls on the copy stream.
 func (b *builder) copyNow(info calls.Info, s *hostir.P2PCommunication, e *exchange, peer expr.Expr, out, in calls.Pointer,
 	elements expr.Expr) []calls.Stmt {
 	share, transfer := e.share.Name, b.transfer(e)
@@ -83,12 +87,12 @@ func because(info calls.Info, why string) calls.Info {
 	return info
 }
 
-// transfer returns the number of the current iteration's transfer on its buffer.
+// transfer returns the number of the current iteration's transfer within its share.
 func (b *builder) transfer(e *exchange) expr.Expr {
 	return plus(e.first, extents.Quantity{Expr: b.spelled(b.sameIteration(e.loops)), Size: 1}).Expr
 }
 
-// plus returns a + c, or c alone if a is zero.
+// plus returns the sum of a and c, or c alone if a is the literal 0.
 func plus(a, c extents.Quantity) extents.Quantity {
 	if a.Expr == expr.Int(0) {
 		return c

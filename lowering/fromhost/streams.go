@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// streamOf translates a stream of the host IR.
+// streamOf translates a stream of the host IR to a stream of the calls.
 func (b *builder) streamOf(r hostir.StreamRef) calls.Stream {
 	switch {
 	case r.Copies:
@@ -22,8 +22,8 @@ func (b *builder) streamOf(r hostir.StreamRef) calls.Stream {
 	return calls.Stream{Index: b.computeIndex(r.Index)}
 }
 
-// computeIndex translates the index of a compute stream. An index modulo the number of compute streams names the constant for this
-// number, or is 0 if there is one stream.
+// computeIndex translates the index of a compute stream. In an index modulo the number of compute streams, it uses the
+// constant for this number. With one compute stream, such an index is 0.
 func (b *builder) computeIndex(e expr.Expr) expr.Expr {
 	if m, ok := e.(*expr.Binary); ok && m.Op == "%" && m.Y == expr.Int(b.program.Streams) {
 		if b.program.Streams == 1 {
@@ -34,8 +34,8 @@ func (b *builder) computeIndex(e expr.Expr) expr.Expr {
 	return b.index(e)
 }
 
-// synchronize makes the stream of the statement wait for another stream. The event is waited for immediately after its record, so
-// one event for each recorded stream is enough.
+// synchronize makes the stream of the statement wait for another stream. The wait directly follows the record of its
+// event, so one event for each stream that records is enough, also in a loop.
 func (b *builder) synchronize(s *hostir.Synchronize) []calls.Stmt {
 	from := b.streamOf(s.Stream)
 	words, label, count, index := "wait for the caller's stream", "started", extents.Number(1), expr.Expr(expr.Int(0))
@@ -53,15 +53,15 @@ func (b *builder) synchronize(s *hostir.Synchronize) []calls.Stmt {
 	return calls.Order(info, calls.Event{Set: b.events(label, count, info.Label), Index: index}, from, b.current)
 }
 
-// events declares the events of one statement.
+// events declares the set of events of one statement, and returns its name. where is the statement's label.
 func (b *builder) events(label string, count extents.Quantity, where string) string {
 	name := b.names.Member(label)
 	b.out.Events = append(b.out.Events, &calls.Events{Name: name, Label: strings.TrimSuffix(name, "_"), Count: count.Expr, Where: where})
 	return name
 }
 
-// iterations returns an exclusive upper limit for the values of iteration in a call. It also counts the iterations before the first
-// one of each loop.
+// iterations returns an exclusive upper bound for the values of iteration in a call. It counts each loop from 0, also
+// if the loop's first iteration has a higher number.
 func (b *builder) iterations() extents.Quantity {
 	count := extents.Number(1)
 	for _, l := range b.loops {
@@ -70,7 +70,7 @@ func (b *builder) iterations() extents.Quantity {
 	return count
 }
 
-// runs returns the number of iterations of the loops around the current statement in a call. It ignores conditions.
+// runs returns how often the loops around the current statement run it in a call. It ignores conditions.
 func (b *builder) runs() extents.Quantity {
 	count := extents.Number(1)
 	for _, l := range b.loops {
@@ -79,7 +79,7 @@ func (b *builder) runs() extents.Quantity {
 	return count
 }
 
-// less subtracts the first iterations from a count. "D + 1" minus one is "D".
+// less subtracts first from a count of iterations. It returns D for "D + 1" minus 1.
 func less(count extents.Quantity, first int64) extents.Quantity {
 	sum, ok := count.Expr.(*expr.Binary)
 	switch {
@@ -92,7 +92,7 @@ func less(count extents.Quantity, first int64) extents.Quantity {
 	}
 }
 
-// iteration returns the number of a run of a statement inside the given loops, row-major.
+// iteration returns the row-major number of the current iteration of the given loops.
 func iteration(loops []loop) expr.Expr {
 	var index expr.Expr = expr.Int(0)
 	for i, l := range loops {
@@ -106,8 +106,8 @@ func iteration(loops []loop) expr.Expr {
 	return index
 }
 
-// sameIteration returns the number of the current iteration for a statement in the given loops. The current statement may be in other
-// loops over the same variables.
+// sameIteration returns the number that iteration gives for the current iteration of other loops with the same counts.
+// The current statement's own loops, which b.loops lists, have the variables to use.
 func (b *builder) sameIteration(loops []loop) expr.Expr {
 	same := slices.Clone(loops)
 	for i := range same {

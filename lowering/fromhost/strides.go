@@ -9,15 +9,15 @@ import (
 	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
-// A walk has the axes over which a kernel iterates, and the stride of each operand and result along each axis. The stride along an axis
-// over which an operand is broadcast is 0.
+// A walk has the axes over which a kernel iterates, and the stride of each result and operand along each axis, in
+// elements. The stride is 0 along an axis over which an operand is broadcast.
 type walk struct {
 	extents []extents.Quantity
-	strides [][]extents.Quantity // by operand, then axis
+	strides [][]extents.Quantity // by result or operand, then by axis
 }
 
-// newWalk aligns operands with the result's axes by AxisMap. Then it merges axes that are contiguous in every operand, so most
-// walks have one axis.
+// newWalk aligns operands with the axes of the result, according to hostir.AxisMap. Then it merges axes that are
+// contiguous in all tensors. Most walks then have one axis.
 func newWalk(out *buffer, maps [][]int, in []*buffer) walk {
 	w := walk{strides: make([][]extents.Quantity, 1+len(in))}
 	for _, d := range out.dims {
@@ -30,8 +30,8 @@ func newWalk(out *buffer, maps [][]int, in []*buffer) walk {
 	return w.merged()
 }
 
-// strideAlong returns the stride of an operand along an axis of the result. It is 0 if the operand has no such axis, or another extent
-// along it.
+// strideAlong returns the stride of an operand along an axis of the result. It is 0 if the operand has no such axis, or
+// has another extent along it. axes maps the operand's axes to the result's.
 func strideAlong(operand *buffer, axes []int, out dim) extents.Quantity {
 	for _, d := range operand.dims {
 		if axes[d.axis] == out.axis && d.extent.Size == out.extent.Size {
@@ -41,7 +41,7 @@ func strideAlong(operand *buffer, axes []int, out dim) extents.Quantity {
 	return extents.Number(0)
 }
 
-// merged returns the walk with as few axes as the strides allow, at least one.
+// merged returns the walk with as few axes as the strides allow, but at least one.
 func (w walk) merged() walk {
 	m := w.joined()
 	if len(m.extents) == 0 {
@@ -53,7 +53,7 @@ func (w walk) merged() walk {
 	return m
 }
 
-// joined drops axes of one element, and merges an axis with the next inner axis if all strides allow it.
+// joined drops axes of one element, and merges an axis with the next inner axis if all strides allow that.
 func (w walk) joined() walk {
 	m := walk{strides: make([][]extents.Quantity, len(w.strides))}
 	for i, extent := range w.extents {
@@ -76,7 +76,8 @@ func (w walk) joined() walk {
 	return m
 }
 
-// continues reports whether axis i of w continues the last axis of m on the inside.
+// continues reports whether axis i of w can be merged into the last axis of m: a step along that axis equals a whole
+// run along axis i.
 func (w walk) continues(m walk, i int) bool {
 	last := len(m.extents) - 1
 	for v := range m.strides {
@@ -87,12 +88,12 @@ func (w walk) continues(m walk, i int) bool {
 	return true
 }
 
-// dense reports whether every operand is contiguous, with elements in the same order.
+// dense reports whether all tensors are contiguous, with their elements in the same order.
 func (w walk) dense() bool {
 	return len(w.extents) == 1 && !slices.ContainsFunc(w.strides, func(s []extents.Quantity) bool { return !s[0].IsOne() })
 }
 
-// operand returns operand v of the walk for a launch. It has extents and strides unless the walk is dense.
+// operand returns tensor v of the walk for a launch. It has extents and strides only if the walk is not dense.
 func (b *builder) operand(w walk, v int, u *buffer) calls.Operand {
 	if w.dense() {
 		return calls.Operand{At: b.pointer(u)}
@@ -100,7 +101,7 @@ func (b *builder) operand(w walk, v int, u *buffer) calls.Operand {
 	return calls.Operand{At: b.pointer(u), Extents: exprs(w.extents), Strides: exprs(w.strides[v])}
 }
 
-// elements returns the number of elements if every operand is contiguous; nil otherwise.
+// elements returns the number of elements if all tensors are contiguous; nil otherwise.
 func (w walk) elements() expr.Expr {
 	if !w.dense() {
 		return nil
@@ -112,7 +113,7 @@ func exprs(quantities []extents.Quantity) []expr.Expr {
 	return lists.Map(quantities, func(q extents.Quantity) expr.Expr { return q.Expr })
 }
 
-// along returns the walk of two buffers along axes of equal extents.
+// along returns the walk of two buffers along axes of equal extents, which are merged where possible.
 func along(out, in []dim) walk {
 	w := walk{strides: make([][]extents.Quantity, 2)}
 	for i := range out {

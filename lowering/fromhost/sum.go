@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// peerReadSum lowers a sum that reads the partial sums of other ranks in place.
+// peerReadSum lowers a sum that reads the partial sums in peer memory without copies.
 func (b *builder) peerReadSum(s *hostir.PeerReadSum) []calls.Stmt {
 	buffers, err := b.denseBuffers(s, "a peer-read reduction", s.Out, s.In)
 	refuse(err)

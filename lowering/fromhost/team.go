@@ -11,14 +11,15 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// teamKey identifies a communicator: its transport, and the ranks along an axis of a mesh or, without an axis, all ranks of the mesh.
+// teamKey identifies a communicator: its transport, and its ranks. They are those along an axis of a mesh or, without
+// an axis, all ranks of the mesh.
 type teamKey struct {
 	mesh *domain.Mesh
 	axis string
 	via  string // empty: NCCL
 }
 
-// team declares a communicator once, and returns its name.
+// team returns the name of a communicator. It declares the communicator on first use. where names it in error messages.
 func (b *builder) team(m *domain.Mesh, axis, via, where string) string {
 	if len(m.Axes) == 1 {
 		axis = m.Axes[0].Name // all ranks of a 1-D mesh are along its axis
@@ -41,13 +42,13 @@ func (b *builder) team(m *domain.Mesh, axis, via, where string) string {
 	return name
 }
 
-// world returns the team of all ranks.
+// world returns the team of all ranks over NCCL.
 func (b *builder) world(pos diag.Pos) string {
 	m := b.program.Meshes[0]
 	return b.team(m, "", "", calls.At(pos, "mesh "+m.Name))
 }
 
-// teamOf returns the team of a communication. For a SendRecv, which moves data between two meshes, it is the team of all ranks.
+// teamOf returns the team of a communication. A SendRecv moves data between two meshes, so its team is all ranks.
 func (b *builder) teamOf(s *hostir.Communication) string {
 	if s.Type == collective.SendRecv {
 		return b.world(s.Pos)

@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// topK launches the kernel that selects the largest elements of rows. Its views have the axes of the rows, merged where possible, and
-// then the columns, of which the results have fewer.
+// topK launches the kernel that selects the largest elements of rows. Its views have the axes of the rows, merged where
+// possible, and then an axis of columns, which is shorter in the results than in the operand.
 func (b *builder) topK(s *hostir.TopK) []calls.Stmt {
 	buffers := b.operandBuffers(s, s.Out[0], s.Out[1], s.In)
 	out, in := buffers[0], buffers[2]

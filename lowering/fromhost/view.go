@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// view declares a pointer for a view, before the current statement. It is valid to the end of the statement list. The pointer of
-// an Either has a value for each side.
+// view declares a pointer for a view, before the current statement. The pointer is in scope until the end of the list
+// of statements. The pointer of an Either has a value for each side.
 func (b *builder) view(t *hostir.Tensor) *buffer {
 	d := &calls.Declare{Name: b.variable(t), Type: t.DType}
 	var view *buffer
@@ -34,20 +34,21 @@ func (b *builder) view(t *hostir.Tensor) *buffer {
 	return view
 }
 
-// viewOf returns the part of another tensor's memory that a view refers to.
+// viewOf returns a view's part of the memory of the tensor that it is a view of.
 func (b *builder) viewOf(t *hostir.Tensor) *buffer {
 	in := b.operandBuffer(t.Of, hostir.Uses(t.Of)[0])
 	return b.seenAs(t.Of, in)
 }
 
-// rearranged lowers a statement that could make a view to a copy into separate memory.
+// rearranged lowers a Broadcast, Reshape, Permute or Slice whose result has memory of its own. It copies the operand.
 func (b *builder) rearranged(s hostir.Stmt) []calls.Stmt {
 	buffers := b.operandBuffers(s, hostir.Result(s), hostir.Uses(s)[0])
 	in := b.seenAs(s, buffers[1])
 	return b.copy(s, buffers[0], in)
 }
 
-// seenAs returns the operand of a statement that makes a view, with the axes of the result.
+// seenAs returns the part of the operand's memory that the result of a statement would be a view of, with the axes of
+// the result.
 func (b *builder) seenAs(s hostir.Stmt, in *buffer) *buffer {
 	out, from, dims := hostir.Result(s), in, slices.Clone(in.dims)
 	if out.DType != in.tensor.DType {
@@ -81,7 +82,8 @@ func (b *builder) seenAs(s hostir.Stmt, in *buffer) *buffer {
 	return view
 }
 
-// selected fixes the index of an axis, or cuts the axis to a part. It does nothing for a reduced axis, which has no dim.
+// selected selects one index of an axis, which it removes from dims or, with Parts, one of several equal parts of the
+// axis. It does nothing for a reduced axis, which has no dim. offset is in elements.
 func (b *builder) selected(s *hostir.Select, dims []dim) (offset expr.Expr, rest []dim) {
 	at := slices.IndexFunc(dims, func(d dim) bool { return d.axis == s.Axis })
 	if at < 0 {
@@ -95,9 +97,9 @@ func (b *builder) selected(s *hostir.Select, dims []dim) (offset expr.Expr, rest
 	return step(b.indexOf(s), extents.Times(dims[at].extent, apart)), dims
 }
 
-// follow sets the strides of shaped so that it views the elements of in, in logical order. It reports whether such strides
-// exist. Strides of adjacent axes are computed from shaped's own extents. The extents of in have the same product here, but
-// may not for other parameter values.
+// follow sets the strides of shaped so that it is a view of the elements of in, in the same logical order. It reports
+// whether such strides exist. Strides of adjacent axes are computed from shaped's own extents. The extents of in have
+// the same product here, but may not have it for other parameter values.
 func follow(shaped, in []dim) bool {
 	mine, other := longAxes(shaped), long(in)
 	sizes := func(dims []dim) (list []int64) {
@@ -113,7 +115,7 @@ func follow(shaped, in []dim) bool {
 	behind := extents.Number(1) // the stride of the next outer axis
 	for _, g := range slices.Backward(groups) {
 		from, to := other[len(other)-g.In:], mine[len(mine)-g.Out:]
-		for k := 1; k < len(from); k++ { // joined axes have to be contiguous
+		for k := 1; k < len(from); k++ { // axes that become one have to be contiguous
 			ok = ok && from[k-1].stride.Size == extents.MustMultiply(from[k].stride.Size, from[k].extent.Size)
 		}
 		if step := last(from).stride; step.Size != behind.Size {
@@ -127,7 +129,7 @@ func follow(shaped, in []dim) bool {
 	return ok
 }
 
-// longAxes lists the axes with more than one element.
+// longAxes lists the indices of dims with more than one element.
 func longAxes(dims []dim) (axes []int) {
 	for i, d := range dims {
 		if !d.extent.IsOne() {
