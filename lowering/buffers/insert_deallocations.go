@@ -5,10 +5,10 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// InsertDeallocations frees every Temp (buffers: free) after the last top-level statement
-// that uses it or a view of it. If a loop of joins follows that statement, the pass frees
-// the Temp after the loop. Otherwise, if the statement runs work on worker streams, it
-// frees the Temp at the end of the program. The default, buffers: keep, frees none.
+// InsertDeallocations frees every Temp after the last top-level statement that uses it or a view of it, if buffers:
+// free is set. If a loop of joins follows that statement, the pass frees the Temp after the loop. Otherwise, if the
+// statement runs work on worker streams, it frees the Temp at the end of the program. With the default, buffers: keep,
+// the pass does nothing.
 //
 // Requires: the caller's stream joins each pipeline in its loop, in the next statement, or
 // by the end of the program.
@@ -34,8 +34,8 @@ func InsertDeallocations(p *hostir.Program) error {
 	return nil
 }
 
-// lastUses returns, by the index of a top-level statement, the Temps to free after it, in the order of their
-// allocation. freed contains the Temps that the program already frees.
+// lastUses returns, by the index of a top-level statement, the Temps to free after this statement, in the order of
+// their allocation. freed contains the Temps that the program already frees.
 func lastUses(body []hostir.Stmt) (last map[int][]*hostir.Tensor, freed map[*hostir.Tensor]bool) {
 	u := &usage{
 		at:      map[*hostir.Tensor]int{},
@@ -53,25 +53,25 @@ func lastUses(body []hostir.Stmt) (last map[int][]*hostir.Tensor, freed map[*hos
 		case i+1 < len(body) && isJoinLoop(body[i+1]):
 			i++
 		case hostir.Any(body[i:i+1], onWorker):
-			i = len(body) - 1 // the caller follows the compute streams there, at the latest
+			i = len(body) - 1 // the caller's stream has waited for the worker streams by the end of the program
 		}
 		last[i] = append(last[i], t)
 	}
 	return last, u.freed
 }
 
-// usage follows buffers through a program.
+// usage collects the last uses of buffers in a program.
 type usage struct {
 	temps   []*hostir.Tensor
-	at      map[*hostir.Tensor]int      // buffer -> the index of the last top-level statement that uses it
+	at      map[*hostir.Tensor]int      // buffer -> index of the last top-level statement that uses it
 	carried map[string][]*hostir.Tensor // handle -> tensors that the communication or the group reads and writes
 	grouped []*hostir.Tensor            // tensors that the open group reads and writes
 	group   bool
 	freed   map[*hostir.Tensor]bool
 }
 
-// statement records the buffers that s uses; s is, or is inside, the top-level statement at index i. The
-// buffers of a communication are in use until the Wait for it.
+// statement records the buffers that s uses. s is the top-level statement at index i, or is nested in it. The buffers
+// of a communication are in use until the Wait for the communication.
 func (u *usage) statement(s hostir.Stmt, i int) {
 	mentions := hostir.Mentions(s)
 	switch s := s.(type) {

@@ -14,12 +14,12 @@ import (
 //	P = Linear(dK, Wk)           S = Linear(dK, Wk, add Q)
 //	S = Binary(add, Q, P)
 //
-// The sum is rounded once. If GEMMs make both operands, the pass prefers the one that depends on more movements between ranks, or else
-// the later one, so that the other can run during the movements. A GEMM that precedes its addend moves to the place of the sum. The
-// pass skips GEMMs with a bias, an addend or an epilogue, and addends that come from other ranks, because the GEMM would have to wait
-// for them.
+// The sum is rounded once. If GEMMs compute both operands, the pass prefers the GEMM that depends on more transfers
+// between ranks, or else the later GEMM, so that the other GEMM can run during the transfers. A GEMM that precedes the
+// computation of its addend moves to the position of the sum. The pass skips GEMMs with a bias, an addend or an
+// epilogue. It also skips addends that come from other ranks, because the GEMM would have to wait for them.
 //
-// Requires: every statement is local or one movement; layouts are final.
+// Requires: every statement is local or one transfer; layouts are final.
 func AddInGEMM(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -67,7 +67,8 @@ type adder struct {
 	place   map[hostir.Stmt]place
 }
 
-// operands returns a sum, the operand whose GEMM can add the other operand, and that other operand. All are nil if no GEMM can.
+// operands returns a sum, the operand whose GEMM can add the other operand, and that other operand. All are nil if s is
+// not a sum, or if no GEMM can add.
 func (a *adder) operands(s hostir.Stmt) (sum *hostir.Binary, product, other *hostir.Tensor) {
 	sum, ok := s.(*hostir.Binary)
 	if !ok || sum.Fn != "add" {
@@ -86,18 +87,18 @@ func (a *adder) operands(s hostir.Stmt) (sum *hostir.Binary, product, other *hos
 	return nil, nil, nil
 }
 
-// place is where a statement is in the program.
+// place is the position of a statement in the program.
 type place struct {
-	moves int // the largest number of movements between ranks on a path of dependencies that ends with the statement
+	moves int // the largest number of transfers between ranks on a path of dependencies that ends with the statement
 	line  int
 }
 
-// before orders places by their movements, and places with the same number of movements by line.
+// before orders places by their transfers, and places with the same number of transfers by line.
 func (p place) before(other place) bool {
 	return cmp.Or(cmp.Compare(p.moves, other.moves), cmp.Compare(p.line, other.line)) < 0
 }
 
-// of returns the place of the statement that makes a tensor. Line -1 means that none does.
+// of returns the place of the statement that computes a tensor. The line is -1 if no statement does.
 func (a *adder) of(t *hostir.Tensor) place {
 	if a.maker[t] == nil {
 		return place{line: -1}
@@ -105,8 +106,9 @@ func (a *adder) of(t *hostir.Tensor) place {
 	return a.place[a.maker[t]]
 }
 
-// adds reports whether the GEMM that makes a product can add the other operand of a sum. If the GEMM precedes the operand, the operand
-// must not depend on more movements than the GEMM, so that the GEMM waits for no additional one.
+// adds reports whether the GEMM that computes product can add the other operand of a sum. If the GEMM precedes the
+// computation of other, other may not depend on more transfers than the GEMM, so that the GEMM does not wait for
+// additional transfers.
 func (a *adder) adds(sum *hostir.Binary, product, other *hostir.Tensor) bool {
 	gemm := a.maker[product]
 	if gemm == nil || !hostir.IsGEMM(gemm) || hasAddend(gemm) || hostir.Epilogue(gemm) != "" || a.readers[product] != 1 ||
@@ -120,8 +122,8 @@ func (a *adder) adds(sum *hostir.Binary, product, other *hostir.Tensor) bool {
 	return alike(product) && alike(other) && a.onThisRank(other) && (!first || a.of(other).moves <= a.place[gemm].moves)
 }
 
-// onThisRank reports whether a tensor is an input, or a local statement other than a Set makes it. For a view that a Reshape
-// makes, it checks the operand of the Reshape. It is false for other views.
+// onThisRank reports whether a tensor is an input, or the result of a statement that moves nothing between ranks. For a
+// view by a Reshape, it checks the operand of the Reshape. It is false for other views.
 func (a *adder) onThisRank(t *hostir.Tensor) bool {
 	made := a.maker[t]
 	if made == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// mayBeKernel reports whether a statement is a kernel, or works element by element and can become one.
+// mayBeKernel reports whether a statement is a kernel, or an elementwise statement that can become one.
 func mayBeKernel(s hostir.Stmt) bool {
 	switch s.(type) {
 	case *hostir.Fused:
@@ -20,14 +20,15 @@ func mayBeKernel(s hostir.Stmt) bool {
 	}
 }
 
-// added returns a kernel that replaces a reader of a sum: it reads the parts of the sum and adds them up first.
+// added returns a kernel that replaces a reader of a sum: it reads the parts of the sum, adds them up, and then
+// computes what the reader did.
 func added(names *hostir.Namer, parts []*hostir.Tensor, sum *hostir.Tensor, reader hostir.Stmt) *hostir.Fused {
 	from := asKernel(reader)
 	k := &hostir.Fused{Info: from.Info, Kernel: "sum_" + from.Kernel, Out: from.Out, In: slices.Clone(parts)}
 	for _, part := range parts {
 		k.Names = append(k.Names, part.Name)
 	}
-	at := make([]int, len(from.In)+len(from.Body)) // the number in k of each value of from
+	at := make([]int, len(from.In)+len(from.Body)) // by number of a value in from: its number in k
 	for i, t := range from.In {
 		if t != sum {
 			at[i] = len(k.In)
@@ -57,7 +58,8 @@ func added(names *hostir.Namer, parts []*hostir.Tensor, sum *hostir.Tensor, read
 	return k
 }
 
-// addUp returns the steps that add up the first operands of a kernel, as many as parts, in order. The last step has the name whole.
+// addUp returns the steps that add up the first parts operands of a kernel, in order. The last step has the name whole.
+// operands is the number of all operands.
 func addUp(names *hostir.Namer, parts, operands int, whole string) (body domain.Body) {
 	for i := 1; i < parts; i++ {
 		step := domain.Step{Name: whole, Fn: "add", Args: []int{0, i}}
@@ -72,7 +74,7 @@ func addUp(names *hostir.Namer, parts, operands int, whole string) (body domain.
 	return body
 }
 
-// asKernel returns a kernel unchanged, and an elementwise statement as a kernel of one step.
+// asKernel returns a kernel unchanged, and converts an elementwise statement to a kernel of one step.
 func asKernel(s hostir.Stmt) *hostir.Fused {
 	if k, ok := s.(*hostir.Fused); ok {
 		return k

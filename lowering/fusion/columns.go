@@ -8,25 +8,26 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// needed collects the values of a kernel that one of its values depends on, up to operands and to values
+// needed collects the values of a kernel on which one of its values depends, up to operands and values with one element
 // per row. Values are numbered: first the operands, then the steps.
 type needed struct {
 	from     *hostir.Fused
 	wide     []bool // by value: it has an element for each column
 	seen     map[int]bool
 	operands []int
-	rows     []int // steps that have one value per row
-	steps    []int // the other steps, each after the steps that it reads
+	rows     []int // numbers of the operands
+	steps    []int // numbers of the other steps, each after the steps that it reads
 }
 
-// A kernel that folds columns has few operands, to save registers. It has few steps, because the kernel
+// Limits of a kernel that folds columns. It may have few operands, to save registers, and few steps, because the kernel
 // from which they are copied often computes them, too.
 const (
 	mostFolded      = 4
 	mostFoldedSteps = 8
 )
 
-// need adds a value and the values that it depends on. It reports whether all of their steps, except those per row, are light.
+// need adds a value and the values that it depends on. It reports whether all steps on the way are light, except those
+// with one value per row.
 func (n *needed) need(at int) bool {
 	if n.seen[at] {
 		return true
@@ -48,9 +49,9 @@ func (n *needed) need(at int) bool {
 	return true
 }
 
-// pays reports whether computing the operand of a reduction again is cheap. The operand must depend on
-// few values. Those in memory with several rows and columns must have together at most as many bytes per
-// element as writing and reading the operand takes.
+// pays reports whether computing the operand of a reduction again is cheap. The operand may depend on few values only.
+// Of these, the operands with several rows and columns may together have at most as many bytes per element as writing
+// and reading the reduction's operand takes.
 func (n *needed) pays(r *hostir.Reduce) bool {
 	bytes := int64(0)
 	for _, at := range n.operands {
@@ -66,7 +67,7 @@ func (n *needed) pays(r *hostir.Reduce) bool {
 // the kernel rounds it to the type of the reduction's operand; it is empty if the kernel does not round.
 func (n *needed) kernel(r *hostir.Reduce, rows map[int]*hostir.Tensor, value int, exact string) *hostir.Fused {
 	k := &hostir.Fused{Info: *r.Meta(), Out: []*hostir.Tensor{r.Out}}
-	at := map[int]int{} // numbers of the values of n.from in k
+	at := map[int]int{} // number in n.from -> number in k
 	for _, v := range n.operands {
 		at[v], k.In, k.Names = len(k.In), append(k.In, n.from.In[v]), append(k.Names, n.from.Names[v])
 	}
@@ -96,7 +97,7 @@ func (n *needed) kernel(r *hostir.Reduce, rows map[int]*hostir.Tensor, value int
 	return k
 }
 
-// resultsOf maps values of a kernel to its results.
+// resultsOf returns the results of a kernel by the numbers of their values.
 func resultsOf(k *hostir.Fused) map[int]*hostir.Tensor {
 	results := map[int]*hostir.Tensor{}
 	for i, step := range k.Body.Results() {
@@ -105,9 +106,9 @@ func resultsOf(k *hostir.Fused) map[int]*hostir.Tensor {
 	return results
 }
 
-// restrict removes from a kernel the steps and operands that the given results do not need. The last of these
-// results becomes the main result, so it must have the axes of the given tensor, and each axis must come from an operand or be counted
-// (spans). Otherwise restrict returns false and leaves the kernel unchanged.
+// restrict removes the steps and operands of a kernel that the given results do not need. The last of these results
+// becomes the main result, so it has to have the axes of the given tensor, and each of its axes has to come from an
+// operand or be counted (spans). Otherwise restrict returns false and leaves the kernel unchanged.
 func restrict(k *hostir.Fused, results map[int]*hostir.Tensor, axes *hostir.Tensor) bool {
 	kept := make([]bool, len(k.In)+len(k.Body))
 	end := 0
@@ -151,8 +152,9 @@ func restrict(k *hostir.Fused, results map[int]*hostir.Tensor, axes *hostir.Tens
 	return true
 }
 
-// spans reports whether each axis of a kernel's result with several elements comes from an operand or is counted. A value that
-// depends on positions alone has no operand that tells how often it is computed.
+// spans reports whether each axis of a kernel's result with several elements comes from an operand, or is an axis along
+// which the kernel counts positions. A value that depends on positions alone has no operand that determines how often
+// it is computed.
 func spans(k *hostir.Fused) bool {
 	out, rows := k.Out[0], hostir.AxisMap(k)
 	return !slices.ContainsFunc(hostir.Live(out), func(axis int) bool {
@@ -168,7 +170,8 @@ func spans(k *hostir.Fused) bool {
 	})
 }
 
-// calledAfter builds the name of a kernel from its operations: "sub_mul", or "sub_to_sum" for more than mostWords.
+// calledAfter returns the name of a kernel with the given operations: "sub_mul", or "sub_to_sum" for more than
+// mostWords operations.
 func calledAfter(words []string) string {
 	if len(words) > mostWords {
 		words = []string{words[0], "to", last(words)}

@@ -1,3 +1,3 @@
-// Package fusion merges operations that work element by element or reduce rows into one kernel, and lets GEMMs apply additions
+// Package fusion merges elementwise operations and reductions of rows into one kernel, and lets GEMMs apply additions
 // and functions.
 package fusion

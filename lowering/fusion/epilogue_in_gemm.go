@@ -14,11 +14,11 @@ import (
 //	Z = Linear(U, W1, b1)        A = Linear(U, W1, b1, then relu)
 //	A = Unary(relu, Z)
 //
-// Z is then neither written nor read, and there is one rounding less. A function stays separate if its
-// result is no output and only operations that can be part of a kernel read it. It is then part of their
-// kernel, which reads as many bytes either way.
+// Z then needs no memory, and there is one rounding less. A function stays separate if its result is not an output and
+// only operations that can be part of a kernel read the result. The function is then part of their kernel, which reads
+// as many bytes either way.
 //
-// Requires: every statement is local or one movement; layouts are final; sums are in GEMMs where they can be.
+// Requires: every statement is local or one transfer; layouts are final; AddInGEMM has run.
 func EpilogueInGEMM(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -48,22 +48,21 @@ func EpilogueInGEMM(p *hostir.Program) error {
 	return nil
 }
 
-// mayApply reports whether the statement that makes the operand of a function is a GEMM that can apply the function. Epilogues must
-// have the function, and the GEMM must have no epilogue yet. The result of the GEMM must be a Temp with the mesh, axes and
-// layout of the function's result.
+// mayApply reports whether a statement is a GEMM that can apply a function to its result. cuBLASLt needs an epilogue
+// for the function, and the GEMM may have no epilogue yet. The result of the GEMM has to be a Temp with the mesh, axes
+// and layout of the function's result.
 func mayApply(gemm hostir.Stmt, fn *hostir.Unary) bool {
 	if gemm == nil || !hostir.IsGEMM(gemm) || hostir.Epilogue(gemm) != "" || domain.FunctionOf(fn.Fn).Epilogue == "" {
 		return false
 	}
 	if _, scaled := gemm.(*hostir.BlockLinear); scaled {
-		return false // cuBLASLt documents no epilogue for it
+		return false // cuBLASLt documents no epilogue for GEMMs with scales of blocks
 	}
 	in, out := fn.In, fn.Out
 	return in.Role == hostir.Temp && in.Mesh == out.Mesh && hostir.SameAxes(in, out) && hostir.SameLayout(in, out)
 }
 
-// onlyRowWise reports whether only statements that can be part of a kernel read a tensor, and it is not an
-// output.
+// onlyRowWise reports whether a tensor is not an output, and only statements that can be part of a kernel read it.
 func onlyRowWise(t *hostir.Tensor, readers []hostir.Stmt) bool {
 	other := func(s hostir.Stmt) bool { return !rowWise(s) }
 	return t.Role != hostir.Output && !slices.ContainsFunc(readers, other)

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// FoldColumns lets a sum or maximum over rows compute its operand itself, from the operands of the kernel
-// that made it (kernels: fused). The kernel stores the values per row that the reduction needs:
+// FoldColumns lets a sum or maximum over rows compute its operand itself, from the operands of the kernel that computed
+// it before (kernels: fused). That kernel stores the values per row that the reduction needs:
 //
 //	Y, g = Fused(grad, dY, X): ..., r = rsqrt(s), n = mul(X, r), ..., also g = mul(dY, n), Y = ...
 //	w = Reduce(sum, g, axis 0)
@@ -25,7 +25,7 @@ import (
 // takes more than a few cheap steps. It also stays if the reduction would read more bytes than writing and
 // reading the folded tensor takes.
 //
-// Requires: whole tensors; kernels are made.
+// Requires: tensors are whole (before lower-streams); FuseElementwise has run.
 func FoldColumns(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -61,8 +61,9 @@ type columnFolds struct {
 	readers map[*hostir.Tensor]int
 }
 
-// mayFold reports whether a reduction folds all rows of its operand, is the only reader of the operand, and a
-// statement that may be a kernel makes the operand. No pipeline may cut either, and the operand must be row-major.
+// mayFold reports whether a reduction folds all rows of its operand and is the only reader of the operand, and whether
+// the statement that computes the operand may be a kernel. No pipeline may slice either tensor, and the operand has to
+// be row-major.
 func (c *columnFolds) mayFold(r *hostir.Reduce) bool {
 	maker := c.maker[r.In]
 	if maker == nil || !mayBeKernel(maker) || c.readers[r.In] != 1 || r.In.Role != hostir.Temp || hostir.MayMove(r) ||
@@ -72,14 +73,14 @@ func (c *columnFolds) mayFold(r *hostir.Reduce) bool {
 	}
 	for _, i := range hostir.Live(r.Out) {
 		if i != last(hostir.Live(r.Out)) && r.Out.Axes[i].LocalSize() > 1 {
-			return false // several results for a column
+			return false // several results for each column
 		}
 	}
 	return r.In.Axes[r.Axis].LocalSize() > 1 && hostir.Result(maker).Mesh == r.Out.Mesh && slices.IsSorted(hostir.Layout(r.In))
 }
 
-// fold returns the kernel that replaces a reduction of a kernel's result, and whether the other kernel still
-// has results. It returns nil if the reduction stays.
+// fold returns the kernel that replaces a reduction of a result of the kernel from, and whether from still has results.
+// It returns nil if the reduction has to stay.
 func (c *columnFolds) fold(r *hostir.Reduce, from *hostir.Fused) (fold *hostir.Fused, left bool) {
 	n := &needed{from: from, wide: from.Body.Rows(from.HasRows()), seen: map[int]bool{}}
 	made := len(from.In) + from.Body.Results()[slices.Index(from.Out, r.In)]
@@ -113,7 +114,7 @@ func (c *columnFolds) fold(r *hostir.Reduce, from *hostir.Fused) (fold *hostir.F
 	return fold, len(results) > 0
 }
 
-// forRow returns a new fp32 tensor with one element for each row of another tensor.
+// forRow returns a new fp32 tensor with one element for each row of the tensor of.
 func (c *columnFolds) forRow(name string, of *hostir.Tensor) *hostir.Tensor {
 	t := *of
 	t.Name, t.DType, t.Axes = c.names.Fresh(name), domain.FP32, slices.Clone(of.Axes)

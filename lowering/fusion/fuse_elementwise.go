@@ -9,20 +9,20 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// FuseElementwise merges operations that work element by element or fold rows into one statement, and so one
-// kernel (kernels: fused):
+// FuseElementwise merges elementwise operations and reductions of rows into one statement, and so into one kernel
+// (kernels: fused):
 //
 //	G = Unary(silu, Zg)          A = Fused(silu_mul, Zg, Zu): G = silu(Zg), A = mul(G, Zu)
 //	A = Binary(mul, G, Zu)
 //
-// The pass requires whole tensors, and that each statement is local or one movement. It removes the buffers
-// of intermediate results that only the kernel reads. Each operand is read at most as often as before. A
-// kernel walks over rows once. So every result must be row-major, and only the last axis may be folded. Axes
-// that correspond to each other must be of one kind, so that a pipeline cuts them in the same way. A kernel
-// may end in a concat of rows, and it counts positions itself if no pipeline cuts them. A cast of the spec to a
-// narrower type, and any cast to integers or fp8, is a step that rounds. An intermediate result that other
-// statements read after the kernel becomes another result of the kernel. Kernels that read the same
-// intermediate result or the same operand are merged where possible (merge.go).
+// The pass requires whole tensors, and that each statement is local or one transfer. It removes the buffers of
+// intermediate results that only the kernel reads. Each operand is read at most as often as before. A kernel walks over
+// rows once. So every result has to be row-major, and only the last axis may be reduced. Axes that correspond to each
+// other have to be of one kind, so that a pipeline slices them in the same way. A kernel may end in a concat of rows,
+// and it counts positions itself if no pipeline slices them. A cast that the spec contains to a narrower type, and any
+// cast to integers or fp8, is a step that rounds. An intermediate result that other statements read after the kernel
+// becomes another result of the kernel. Kernels that read the same intermediate result or the same operand are merged
+// where possible (merge.go).
 func FuseElementwise(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -60,11 +60,11 @@ func FuseElementwise(p *hostir.Program) error {
 type fuser struct {
 	program *hostir.Program
 	written map[diag.Pos]bool            // positions of casts that the spec has
-	whole   map[string]*domain.Operation // tensor of the model -> its operation, if that is part of a composite
-	apart   map[hostir.Stmt]bool         // not fused into any kernel
-	flat    map[hostir.Stmt]bool         // computed from folds of rows, but not in their kernel
-	ofFolds map[hostir.Stmt]bool         // memo of folds
-	alone   map[hostir.Stmt]bool         // statements that make results of groups that must not be merged
+	whole   map[string]*domain.Operation // name of a tensor of the model -> its operation, if that is part of a composite
+	apart   map[hostir.Stmt]bool         // must not be part of any kernel
+	flat    map[hostir.Stmt]bool         // computed from reductions of rows, but not in their kernel
+	ofFolds map[hostir.Stmt]bool         // results of folds that are already known
+	alone   map[hostir.Stmt]bool         // statements with results of groups that may not be merged
 	readers map[*hostir.Tensor][]hostir.Stmt
 	groups  map[hostir.Stmt]*kernelGroup
 	counts  map[*hostir.Tensor]counted
@@ -72,26 +72,26 @@ type fuser struct {
 	maker   map[*hostir.Tensor]hostir.Stmt
 }
 
-// kernelGroup is a group of statements that may be one kernel, in the order of the program. The last
-// statement makes the result.
+// kernelGroup is a group of statements that may become one kernel, in the order of the program. The last statement
+// computes the main result.
 type kernelGroup struct {
 	place   int // index in the program's body at which the kernel runs: before all statements that read its results
 	members []hostir.Stmt
-	also    map[hostir.Stmt]bool    // whose results are outputs or are also read outside of the group
-	columns domain.Axis             // that rows run along; its extent is at most 1 if all results have one element per row
+	also    map[hostir.Stmt]bool    // members whose results are outputs or are also read outside of the group
+	columns domain.Axis             // the axis along which rows run; its extent is at most 1 if all results have one element per row
 	folded  map[*hostir.Tensor]bool // the tensor has one element per row: it lacks the axis of the columns
 }
 
 func (g *kernelGroup) result() hostir.Stmt { return g.members[len(g.members)-1] }
 
-// group assigns each statement that can be part of a kernel to the group of its readers. A statement that
-// cannot join their group ends a new one, except a Broadcast, which stays outside of kernels.
+// group assigns each statement that can be part of a kernel to the group of its readers. If the statement cannot join
+// their group, it becomes the last statement of a new group, except a Broadcast, which then stays outside of kernels.
 func (f *fuser) group() {
 	f.ofFolds = map[hostir.Stmt]bool{}
 	f.readers, f.groups = map[*hostir.Tensor][]hostir.Stmt{}, map[hostir.Stmt]*kernelGroup{}
 	for i, s := range slices.Backward(f.program.Body) {
 		if _, cast := s.(*hostir.Cast); cast && hostir.Result(s).Role == hostir.Temp && len(f.readers[hostir.Result(s)]) == 0 {
-			continue // its reader reads the operand instead; unread removes it
+			continue // its reader reads the operand of the cast, and unread then removes the cast
 		}
 		if rowWise(s) && !f.apart[s] {
 			g := f.groupOfReaders(s)
@@ -113,14 +113,14 @@ func (f *fuser) group() {
 	}
 }
 
-// groupOfReaders returns the group that reads a statement's result, or nil if the statement cannot join it.
-// It merges the groups of several readers where it can. Either all readers are in the group, or the other
-// readers come after its kernel, which then also stores the result for them.
+// groupOfReaders returns the group that reads a statement's result, or nil if the statement cannot join it. It merges
+// the groups of several readers where it can. All readers have to be in the group, or the other readers have to come
+// after its kernel, which then also stores the result for them.
 func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	out, readers := hostir.Result(s), f.readers[hostir.Result(s)]
 	_, ends := s.(*hostir.Concat)
 	if ends || len(readers) == 0 || out.DType.IsInteger() && slices.ContainsFunc(readers, toInteger) {
-		return nil // values in a kernel are fp32, which cannot say the largest int32 or int64
+		return nil // values in a kernel are fp32, which cannot represent all int32 or int64 values
 	}
 	first := readers[len(readers)-1]
 	g := f.groups[first]
@@ -160,8 +160,8 @@ func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	return g
 }
 
-// columnsOf returns the axis that the rows of a member's result run along or, for a Reduce or Concat, the rows of its first operand. It
-// returns the zero Axis if there is none.
+// columnsOf returns the axis along which the rows of a member's result run. For a Reduce or a Concat, it is the axis of
+// the rows of its first operand. It returns the zero Axis if there is none.
 func (g *kernelGroup) columnsOf(s hostir.Stmt) domain.Axis {
 	t := hostir.Result(s)
 	switch s.(type) {

@@ -11,7 +11,7 @@ import (
 )
 
 // rewrite replaces each group that computes something by a kernel, at the group's place, and removes positions and
-// casts that nothing reads then.
+// casts that no statement reads afterwards.
 func (f *fuser) rewrite() {
 	gone := map[*hostir.Tensor]bool{}
 	var body []hostir.Stmt
@@ -31,13 +31,14 @@ func (f *fuser) rewrite() {
 	f.program.Tensors = slices.DeleteFunc(f.program.Tensors, func(t *hostir.Tensor) bool { return gone[t] })
 }
 
-// computes reports whether a group does more than change the type once, and shapes.
+// computes reports whether a group does more than change shapes, and the type once.
 func (f *fuser) computes(g *kernelGroup) bool {
 	return slices.ContainsFunc(g.members, func(s hostir.Stmt) bool { return f.step(g, s) != "" })
 }
 
-// step returns the function of a member's step: a cast if the member rounds values that other members read. It returns "" for a member
-// without a step. The kernel's main result needs no cast, because a kernel stores it in its type.
+// step returns the function of a member's step. It is a cast if the member rounds values that other members read. It is
+// "" for a member without a step. The kernel's main result needs no cast, because a kernel converts it when it stores
+// it.
 func (f *fuser) step(g *kernelGroup, s hostir.Stmt) string {
 	if f.rounds(s) && s != g.result() {
 		return domain.CastFn(hostir.Result(s).DType)
@@ -73,7 +74,7 @@ func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 		values[t] = len(k.In) + len(k.Body)
 		c := f.counts[t]
 		if slices.ContainsFunc(positions, func(u *hostir.Tensor) bool { return f.counts[u].name == c.name && f.counts[u].back != c.back }) {
-			c.name = t.Name // the same positions along two axes
+			c.name = t.Name // the same positions may be counted along two axes
 		}
 		k.Body = append(k.Body, domain.Step{Name: c.name, Fn: "positions(" + strconv.Itoa(c.back) + ")"})
 	}
@@ -101,8 +102,8 @@ func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 	return k
 }
 
-// narrow returns the operand of a cast from 16 bits to fp32, which a kernel reads in place of the result, or the tensor itself if no
-// such cast makes it, or only kernels have the operand.
+// narrow returns the tensor that a kernel reads for t. If a cast from 16 bits to fp32 computes t, it is the operand of
+// the cast, unless that exists only inside of another kernel. Otherwise it is t.
 func (f *fuser) narrow(t *hostir.Tensor) *hostir.Tensor {
 	cast, ok := f.maker[t].(*hostir.Cast)
 	if !ok || t.DType != domain.FP32 || cast.In.DType.Size() != 2 || !cast.In.DType.Computes() || cast.In.Mesh != t.Mesh ||
@@ -117,8 +118,8 @@ func (f *fuser) narrow(t *hostir.Tensor) *hostir.Tensor {
 	return cast.In
 }
 
-// mayCount reports whether a kernel may count positions. No pipeline may cut its result, and an operand or the
-// result must have an element for each column, which determines the length of the rows.
+// mayCount reports whether the kernel of a group may count positions. No pipeline may slice its result. The result or
+// an operand has to have an element for each column, because such a tensor determines the length of the rows.
 func (f *fuser) mayCount(g *kernelGroup) bool {
 	out := hostir.Result(g.result())
 	if hostir.StreamAxis(out) >= 0 {
@@ -154,11 +155,11 @@ func functionOf(s hostir.Stmt) string {
 	}
 }
 
-// mostWords limits how many operations are in a kernel's name. The name of a longer kernel has its first and
+// mostWords is the largest number of operations in a kernel's name. The name of a longer kernel has only its first and
 // its last operation.
 const mostWords = 4
 
-// called names a kernel after its operations in the spec: "silu_mul", "layer_norm".
+// called returns the name of a kernel, after its operations in the spec: "silu_mul", "layer_norm".
 func (f *fuser) called(g *kernelGroup) string {
 	var words []string
 	var last domain.Operation
@@ -183,8 +184,8 @@ func (f *fuser) called(g *kernelGroup) string {
 	return calledAfter(words)
 }
 
-// wordOf returns the name of the part, or else of the whole composite, that an operation belongs to. It is "scale" for a GEMM,
-// because a kernel computes only the scales of a GEMM.
+// wordOf returns the name of the composite, or of its part, that an operation belongs to. It returns "scale" for a
+// GEMM, because a kernel computes only the scaling in such a composite.
 func wordOf(op *domain.Operation) string {
 	name, _, _ := strings.Cut(op.Whole[strings.Index(op.Whole, "= ")+1:], "(")
 	switch name = cmp.Or(op.Part, strings.TrimSpace(name)); name {
@@ -194,9 +195,9 @@ func wordOf(op *domain.Operation) string {
 	return name
 }
 
-// rowWise reports whether a statement can be part of a kernel: it works element by element, folds rows,
-// adds a last axis of one element or joins rows of equal length. The result must be row-major. The
-// operands may have their rows in another order, as a permuted view has.
+// rowWise reports whether a statement can be part of a kernel: it is elementwise, reduces rows, adds a last axis of one
+// element, or concatenates rows of equal length. The result has to be row-major. The operands may have their rows in
+// another order, as in a permuted view.
 func rowWise(s hostir.Stmt) bool {
 	switch s := s.(type) {
 	case *hostir.Unary, *hostir.Binary, *hostir.Cast:
@@ -229,15 +230,14 @@ func rowWise(s hostir.Stmt) bool {
 		!slices.ContainsFunc(hostir.Mentions(s), func(t *hostir.Tensor) bool { return !hasRows(t) })
 }
 
-// hasRows reports whether the last axis of a tensor is innermost in memory. The order of the other axes does
-// not matter.
+// hasRows reports whether the last axis of a tensor is innermost in memory. The other axes may be in any order.
 func hasRows(t *hostir.Tensor) bool {
 	live := hostir.Live(t)
 	inside := slices.DeleteFunc(slices.Clone(hostir.Layout(t)), func(axis int) bool { return !slices.Contains(live, axis) })
 	return len(live) == 0 || inside[len(inside)-1] == live[len(live)-1]
 }
 
-// drops reports whether a statement is a dropout, which is a kernel from the start.
+// drops reports whether a statement is a dropout, which Build already makes a kernel.
 func drops(s hostir.Stmt) bool {
 	f, ok := s.(*hostir.Fused)
 	if !ok || len(f.Body) != 1 {
@@ -247,8 +247,8 @@ func drops(s hostir.Stmt) bool {
 	return drops
 }
 
-// sameAxes reports whether a tensor and the result of its reader are on the same ranks, and are split and cut
-// into slices in the same way. Axes of one element, and axes that the result lacks, do not count.
+// sameAxes reports whether a tensor and the result of its reader are on the same mesh, and whether their axes are split
+// and sliced in the same way. Axes of one element, and axes that the result does not have, do not count.
 func sameAxes(reader hostir.Stmt, t *hostir.Tensor) bool {
 	out := hostir.Result(reader)
 	if t.Mesh != out.Mesh {

@@ -9,10 +9,10 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// LastSumsInKernels lets the kernel after a ring add the last received part to the sum that it reads
-// (kernels: fused). This removes an add that reads the local part and the received part, and writes a sum
-// that the kernel reads again. Up to three kernels may read the sum, and each adds the part: together they
-// access no more memory than before.
+// LastSumsInKernels lets the kernel after a ring add the last received part to the sum that the kernel reads (kernels:
+// fused). This removes an add that reads the sum so far and the received part, and writes a sum that the kernel reads
+// again. Up to three kernels may read the sum, and each of them then adds the part: together they access no more memory
+// than before.
 //
 //	For s in D: ...; If s != 0: Wait(receive); C_s = Binary(add, C_s, P_sums_s)     with C_s = C if s == D - 1
 //
@@ -24,8 +24,7 @@ import (
 //
 //	Y = Fused(sum_add, C, P_sums_local, X): C_sum = add(C, P_sums_local), Y = add(X, C_sum)
 //
-// Requires: the last step of a ring adds in the buffer of the result, after it has received the last
-// part.
+// Requires: the last step of a ring adds in the buffer of the result, after the last part has been received.
 // Establishes: if at most three kernels and no other statements read such a sum, the first of them directly
 // after the ring and its Allocates, the last step adds nothing.
 func LastSumsInKernels(p *hostir.Program) error {
@@ -60,23 +59,23 @@ func LastSumsInKernels(p *hostir.Program) error {
 	return nil
 }
 
-// ringAdd is the addition that ends a step of a ring: it adds the received part to the step's sum.
+// ringAdd is the addition at the end of a step of a ring, which adds the received part to the step's sum.
 type ringAdd struct {
 	program *hostir.Program
 	loop    *hostir.For
 	in      *hostir.If
 	add     *hostir.Binary
-	at      expr.Expr      // the loop variable's value in the last step
+	at      expr.Expr      // the value of the loop variable in the last step
 	sum     *hostir.Tensor // the buffer of the last sum
-	came    *hostir.Select // makes the slice with the received part; the whole slice if sub-chunks cut it
+	came    *hostir.Select // selects the slice that contains the received part, also if sub-chunks divide the slice
 }
 
-// mostAdding limits how many kernels add the last received part. Each reads it, and the removed add read two
-// tensors and wrote one.
+// mostAdding is the largest number of kernels that may add the last received part. Each reads the part, and the removed
+// add read two tensors and wrote one.
 const mostAdding = 3
 
-// readers lists the indices of the statements after a ring that read its sum and may be kernels, before
-// the statement that overwrites the last received part.
+// readers lists the indices of statements after a ring that read its sum and may be kernels. It stops at a statement
+// that overwrites the last received part.
 func (r *ringAdd) readers(from int) (places []int) {
 	for i := from; i < len(r.program.Body); i++ {
 		s := r.program.Body[i]
@@ -90,7 +89,7 @@ func (r *ringAdd) readers(from int) (places []int) {
 	return places
 }
 
-// lastAdd finds the add of a ring whose last sum has a separate buffer; nil if there is none.
+// lastAdd returns the add of a ring whose last sum is in a buffer of its own; nil if there is none.
 func lastAdd(p *hostir.Program, loop *hostir.For) (found *ringAdd) {
 	behindFirst := expr.Op("!=", expr.Var(loop.Var), expr.Int(0)).String()
 	for s := range hostir.All(loop.Body) {
@@ -105,15 +104,15 @@ func lastAdd(p *hostir.Program, loop *hostir.For) (found *ringAdd) {
 	return found
 }
 
-// ringAddOf returns an add to a view that is a buffer of the program in the last step, and a slice in the
-// other steps. It returns nil for other adds.
+// ringAddOf returns an add to a view that is a Temp in the last step, and a slice of another buffer in the other steps.
+// It returns nil for other adds.
 func ringAddOf(p *hostir.Program, loop *hostir.For, in *hostir.If, add *hostir.Binary) *ringAdd {
 	either, ok := add.Out.Of.(*hostir.Either)
 	if !ok {
 		return nil
 	}
 	cond, ok := either.Cond.(*expr.Binary)
-	if !ok || cond.Op != "==" || cond.X.String() != loop.Var || loop.Count.Size == 1 { // one rank receives nothing
+	if !ok || cond.Op != "==" || cond.X.String() != loop.Var || loop.Count.Size == 1 { // with one rank nothing is received
 		return nil
 	}
 	came, sums := sliceOf(add.B), hostir.Buffers(either.Then)
@@ -123,8 +122,8 @@ func ringAddOf(p *hostir.Program, loop *hostir.For, in *hostir.If, add *hostir.B
 	return &ringAdd{p, loop, in, add, cond.Y, sums[0], came}
 }
 
-// sliceOf returns the Select that makes a view one slice of a Temp. For a sub-chunk of a slice, it returns the Select of the
-// slice. It returns nil for other views.
+// sliceOf returns the Select of a view that is one slice of a Temp. For a sub-chunk of a slice, it returns the Select
+// of the slice. It returns nil for other views.
 func sliceOf(view *hostir.Tensor) *hostir.Select {
 	of, ok := view.Of.(*hostir.Select)
 	if ok && of.Parts > 0 && of.In.Of != nil {
@@ -136,8 +135,8 @@ func sliceOf(view *hostir.Tensor) *hostir.Select {
 	return of
 }
 
-// usedBeside reports whether statements other than the readers use the buffer of a sum. Allocations, and
-// the view through which the ring's steps write the buffer, do not count.
+// usedBeside reports whether statements other than the readers use the buffer of a sum. Allocations, and the view
+// through which the steps of the ring write to the buffer, do not count.
 func usedBeside(body []hostir.Stmt, last *ringAdd, readers []int) bool {
 	return hostir.Any(body, func(s hostir.Stmt) bool {
 		if allocates(s) || slices.ContainsFunc(readers, func(at int) bool { return body[at] == s }) {
@@ -149,7 +148,7 @@ func usedBeside(body []hostir.Stmt, last *ringAdd, readers []int) bool {
 	})
 }
 
-// lastCame declares a view of the last received part, which is the local slice.
+// lastCame returns a new view of the last received part.
 func (r *ringAdd) lastCame(names *hostir.Namer) *hostir.Tensor {
 	view := *r.came.Out
 	view.Name = names.Fresh(r.came.In.Name + "_local")
@@ -160,8 +159,8 @@ func (r *ringAdd) lastCame(names *hostir.Namer) *hostir.Tensor {
 	return &view
 }
 
-// index returns the index of the slice of the last step. It returns the expression of a mesh coordinate if the
-// index equals that coordinate on all ranks.
+// index returns the index of the slice that the last step receives. If the index equals a mesh coordinate on all ranks,
+// it returns the expression for the coordinate.
 func (r *ringAdd) index() expr.Expr {
 	index, mesh := expr.Substitute(r.came.Index, map[string]expr.Expr{r.loop.Var: r.at}), r.came.In.Mesh
 	for _, a := range mesh.Axes {
@@ -180,8 +179,8 @@ func (r *ringAdd) index() expr.Expr {
 	return index
 }
 
-// leaveOut removes the add from the last step. With two steps no add is left, since the first step adds
-// nothing.
+// leaveOut removes the add from the last step. With two steps it removes the add altogether, because the first step
+// adds nothing.
 func (r *ringAdd) leaveOut() {
 	others := r.in.Body[:len(r.in.Body)-1]
 	if r.loop.Count.Size > 2 {

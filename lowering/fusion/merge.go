@@ -7,14 +7,14 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// mostMerged limits how many operations a merged group has. This bounds the registers of the kernel, and the
-// time of a merge.
+// mostMerged is the largest number of operations in a merged group. It bounds the registers of the kernel, and the time
+// of a merge.
 const mostMerged = 64
 
-// merge merges two groups that read the same value, if one kernel can store the results of both. The kernel
-// then computes the value once, and the value needs no memory. An example is the gradient of a norm's operand
-// and the product that is summed to the gradient of its weight. The kernel runs where the first of the two
-// results is computed; part later separates groups for which that is impossible.
+// merge merges two groups that read the same value, if one kernel can store the results of both. The kernel then
+// computes the value once, and the value needs no memory. An example is the gradient of a norm's operand and the
+// product that is summed to the gradient of the norm's weight. The kernel runs where the first of the two results is
+// computed; part later separates groups for which that is impossible.
 func (f *fuser) merge(g, other *kernelGroup) {
 	if g == nil || other == nil || f.alone[g.result()] || f.alone[other.result()] || len(g.members)+len(other.members) > mostMerged {
 		return
@@ -46,16 +46,16 @@ func (f *fuser) merge(g, other *kernelGroup) {
 	}
 }
 
-// mergeReaders merges the groups of statements that read a tensor element by element, if both can run at the
-// place of the first one. The kernel then reads the tensor once. An example is the gradient of a product of
-// two functions, which the gradients of both read. Each group is only compared with the next one, so the time
-// is not quadratic in the number of readers.
+// mergeReaders merges the groups of statements that read a tensor element by element, if both can run at the place of
+// the first one. The kernel then reads the tensor once. An example is the gradient of a product of two functions: the
+// gradients of both functions read it. Each group is only compared with the next one, so the time is linear in the
+// number of readers.
 func (f *fuser) mergeReaders(t *hostir.Tensor) {
 	if made := f.maker[t]; made != nil && f.groups[made] != nil {
 		return // merge has already considered it
 	}
 	var next *kernelGroup
-	for _, r := range f.readers[t] { // the last one first
+	for _, r := range f.readers[t] { // from the last reader to the first
 		g := f.groups[r]
 		if g == nil || !elementwise(r) || !hostir.SameAxes(t, hostir.Result(r)) {
 			continue
@@ -73,8 +73,8 @@ func (f *fuser) mergeReaders(t *hostir.Tensor) {
 	}
 }
 
-// mergeTables merges groups that compute tables, from positions alone, with the same axes. One kernel then stores several tables, such as
-// cosines and sines.
+// mergeTables merges groups that compute tables with the same axes. A table depends on positions alone. One kernel then
+// stores several tables, such as cosines and sines.
 func (f *fuser) mergeTables() {
 	made := map[*hostir.Tensor]bool{}
 	var tables []*kernelGroup
@@ -103,7 +103,7 @@ func (f *fuser) mergeTables() {
 	}
 }
 
-// ready reports whether all operands of a group are computed before a place.
+// ready reports whether all operands of a group are computed before a place in the program.
 func (f *fuser) ready(g *kernelGroup, place int) bool {
 	for _, s := range g.members {
 		for _, t := range hostir.Uses(s) {
@@ -123,8 +123,8 @@ func (f *fuser) ready(g *kernelGroup, place int) bool {
 	return true
 }
 
-// elementwise reports whether a statement computes each element of its result from one element of each
-// operand. A Fused is a dropout here.
+// elementwise reports whether a statement computes each element of its result from one element of each operand. A Fused
+// is always a dropout here, before kernels are made.
 func elementwise(s hostir.Stmt) bool {
 	switch s.(type) {
 	case *hostir.Unary, *hostir.Binary, *hostir.Fused:
@@ -134,14 +134,13 @@ func elementwise(s hostir.Stmt) bool {
 	}
 }
 
-// otherColumns reports whether c and the axis of the group's rows have several elements and differ in kind or size.
+// otherColumns reports whether c and the group's columns both have several elements, and differ in kind or size.
 func (g *kernelGroup) otherColumns(c domain.Axis) bool {
 	return c.Size > 1 && g.columns.Size > 1 && (c.Kind != g.columns.Kind || c.Size != g.columns.Size)
 }
 
-// part finds a merged group that would run before one of its operands is computed, or after a reader of its
-// results. It marks the results of the group, so that their groups are not merged again, and reports whether
-// there was such a group.
+// part finds a merged group that would run before one of its operands is computed, or after a reader of its results. It
+// marks the results of the group, so that their groups are not merged again. It reports whether it found such a group.
 func (f *fuser) part() bool {
 	for _, last := range f.program.Body {
 		g := f.groups[last]
@@ -159,7 +158,7 @@ func (f *fuser) part() bool {
 	return false
 }
 
-// fits reports whether a group runs after its operands are computed and before its results are read.
+// fits reports whether a group runs after its operands are computed and before other statements read its results.
 func (f *fuser) fits(g *kernelGroup) bool {
 	if !f.ready(g, g.place+1) {
 		return false
@@ -174,7 +173,8 @@ func (f *fuser) fits(g *kernelGroup) bool {
 	return true
 }
 
-// copyNarrow copies a 16-bit operand whose last axis is not innermost in memory before a Cast that widens it to fp32 for kernels:
+// copyNarrow inserts a copy of a 16-bit tensor whose last axis is not innermost in memory, before a Cast that widens it
+// to fp32 for kernels:
 //
 //	W = Cast(V)        V_rows = Set(V)
 //	                   W = Cast(V_rows)
@@ -202,7 +202,7 @@ func (f *fuser) copyNarrow() {
 	f.program.Body = body
 }
 
-// inKernels reports whether only operations that may be part of a kernel read a tensor, and some do.
+// inKernels reports whether a tensor has readers, and all of them may be part of a kernel.
 func (f *fuser) inKernels(t *hostir.Tensor) bool {
 	read := false
 	for _, s := range f.program.Body {
@@ -215,14 +215,14 @@ func (f *fuser) inKernels(t *hostir.Tensor) bool {
 	return read
 }
 
-// foldNarrow lets reductions to fp32 that cannot be part of a kernel read the operand of a Cast:
+// foldNarrow makes reductions to fp32 that cannot be part of a kernel read the operand of a Cast, not its result:
 //
 //	W = Cast(X)             S = Reduce(sum, X, axis 0)
 //	S = Reduce(sum, W, axis 0)
 //
-// It skips reductions along an axis of one element. There S equals W, so a deviation from the mean should
-// be exactly 0. But a kernel may use W before X is rounded, and the deviation would then be the rounding
-// error of X. X may have reduced axes that W lacks; these count as axes, too.
+// It skips reductions along an axis of one element. There S equals W, so a deviation from the mean, W - S, should be
+// exactly 0. But a kernel may use W before X is rounded, and the deviation would then be the rounding error of X. X may
+// have reduced axes that W does not have; the pass counts these when it numbers the axis.
 func (f *fuser) foldNarrow() {
 	for _, s := range f.program.Body {
 		r, ok := s.(*hostir.Reduce)

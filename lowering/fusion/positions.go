@@ -7,15 +7,15 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// counted describes a tensor whose elements are their positions along an axis. back counts axes from the last
-// one.
+// counted describes a tensor whose elements are their positions along an axis. name is the name of the positions, and
+// back is the number of the axis, counted from the last axis, which is 0.
 type counted struct {
 	name string
 	back int
 }
 
-// findPositions finds the positions that kernels can count themselves. They run along an axis of several
-// elements that each rank has all of. Broadcasts keep them, and so do reshapes that only add axes of one element.
+// findPositions finds the positions that kernels can count themselves. They run along an axis of several elements that
+// is not split over ranks. Broadcasts keep them, and so do reshapes that only add axes of one element.
 func (f *fuser) findPositions() {
 	axes := map[*hostir.Tensor]int{}
 	f.counts = map[*hostir.Tensor]counted{}
@@ -45,7 +45,7 @@ func (f *fuser) findPositions() {
 	}
 }
 
-// onlyAxis returns the only axis of several elements, if each rank has all of it; -1 otherwise.
+// onlyAxis returns the only axis of several elements, if there is one and it is not split over ranks; -1 otherwise.
 func onlyAxis(t *hostir.Tensor) int {
 	only := -1
 	for _, at := range hostir.Live(t) {
@@ -59,8 +59,8 @@ func onlyAxis(t *hostir.Tensor) int {
 	return only
 }
 
-// unread removes positions, reshapes and broadcasts of positions, and casts that no statement reads and that are no outputs: kernels
-// count, and foldNarrow reads the operands of casts. It adds their tensors to gone.
+// unread removes positions and casts that no statement reads and that are not outputs, with reshapes and broadcasts of
+// positions: kernels count positions themselves, and read the operands of casts. It adds the removed tensors to gone.
 func (f *fuser) unread(body []hostir.Stmt, gone map[*hostir.Tensor]bool) []hostir.Stmt {
 	read := map[*hostir.Tensor]bool{}
 	var kept []hostir.Stmt

@@ -9,17 +9,19 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// RaiseReshapes moves a reshape above the kernel that computes its operand, if only kernels read its result (kernels: fused). The two
-// kernels can then be one, as an activation and the quantization of blocks of 128 elements:
+// RaiseReshapes moves a reshape before the kernel that computes its operand, if only kernels read the result of the
+// reshape (kernels: fused). The two kernels can then be one, such as an activation and the quantization of blocks of
+// 128 elements:
 //
 //	A = Unary(gelu, Z)           Zr = Reshape(Z)
 //	Ar = Reshape(A)              Ar = Unary(gelu, Zr)
 //	Q = ... Ar ...               Q = ... Ar ...
 //
-// The reshape moves past elementwise statements and, if it keeps the last axis, past reductions and broadcasts along it. It moves up to
-// tensors that are in memory anyway, since another statement makes them or also reads them later, and makes views of these.
+// The reshape moves past elementwise statements and, if it keeps the last axis, past reductions and broadcasts along
+// that axis. It stops at tensors that are in memory anyway, because a statement that cannot be part of a kernel
+// computes them, or because other statements read them later. There it becomes a view.
 //
-// Requires: every statement is local or one movement; layouts are final.
+// Requires: every statement is local or one transfer; layouts are final.
 func RaiseReshapes(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -34,32 +36,32 @@ func RaiseReshapes(p *hostir.Program) error {
 	return nil
 }
 
-// isView reports whether a reshape gives the elements of a row-major tensor other axes, without a movement.
+// isView reports whether a reshape gives a row-major tensor other axes without moving its elements.
 func isView(r *hostir.Reshape) bool {
 	return r.Out.Role == hostir.View && !hostir.MayMove(r) && r.In.Mesh == r.Out.Mesh && rowMajor(r.In) && rowMajor(r.Out)
 }
 
-// rowMajor reports whether a tensor is row-major, has no reduced axes, and no pipeline slices it.
+// rowMajor reports whether a tensor is row-major and has neither reduced axes nor Stream axes.
 func rowMajor(t *hostir.Tensor) bool {
 	streamed := func(a domain.Axis) bool { return a.Kind == domain.Stream || a.Kind == domain.Reduction }
 	return slices.IsSorted(hostir.Layout(t)) && !slices.ContainsFunc(t.Axes, streamed)
 }
 
-// raising moves one reshape, or several in a row.
+// raising moves one reshape, or several reshapes in a row.
 type raising struct {
 	program *hostir.Program
-	reshape *hostir.Reshape // the last one
-	from    *hostir.Tensor  // the operand of the first one
+	reshape *hostir.Reshape // the last of them
+	from    *hostir.Tensor  // the operand of the first of them
 	maker   map[*hostir.Tensor]hostir.Stmt
 	readers map[*hostir.Tensor][]hostir.Stmt
 	place   map[hostir.Stmt]int
 	inside  map[hostir.Stmt]bool              // statements that the reshape moves past
 	shaped  map[*hostir.Tensor]*hostir.Tensor // tensor -> the same elements, with the axes that the reshape gives them
-	body    []hostir.Stmt                     // that replaces the statements inside and the reshape
+	body    []hostir.Stmt                     // the statements that replace those inside and the reshape
 	names   *hostir.Namer                     // nil until a view needs a name
 }
 
-// read finds who makes and reads each tensor of the program.
+// read finds which statements compute and read each tensor of the program.
 func (m *raising) read() {
 	m.maker, m.readers, m.place = map[*hostir.Tensor]hostir.Stmt{}, map[*hostir.Tensor][]hostir.Stmt{}, map[hostir.Stmt]int{}
 	for i, s := range m.program.Body {
@@ -73,7 +75,7 @@ func (m *raising) read() {
 	}
 }
 
-// raise moves a reshape, with reshapes whose results it alone reads, and reports whether it could.
+// raise moves a reshape, together with the reshapes before it whose results only it reads. It reports whether it could.
 func (m *raising) raise(r *hostir.Reshape) bool {
 	if len(m.readers[r.Out]) == 0 || !onlyRowWise(r.Out, m.readers[r.Out]) {
 		return false
@@ -94,7 +96,7 @@ func (m *raising) raise(r *hostir.Reshape) bool {
 	return true
 }
 
-// replace puts the statements of body in place of the reshape and the statements inside.
+// replace replaces the reshape and the statements inside by the statements of body.
 func (m *raising) replace() {
 	r := m.reshape
 	r.Out.Role = hostir.Temp
@@ -110,7 +112,7 @@ func (m *raising) replace() {
 	}
 }
 
-// collect finds the statements that only make the operand of the reshape.
+// collect finds the statements whose results only the reshape, or other such statements, read.
 func (m *raising) collect() {
 	r := m.reshape
 	wanted := map[*hostir.Tensor]bool{m.from: true}
@@ -148,8 +150,8 @@ func (m *raising) keepsColumns() bool {
 	return a.Size == b.Size && a.Kind == b.Kind
 }
 
-// copied returns a tensor with the elements of t and the given axes. Results of statements inside are computed with these axes. It
-// returns nil if that is not possible.
+// copied returns a tensor with the elements of t and the given axes. The results of statements inside are computed
+// again with these axes. copied returns nil if that is not possible.
 func (m *raising) copied(t *hostir.Tensor, axes []domain.Axis) *hostir.Tensor {
 	if made := m.shaped[t]; made != nil {
 		if !equalAxes(made.Axes, axes) {
@@ -157,7 +159,7 @@ func (m *raising) copied(t *hostir.Tensor, axes []domain.Axis) *hostir.Tensor {
 		}
 		return made
 	}
-	if elements(t.Axes) != elements(axes) { // an axis of the rows has joined one that the tensor lacks
+	if elements(t.Axes) != elements(axes) { // the reshape merges an axis of the rows with one that the tensor does not have
 		return nil
 	}
 	s := m.maker[t]
@@ -192,12 +194,12 @@ func (m *raising) copied(t *hostir.Tensor, axes []domain.Axis) *hostir.Tensor {
 	return out
 }
 
-// equalAxes compares axes, whatever the text of their extents.
+// equalAxes compares axes without the text of their extents.
 func equalAxes(a, b []domain.Axis) bool {
 	return slices.EqualFunc(a, b, func(x, y domain.Axis) bool { return x.Kind == y.Kind && x.Mesh == y.Mesh && x.Size == y.Size })
 }
 
-// elements returns the numbers of elements of all ranks and of one rank.
+// elements returns the number of elements on all ranks together, and the number on one rank.
 func elements(axes []domain.Axis) [2]int64 {
 	n := [2]int64{1, 1}
 	for _, a := range axes {
@@ -206,9 +208,9 @@ func elements(axes []domain.Axis) [2]int64 {
 	return n
 }
 
-// operandAxes returns the axes of operand k of an elementwise statement whose result gets the given axes. The operand has the last axes of
-// the result, or all of them. If the reshape keeps rows, it may have one element in each. operandAxes returns nil if the reshape joins an
-// axis that the operand has with one that it lacks.
+// operandAxes returns the axes of operand k of an elementwise statement whose result gets the given axes. The operand
+// has the last axes of the result, or all of them. If the reshape keeps rows, the operand may have one element in each
+// row. operandAxes returns nil if the reshape merges an axis that the operand has with one that it does not have.
 func (m *raising) operandAxes(s hostir.Stmt, k int, axes []domain.Axis) []domain.Axis {
 	t, out, end := hostir.Uses(s)[k], hostir.Result(s), len(axes)
 	lacks := len(out.Axes) - len(t.Axes)
@@ -238,8 +240,8 @@ func (m *raising) operandAxes(s hostir.Stmt, k int, axes []domain.Axis) []domain
 	return slices.Concat(axes[first:end], t.Axes[len(t.Axes)-(len(axes)-end):])
 }
 
-// view returns a view of a tensor in memory, or the tensor itself if it has these axes. It returns nil if the tensor would not have to be
-// in memory otherwise, or if it may have gaps.
+// view returns a view of a tensor in memory, or the tensor itself if it already has the given axes. It returns nil if
+// the tensor may have gaps, or if only the view would require it to be in memory.
 func (m *raising) view(t *hostir.Tensor, axes []domain.Axis) *hostir.Tensor {
 	if s := m.maker[t]; s != nil && rowWise(s) && t.Role != hostir.Output &&
 		!slices.ContainsFunc(m.readers[t], func(r hostir.Stmt) bool { return m.place[r] > m.place[m.reshape] }) {
@@ -249,9 +251,9 @@ func (m *raising) view(t *hostir.Tensor, axes []domain.Axis) *hostir.Tensor {
 		return t
 	}
 	if _, counted := m.maker[t].(*hostir.Positions); counted || t.Role == hostir.View || !rowMajor(t) {
-		return nil // kernels count positions, and have no table of them
+		return nil // kernels count positions without a table of them
 	}
-	for _, s := range m.readers[t] { // one view for all readers, so that their kernels can be one
+	for _, s := range m.readers[t] { // all readers use the same view, so that their kernels can be one
 		if r, ok := s.(*hostir.Reshape); ok && isView(r) && equalAxes(r.Out.Axes, axes) && m.place[r] < m.place[m.reshape] {
 			return r.Out
 		}

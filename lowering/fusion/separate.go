@@ -6,10 +6,11 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// separate finds in each group a statement that reads an operand that lacks the axis of the columns and that its group does not
-// make. A kernel reads operands as rows, and such an operand has none. separate reports whether there was one. It adds the
-// Broadcasts after the statement to apart, so that the statements before them can be a separate kernel. If there are none, it adds the
-// group's result to flat, or the statement to apart if the result is itself a fold.
+// separate finds, in each group, a statement with an operand that has no axis of columns and that no member before it
+// computes. A kernel reads operands as rows, and such an operand has no rows. separate reports whether there was such a
+// statement. It adds the Broadcasts that depend on the statement to apart, so that the statements before them can be a
+// separate kernel. If there are no such Broadcasts, it adds the group's result to flat. If the result is itself a
+// reduction, it adds the statement to apart.
 func (f *fuser) separate() bool {
 	found := false
 	for last, g := range f.groups {
@@ -30,8 +31,8 @@ func (f *fuser) separate() bool {
 	return found
 }
 
-// cut ends or begins kernels between the folds of a group and a statement that reads another operand without the axis of the columns;
-// see separate.
+// cut ends or begins kernels between the reductions of a group and a statement with another operand that has no axis of
+// columns; see separate.
 func (f *fuser) cut(g *kernelGroup, first hostir.Stmt) {
 	from, views := map[*hostir.Tensor]bool{}, false
 	for _, s := range g.members {

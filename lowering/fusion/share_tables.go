@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// ShareTables computes equal tables once. A table depends on positions alone, such as the sines of a rope whose kernel cannot compute
-// them itself. Readers of the later tables read the first one:
+// ShareTables computes equal tables once. A table depends on positions alone, such as the sines of a rope whose kernel
+// cannot compute them itself. Statements that read a later table read the first equal one instead:
 //
 //	p = Positions(); a = Unary(sin, p); Y = Binary(mul, X, a); q = Positions(); b = Unary(sin, q); Z = Binary(mul, X, b)
 //
@@ -16,7 +16,7 @@ import (
 //
 //	p = Positions(); a = Unary(sin, p); Y = Binary(mul, X, a); Z = Binary(mul, X, a)
 //
-// Requires: whole tensors; kernels are made.
+// Requires: tensors are whole (before lower-streams); FuseElementwise has run.
 func ShareTables(p *hostir.Program) error {
 	var tables []hostir.Stmt
 	made, first := map[*hostir.Tensor]bool{}, map[*hostir.Tensor]*hostir.Tensor{}
@@ -48,20 +48,21 @@ func ShareTables(p *hostir.Program) error {
 	return nil
 }
 
-// makesTable reports whether a statement makes temporary tensors from positions and tables alone.
+// makesTable reports whether a statement computes Temps or views from positions and the tables in made alone.
 func makesTable(s hostir.Stmt, made map[*hostir.Tensor]bool) bool {
 	return unnamed(s) != nil && !slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool { return !made[t] }) &&
 		!slices.ContainsFunc(hostir.Defs(s), func(t *hostir.Tensor) bool { return t.Role != hostir.Temp && t.Role != hostir.View })
 }
 
-// sameTable reports whether two statements compute the same into tensors that differ in name only.
+// sameTable reports whether two statements compute the same values into tensors that differ only in name.
 func sameTable(a, b hostir.Stmt) bool {
 	return reflect.DeepEqual(unnamed(a), unnamed(b)) && slices.EqualFunc(hostir.Defs(a), hostir.Defs(b), func(x, y *hostir.Tensor) bool {
 		return x.DType == y.DType && x.Mesh == y.Mesh && slices.Equal(x.Axes, y.Axes) && slices.Equal(hostir.Layout(x), hostir.Layout(y))
 	})
 }
 
-// unnamed returns a copy of a statement without its results and names, or nil for a type of statement that makes no table.
+// unnamed returns a copy of a statement without results and names. It returns nil for types of statements that compute
+// no tables.
 func unnamed(s hostir.Stmt) hostir.Stmt {
 	switch s := s.(type) {
 	case *hostir.Positions:

@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// mostParts limits how many parts a kernel adds up. The kernel has a pointer for each. With more parts the
-// gain is small, because the sum is a smaller share of the bytes that the kernel reads.
+// mostParts is the largest number of parts that a kernel adds up. The kernel has a pointer for each part. With more
+// parts the gain is small, because the bytes of the sum are then a smaller share of all bytes that the kernel reads.
 const mostParts = 4
 
 // SumsInKernels lets a kernel add up the parts of a sum that it reads (kernels: fused):
@@ -19,13 +19,13 @@ const mostParts = 4
 //	C = Reduce(sum, P_parts, axis 0)      Y = Fused(sum_add, P_parts_0, P_parts_1, X): C = add(P_parts_0, P_parts_1), Y = add(C, X)
 //	Y = Binary(add, C, X)
 //
-// If several kernels read the sum, each adds up the parts, as long as this reads no more bytes than the
-// separate sum and its readers access. They access the parts, the written sum, and the sum again in
-// each reader. Otherwise the first kernel stores the sum for the others.
+// If several kernels read the sum, each of them adds up the parts, as long as this reads no more bytes than the
+// separate sum and its readers access: the parts, the written sum, and the sum again in each reader. Otherwise the
+// first kernel adds up the parts, and stores the sum for the other kernels.
 //
 // Requires: the parts of a sum over ranks are in one buffer, one after the other, when the sum is computed.
-// Establishes: a sum of up to four parts is written by a kernel that reads it, or neither written nor read,
-// if its first reader can be such a kernel and the parts are not overwritten before.
+// Establishes: a sum of up to four parts is written by a kernel that reads it, or is neither written nor read, if its
+// first reader can be such a kernel and the parts are not overwritten before.
 func SumsInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -55,11 +55,11 @@ func SumsInKernels(p *hostir.Program) error {
 type partSums struct {
 	program *hostir.Program
 	names   *hostir.Namer
-	readers map[*hostir.Tensor]int // how often statements and views use a tensor
+	readers map[*hostir.Tensor]int // how often statements and views read a tensor
 	gone    map[*hostir.Tensor]bool
 }
 
-// block moves the sums in a list of statements into the kernels after them.
+// block replaces each sum in a list of statements by kernels that add up its parts.
 func (s *partSums) block(body []hostir.Stmt) []hostir.Stmt {
 	out := slices.Clone(body)
 	for i := 0; i < len(out); i++ {
@@ -94,8 +94,8 @@ func (s *partSums) block(body []hostir.Stmt) []hostir.Stmt {
 	return out
 }
 
-// readersOf lists the indices of the statements after a sum that read it, before the statement that
-// overwrites its parts. The first reader that cannot be a kernel ends the list.
+// readersOf lists the indices of the statements after a sum that read the sum, up to a statement that overwrites its
+// parts. If a reader cannot be a kernel, it is the last one listed.
 func readersOf(body []hostir.Stmt, at int, sum *hostir.Reduce) (places []int) {
 	for i := at + 1; i < len(body); i++ {
 		if writes(body[i], sum.In) {
@@ -111,13 +111,13 @@ func readersOf(body []hostir.Stmt, at int, sum *hostir.Reduce) (places []int) {
 	return places
 }
 
-// reads reports whether a statement, or one in it, reads the buffer of a tensor, possibly through a view.
+// reads reports whether a statement, or a nested one, reads the buffer of a tensor, possibly through a view.
 func reads(stmt hostir.Stmt, t *hostir.Tensor) bool { return touches(stmt, t, hostir.Uses) }
 
-// writes reports whether a statement, or one in it, writes to the buffer of a tensor.
+// writes reports whether a statement, or a nested one, writes to the buffer of a tensor.
 func writes(stmt hostir.Stmt, t *hostir.Tensor) bool { return touches(stmt, t, hostir.Defs) }
 
-// touches reports whether list, for a statement or one in it, contains a tensor in the same buffer as t.
+// touches reports whether list returns, for a statement or a nested one, a tensor in the same buffer as t.
 func touches(stmt hostir.Stmt, t *hostir.Tensor, list func(hostir.Stmt) []*hostir.Tensor) bool {
 	of := hostir.Buffers(t)
 	return hostir.Any([]hostir.Stmt{stmt}, func(inner hostir.Stmt) bool {
@@ -127,8 +127,8 @@ func touches(stmt hostir.Stmt, t *hostir.Tensor, list func(hostir.Stmt) []*hosti
 	})
 }
 
-// hasParts reports whether a statement sums 2 to mostParts parts on one rank, one after the other in
-// memory, into a separate buffer.
+// hasParts reports whether a statement sums 2 to mostParts parts on one rank into a separate buffer. The parts have to
+// be one after the other in memory.
 func (s *partSums) hasParts(r *hostir.Reduce) bool {
 	a := r.In.Axes[r.Axis]
 	return r.Fn == "sum" && r.Out.Role == hostir.Temp && !hostir.MayMove(r) && (a.Kind == domain.Serial || a.Kind == domain.Stream) &&
@@ -136,8 +136,8 @@ func (s *partSums) hasParts(r *hostir.Reduce) bool {
 		hostir.Outside(r.In, r.Axis) < 0 && hasRows(partOf(r)) && len(hostir.Live(r.Out)) > 0
 }
 
-// all reports whether the given statements are the only readers of a sum and may be kernels. Reading its
-// parts must also cost no more than computing, writing and reading the sum.
+// all reports whether the given statements may be kernels, and no other statements read the sum. Reading its parts in
+// all of them may not access more bytes than computing, writing and reading the sum.
 func (s *partSums) all(body []hostir.Stmt, readers []int, sum *hostir.Reduce) bool {
 	named, parts := 0, int(sum.In.Axes[sum.Axis].LocalSize())
 	for _, at := range readers {
@@ -153,8 +153,8 @@ func (s *partSums) all(body []hostir.Stmt, readers []int, sum *hostir.Reduce) bo
 	return named > 0 && named == s.readers[sum.Out] && len(readers)*parts <= parts+1+len(readers)
 }
 
-// mayStore reports whether a statement may be a kernel that also stores a sum that it reads. It must not read
-// the sum through a view.
+// mayStore reports whether a statement may be a kernel that also stores a sum that it reads. It may not read the sum
+// through a view.
 func mayStore(reader hostir.Stmt, sum *hostir.Tensor) bool {
 	viewed := func(t *hostir.Tensor) bool { return t != sum && slices.Contains(hostir.Buffers(t), sum) }
 	if !mayBeKernel(reader) || !slices.Contains(hostir.Uses(reader), sum) || slices.ContainsFunc(hostir.Uses(reader), viewed) {
@@ -164,7 +164,7 @@ func mayStore(reader hostir.Stmt, sum *hostir.Tensor) bool {
 	return !k.FoldsRows() && !k.FoldsColumns() && k.Parts() == 1 && k.Out[0].Mesh == sum.Mesh && hostir.SameAxes(k.Out[0], sum)
 }
 
-// part declares a view of one part of a sum.
+// part declares a view of part i of a sum, and returns it.
 func (s *partSums) part(sum *hostir.Reduce, i int64) *hostir.Tensor {
 	view := partOf(sum)
 	view.Name = s.names.Fresh(fmt.Sprintf("%s_%d", sum.In.Name, i))
@@ -173,7 +173,7 @@ func (s *partSums) part(sum *hostir.Reduce, i int64) *hostir.Tensor {
 	return view
 }
 
-// partOf returns a view, without a name, of a part of a sum: it lacks the summed axis.
+// partOf returns a view, without a name, of one part of a sum. It does not have the summed axis.
 func partOf(sum *hostir.Reduce) *hostir.Tensor {
 	in := sum.In
 	return &hostir.Tensor{

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TopKInKernels replaces the operations of a top_k, which the model takes apart into reductions and masks, by one TopK
-// (kernels: fused):
+// TopKInKernels replaces the operations of a top_k by one TopK (kernels: fused). The model expresses a top_k as
+// reductions and masks:
 //
 //	X_fp32 = Cast(X)                                   V, I = TopK(X)
 //	V_max = Reduce(max, X_fp32, axis 1)
@@ -18,7 +18,7 @@ import (
 //	V = Concat(V_max_b, V_max2_b, axis 1)
 //	I = Cast(Concat(V_index, V_index2, axis 1))
 //
-// Requires: every statement is local or one movement.
+// Requires: every statement is local or one transfer.
 // Establishes: a top_k whose rows are whole on each rank, without a Stream axis, is one statement.
 func TopKInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
@@ -26,7 +26,7 @@ func TopKInKernels(p *hostir.Program) error {
 	}
 	parts := map[string]*topK{} // by the operation in the spec
 	var order []*topK
-	of := map[string]*topK{} // tensor -> the top_k that makes it
+	of := map[string]*topK{} // name of a tensor -> the top_k that it belongs to
 	for _, ref := range p.Reference {
 		results, call, _ := strings.Cut(ref.Whole, " = ")
 		if !strings.HasPrefix(call, "top_k(") || ref.Part != "" {
@@ -54,14 +54,14 @@ func TopKInKernels(p *hostir.Program) error {
 	return nil
 }
 
-// topK is the statements of a top_k, in the order of the program.
+// topK has the statements of a top_k, in the order of the program.
 type topK struct {
 	program *hostir.Program
 	results []string // the names of its values and positions
 	members []hostir.Stmt
 }
 
-// replace puts a TopK in place of the statements, if they only select from the rows of one tensor.
+// replace replaces the statements by a TopK, if they only select from the rows of one tensor.
 func (k *topK) replace(names *hostir.Namer) {
 	in := k.source()
 	out := k.finals()
@@ -77,7 +77,7 @@ func (k *topK) replace(names *hostir.Namer) {
 		made[hostir.Result(s)] = true
 	}
 	for i, t := range out {
-		if t == nil { // nothing reads it, but the kernel writes it
+		if t == nil { // no statement reads it, but the kernel writes it
 			unread := *out[1-i]
 			unread.Name, unread.DType, unread.Role = names.Fresh(k.results[i]), typesOf(in)[i], hostir.Temp
 			out[i] = &unread
@@ -98,7 +98,7 @@ func (k *topK) replace(names *hostir.Namer) {
 	k.program.Tensors = slices.DeleteFunc(k.program.Tensors, func(t *hostir.Tensor) bool { return made[t] })
 }
 
-// source returns the only operand that the statements do not make; nil if there are several.
+// source returns the only operand that is no result of the statements; nil if there are several.
 func (k *topK) source() (in *hostir.Tensor) {
 	made := map[*hostir.Tensor]bool{}
 	for _, s := range k.members {
@@ -114,8 +114,8 @@ func (k *topK) source() (in *hostir.Tensor) {
 	return in
 }
 
-// finals returns the values and the positions, each nil if nothing reads it. It returns nil if other statements read something else, or
-// a result is not known by its name.
+// finals returns the values and the positions, each of which is nil if no statement reads it. It returns nil if other
+// statements read some other result of the statements, or if none is read.
 func (k *topK) finals() []*hostir.Tensor {
 	out, read := make([]*hostir.Tensor, 2), map[*hostir.Tensor]bool{}
 	for _, s := range k.program.Body {

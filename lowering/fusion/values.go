@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// folds reports whether a statement that ends a group has one element per row. It folds rows, or it computes element by element with
-// the result of a fold, as the division of a mean does.
+// folds reports whether the result of a statement that ends a group has one element per row: the statement reduces
+// rows, or it is elementwise with such a result as an operand, like the division of a mean.
 func (f *fuser) folds(s hostir.Stmt) bool {
 	if is, known := f.ofFolds[s]; known {
 		return is
@@ -58,15 +58,15 @@ func toInteger(s hostir.Stmt) bool {
 	return casts && cast.Out.DType.IsInteger()
 }
 
-// stores reports whether a kernel may store the result of a statement as another result. It may not if a cast has no step or
-// converts integers, which may not be fp32 numbers, nor for a Broadcast or a Concat.
+// stores reports whether a kernel may store the result of a statement as another result. It may not for a Broadcast or
+// a Concat, for a cast without a step, or for a cast of integers, whose values fp32 may not represent.
 func (f *fuser) stores(s hostir.Stmt) bool {
 	_, folds := s.(*hostir.Reduce)
 	return folds || elementwise(s) || f.rounds(s) && !hostir.Uses(s)[0].DType.IsInteger()
 }
 
-// mayAlsoMake reports whether a kernel may store the result of a statement as another result. The kernel must
-// compute it once for each element of its main result, or once for each row if it is folded.
+// mayAlsoMake reports whether the kernel of a group may store the result of a statement as another result. The kernel
+// has to compute it once for each element of its main result or, if folded is set, once for each row.
 func (f *fuser) mayAlsoMake(g *kernelGroup, s hostir.Stmt, folded bool) bool {
 	out, result := hostir.Result(s), hostir.Result(g.result())
 	if out.Mesh != result.Mesh || out.Role == hostir.View || !f.stores(s) || g.folded[result] && !folded {
