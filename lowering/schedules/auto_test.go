@@ -16,7 +16,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// autoSpec returns the spec of an example, with its schedule replaced by chosen.
+// autoSpec returns the spec of an example with the schedule chosen.
 func autoSpec(t *testing.T, name, chosen string) string {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))
@@ -26,8 +26,8 @@ func autoSpec(t *testing.T, name, chosen string) string {
 	return regexp.MustCompile(`(?m)^schedule:.*\n`).ReplaceAllString(string(source), "") + "schedule: " + chosen + "\n"
 }
 
-// TestAutoWithoutPipelines checks that auto predicts a GEMM and a sum without a pipeline, although the same steps in a pipeline are
-// a measured operation.
+// TestAutoWithoutPipelines checks that auto predicts a program with a GEMM and a separate sum, and does not confuse it
+// with the measured operation, in which both are in one pipeline.
 func TestAutoWithoutPipelines(t *testing.T) {
 	const spec = `hirgen: 1
 name: apart
@@ -46,8 +46,8 @@ schedule: auto
 	}
 }
 
-// TestMeasuredSchedules lowers each line of the table at its own size. schedule: auto has to
-// give the same program as the measured schedule in the spec.
+// TestMeasuredSchedules lowers each line of the table at its own size. schedule: auto has to give the same program as
+// the line's schedule written in the spec.
 func TestMeasuredSchedules(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range schedules.Lines() {
@@ -93,7 +93,7 @@ func TestAutoAtOddSizes(t *testing.T) {
 			program := lowerAt(t, autoSpec(t, operation+"_p2p", "auto"), p)
 			want := operation
 			if ranks == 1 {
-				want = "predicted " // nothing moves, so the program is none of the operations
+				want = "predicted " // nothing is communicated, so this is none of the measured operations
 			}
 			if !strings.HasPrefix(program.Auto.Basis, want) {
 				t.Errorf("%v: %s", p, program.Auto.Basis)
@@ -115,7 +115,7 @@ func lowerAt(t *testing.T, spec string, p schedules.Problem) *hostir.Program {
 	return program
 }
 
-// withoutChoices removes the lines of the choices and of auto from the text of a program.
+// withoutChoices removes the lines choices and auto from the text of a program.
 func withoutChoices(program string) string {
 	return regexp.MustCompile(`(?m)^(choices|auto) .*\n`).ReplaceAllString(program, "")
 }

@@ -7,11 +7,12 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// mostOperations limits how many operations of a program are lowered for each candidate. Large programs
-// repeat the same layers, and one schedule is chosen for all of them, so their beginning is representative.
+// mostOperations is the largest number of operations of a program that are lowered for each candidate. Large programs
+// repeat the same layers, and all layers get the same schedule, so their beginning is representative.
 const mostOperations = 256
 
-// beginningOf returns the text of a program before any pass, or of its first statements if it has more than most.
+// beginningOf returns the text of a program before any pass. If it has more than most statements, only the first most
+// of them are included.
 func beginningOf(p *hostir.Program, most int) (string, error) {
 	source := text.Print(p)
 	if len(p.Body) <= most {
@@ -25,9 +26,9 @@ func beginningOf(p *hostir.Program, most int) (string, error) {
 	return text.Print(beginning), nil
 }
 
-// keepBeginning keeps the first statements of a program before any pass. Results that no kept statement
-// reads become outputs, and unused tensors are removed. The shortened program is only good for
-// predicting its time: it has no reference to check results against.
+// keepBeginning removes all statements of a program except the first most. The program must not have been through any
+// pass. Results that no kept statement reads become outputs, and unused tensors are removed. The result is only good
+// for predictions of time: it has no reference with which results could be compared.
 func keepBeginning(p *hostir.Program, most int) {
 	p.Body, p.Reference, p.Saved = p.Body[:most], nil, nil
 	made, read := map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
@@ -48,7 +49,7 @@ func keepBeginning(p *hostir.Program, most int) {
 	slices.SortStableFunc(p.Tensors, func(a, b *hostir.Tensor) int { return turn(a.Role) - turn(b.Role) })
 }
 
-// turn returns the position of a role in the order in which programs list tensors: inputs, outputs, the rest.
+// turn returns the position of a role in the order in which programs list tensors: inputs, outputs, other tensors.
 func turn(r hostir.Role) int {
 	switch r {
 	case hostir.Input:

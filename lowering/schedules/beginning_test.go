@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// unrolled returns a spec with a number of layers and without a schedule.
+// unrolled returns a spec with the given number of layers and without a schedule.
 func unrolled(layers int) string {
 	var tensors, ops strings.Builder
 	for i := range layers {
@@ -24,8 +24,9 @@ func unrolled(layers int) string {
 		tensors.String() + "ops:\n" + ops.String()
 }
 
-// TestAutoOfManyLayers checks that auto chooses point-to-point pipelines for one layer and for a large program, and that the predicted
-// time of 80 layers is about 80 times the time of one. The difference is the exposed time at the end of a call.
+// TestAutoOfManyLayers checks that auto chooses point-to-point pipelines for one layer and for a large program, and
+// that the predicted time of 80 layers is about 80 times the time of one layer. The times differ because only the last
+// layer has exposed time at the end of the call.
 func TestAutoOfManyLayers(t *testing.T) {
 	m, err := cost.LoadMachine(schedules.MeasuredMachine)
 	if err != nil {

@@ -13,15 +13,16 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// CheckSchedule checks the schedule against the communications of the program, so that no choice is silently
-// ignored. It reports names that no communication has, choices that apply to no communication, and choices that
-// a communication cannot have. It also reports communications of one loop with different choices for how to cut
-// or order it. It does not check the choices of schedule: auto. If parameters give a mesh axis one rank, nothing
-// moves along it. Then a choice may refer to a missing communication, so that a spec also runs on one rank.
+// CheckSchedule checks the schedule against the communications of the program, so that no schedule field is silently
+// ignored. It reports names that no communication has, fields that apply to no communication, and values that a
+// communication cannot have. It also reports communications in one loop with different values for how to split or order
+// the loop. It does not check what schedule: auto has chosen. If parameters give a mesh axis one rank, nothing is
+// communicated along that axis. A field may then refer to a missing communication, so that a spec also runs on one
+// rank.
 //
 // Requires: each communication is a separate statement.
-// Establishes: every choice of the user that concerns communications applies to one, unless parameters
-// give a mesh axis one rank.
+// Establishes: every field of the user that concerns communications applies to at least one communication, unless
+// parameters give a mesh axis one rank.
 func CheckSchedule(p *hostir.Program) error {
 	if hostir.Allocates(p) || len(p.Choices.Choices) == 0 {
 		return nil
@@ -57,10 +58,10 @@ type scheduleCheck struct {
 	errors  diag.List
 }
 
-// nothingCrosses is the problem of choices for communications in a program that has none.
+// nothingCrosses is the problem of fields for communications in a program without communications.
 var nothingCrosses = &schedule.Problem{Why: "nothing of this program crosses ranks", Hint: "leave it out"}
 
-// choice checks a choice for one communication or for all.
+// choice checks a field for one communication, or for all.
 func (c *scheduleCheck) choice(choice schedule.Choice) {
 	of := c.facts
 	if choice.Of != schedule.All {
@@ -97,7 +98,7 @@ func (c *scheduleCheck) choice(choice schedule.Choice) {
 	}
 }
 
-// transport checks that the program has a point-to-point communication, to which a choice of transport applies.
+// transport checks that the program has a point-to-point communication, because transport applies only to these.
 func (c *scheduleCheck) transport(choice schedule.Choice) {
 	if !c.single && !slices.ContainsFunc(c.facts, func(f *schedule.Facts) bool { return f.P2P }) {
 		c.complain(choice, &schedule.Problem{
@@ -106,8 +107,9 @@ func (c *scheduleCheck) transport(choice schedule.Choice) {
 	}
 }
 
-// complain reports a problem of a choice. If of is set, it is the communication that has the problem. A choice for all communications
-// in the spec then gets a note with the place of that communication, and a choice on the command line gets its position.
+// complain reports a problem of a schedule field. If of is set, it is the communication that has the problem. A field
+// in the spec for all communications then gets a note with the position of that communication, and a field from the
+// command line gets its position.
 func (c *scheduleCheck) complain(choice schedule.Choice, p *schedule.Problem, of *schedule.Facts) {
 	inSpec := choice.Pos.IsValid()
 	if !inSpec && of != nil {
@@ -119,7 +121,7 @@ func (c *scheduleCheck) complain(choice schedule.Choice, p *schedule.Problem, of
 	}
 }
 
-// unknown reports a name that no communication has, once for each name.
+// unknown reports a name that no communication has. It reports each name once.
 func (c *scheduleCheck) unknown(choice schedule.Choice) {
 	message := fmt.Sprintf("schedule.%s: there is no communication of %s", choice.Of, choice.Of)
 	if slices.ContainsFunc(c.errors.Items(), func(d *diag.Diagnostic) bool { return d.Message == message }) {
@@ -142,7 +144,8 @@ func (c *scheduleCheck) unknown(choice schedule.Choice) {
 	}
 }
 
-// loops reports communications of one loop with different choices, by name, for how to cut or order it.
+// loops reports communications in one loop that have, by their names, different values for how to split or order the
+// loop.
 func (c *scheduleCheck) loops() {
 	reported, seen := map[string]bool{}, map[*string]bool{}
 	for _, f := range c.facts {
@@ -172,7 +175,8 @@ func (c *scheduleCheck) loops() {
 	}
 }
 
-// interchanged reports two sums, or gathers of sums, with interchange: true and different splits, if there are any.
+// interchanged reports two sums, or gathers of sums, that have interchange: true and different splits, if there are
+// any.
 func (c *scheduleCheck) interchanged() {
 	splits := map[string]*schedule.Facts{}
 	for _, f := range c.facts {
@@ -197,7 +201,8 @@ func (c *scheduleCheck) interchanged() {
 	d.WithHint("choose one split for both")
 }
 
-// chosenSplit returns the choice that sets the split of a communication, or a choice without a position if none does.
+// chosenSplit returns the schedule field that sets the split of a communication, or a field without a position if none
+// does.
 func chosenSplit(f *schedule.Facts) schedule.Choice {
 	for _, name := range append(slices.Clone(f.Loop), schedule.All) {
 		if c, ok := f.Schedule.Given(name, schedule.Split); ok {

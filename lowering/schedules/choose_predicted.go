@@ -12,11 +12,11 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// nearEnough is the distance below which the schedule of a measurement is used: less than a factor of two in
-// one size. Beyond it, the model predicts better.
+// nearEnough is the distance below which the schedule of a measurement is used. A factor of two in a single size is a
+// distance of 1. At larger distances, the prediction is better.
 const nearEnough = 1
 
-// MeasuredMachine is the machine of the measurements, and of predictions unless another machine is given.
+// MeasuredMachine is the machine of the measurements. Predictions are for this machine unless another one is given.
 const MeasuredMachine = "h200"
 
 // orMeasured returns m, or MeasuredMachine if m is nil.
@@ -27,8 +27,8 @@ func orMeasured(m *cost.Machine) (*cost.Machine, error) {
 	return cost.LoadMachine(MeasuredMachine)
 }
 
-// ChooseOn makes the choices of schedule: auto by the model of a machine only. It may leave the schedule
-// unchanged.
+// ChooseOn makes the choices of schedule: auto by predictions for a machine, without measurements. It may leave the
+// schedule unchanged.
 func ChooseOn(p *hostir.Program, m *cost.Machine, lower Lower) error {
 	if p.Auto == nil {
 		return nil
@@ -41,12 +41,12 @@ func ChooseOn(p *hostir.Program, m *cost.Machine, lower Lower) error {
 	return err
 }
 
-// predictOn applies the schedule that the model of a machine predicts to be the fastest, and returns the reason. The
-// candidates are the measured schedules of all operations, some additional ones, and the program unchanged. On one
-// rank, only eager schedules and the unchanged program are candidates. With lower.Places, candidates may also have
-// another form of the program. predictOn chooses nothing, and basis is empty, if no candidate has a prediction, or
-// if a program on several ranks does not communicate with the best one. For a large program, only the beginning is
-// predicted.
+// predictOn applies the schedule that is predicted to be the fastest on a machine, and returns the reason. The
+// candidates are the measured schedules of all operations, some additional schedules, and the schedule unchanged. On
+// one rank, only eager schedules and the unchanged schedule are candidates. With lower.Places, candidates may also have
+// another form of the program. predictOn chooses nothing, and basis is empty, if no candidate has a prediction, or if a
+// program on several ranks does not communicate with the best candidate. For a large program, it predicts only the
+// beginning.
 func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, err error) {
 	beginning, err := beginningOf(p, mostOperations)
 	if err != nil {
@@ -87,13 +87,12 @@ func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, e
 	return basis, nil
 }
 
-// asIs names the schedule with the given choices, and the default for every other field.
+// asIs describes the unchanged schedule: the fields of the spec, and the default of every other field.
 const asIs = "the default of each field"
 
-// candidates lists the program's schedule unchanged, the measured schedules without duplicates, and the
-// unmeasured ones. If the spec asks for a pipeline, it omits eager schedules and those with another pipeline.
-// On one rank, it omits all but eager ones. Schedules that cut nothing are safe (Whole), and so is the
-// unchanged schedule.
+// candidates lists the program's schedule unchanged, the measured schedules without duplicates, and the unmeasured
+// ones. If the spec sets a pipeline, it omits eager schedules and schedules with another pipeline. On one rank, it
+// omits all except eager ones. Whole is set for schedules that split no operation, and for the unchanged schedule.
 func candidates(p *hostir.Program) []Candidate {
 	list := []Candidate{{Name: asIs, Whole: true, Set: func(*hostir.Program) {}}}
 	pipeline, asked := p.Choices.Given("", schedule.Pipeline)
@@ -113,24 +112,24 @@ func candidates(p *hostir.Program) []Candidate {
 	return list
 }
 
-// counted counts the choices that distinguish a schedule from the default. A CUDA graph does not count: it
-// keeps the order of the program. On GPUs it gained 1 to 3 % in all backward passes of layers that were timed
-// with and without it.
+// counted returns the number of fields that differ from the default. A CUDA graph does not count, because it keeps the
+// order of the program. On GPUs it gained 1 to 3 % in all backward passes of layers that were timed with and without
+// it.
 func counted(choices []schedule.Choice) int {
 	return len(slices.DeleteFunc(slices.Clone(choices), func(c schedule.Choice) bool { return c.Field == schedule.Graph }))
 }
 
-// alone reports whether a program runs on one rank.
+// alone reports whether a program runs on a single rank.
 func alone(p *hostir.Program) bool { return p.Meshes[0].Size() == 1 }
 
-// communicateResults is a schedule that computes where the operands are and moves the results. The model
-// predicts it well: each rank computes less. No measurement has it, since the operands of a measured GEMM
-// differ from rank to rank.
+// communicateResults is a schedule that computes where the operands are and communicates the results. Its predictions
+// are good, because each rank computes less. It is in no measurement, because in each measured GEMM the operands differ
+// from rank to rank.
 const communicateResults = "reshard after"
 
-// unmeasured lists schedules, for the given number of ranks, that were not the fastest for any measured
-// operation. Some are for programs of several operations. Others are for small operations: a CUDA graph
-// launches them at once, or sums read the parts of the peers.
+// unmeasured lists schedules, for the given number of ranks, that were not the fastest for any measured operation. Some
+// are for programs of several operations. Others are for small operations: they launch them at once with a CUDA graph,
+// or read the peers' partial sums in place.
 func unmeasured(ranks int) []measurement {
 	var list []measurement
 	for _, text := range []string{
@@ -159,10 +158,10 @@ func unmeasured(ranks int) []measurement {
 	return list
 }
 
-// microseconds formats a time as measurements do.
+// microseconds formats a time like the times of measurements.
 func microseconds(us float64) string { return measurement{us: us}.time() }
 
-// describe formats a problem as the prefix of a basis; "" if it is not known.
+// describe formats a problem as the prefix of a basis. It returns "" if known is not set.
 func (p problem) describe(known bool) string {
 	if !known {
 		return ""

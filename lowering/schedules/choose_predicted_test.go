@@ -15,8 +15,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TestAutoFarFromMeasurements has half the rows of the nearest measured problem, whose schedule cuts the GEMM. The
-// model predicts that one GEMM of all rows is faster, so auto cuts nothing.
+// TestAutoFarFromMeasurements checks a problem with half the rows of the nearest measured problem, whose schedule
+// splits the GEMM. One GEMM of all rows is predicted to be faster, so auto does not split it.
 func TestAutoFarFromMeasurements(t *testing.T) {
 	few := schedules.Problem{Operation: "ag_matmul", Ranks: 4, M: 512, N: 8192, K: 8192}
 	if m, ok := schedules.Nearest(few); !ok || m.M != 1024 || strings.Contains(m.Schedule, "eager") {
@@ -40,7 +40,8 @@ func TestAutoFarFromMeasurements(t *testing.T) {
 	}
 }
 
-// TestAutoOfLayers checks that auto predicts a point-to-point pipeline without NCCL for an MLP, which is none of the measured operations.
+// TestAutoOfLayers checks that auto predicts a point-to-point pipeline without NCCL for an MLP, which is not a measured
+// operation.
 func TestAutoOfLayers(t *testing.T) {
 	written, err := os.ReadFile("../../scripts/bench_gpu/specs/mlp_p2p/spec.yaml")
 	if err != nil {
@@ -65,8 +66,9 @@ func TestAutoOfLayers(t *testing.T) {
 	}
 }
 
-// TestAutoOfAnotherMachine has a GEMM that an H200 computes faster on all ranks than alone. On a machine with much faster GEMMs no
-// communication is worth its time, and auto chooses nothing. It does not choose by the model of the H200.
+// TestAutoOfAnotherMachine checks a GEMM that H200 GPUs compute faster together than one alone. On a machine with much
+// faster GEMMs, communication takes longer than it saves, and auto chooses nothing. It does not use predictions for the
+// H200.
 func TestAutoOfAnotherMachine(t *testing.T) {
 	const spec = "hirgen: 1\nname: p\nmesh: {x: 4}\ntensors: {X: [8192, 8192], W: [8192, 8192]}\nops: [\"Y = matmul(X, W)\"]\nschedule: auto\n"
 	machine, err := cost.LoadMachine(schedules.MeasuredMachine)
@@ -109,8 +111,8 @@ func TestAutoOnOneRank(t *testing.T) {
 	}
 }
 
-// TestAutoMultipliesWhereRowsAre has a GEMM for which all ranks would multiply the same gathered rows. With auto, each rank multiplies
-// its own rows and the results are gathered, unless the spec sets reshard: before.
+// TestAutoMultipliesWhereRowsAre checks a GEMM for which all ranks would multiply the same gathered rows. With auto,
+// each rank multiplies its own rows, and the results are gathered, unless the spec sets reshard: before.
 func TestAutoMultipliesWhereRowsAre(t *testing.T) {
 	square := schedules.Problem{Ranks: 2, M: 8192, N: 8192, K: 8192}
 	if program := lowerAt(t, autoSpec(t, "ag_matmul", "auto"), square); program.Choices.Get(schedule.Reshard) != schedule.After {
@@ -122,8 +124,8 @@ func TestAutoMultipliesWhereRowsAre(t *testing.T) {
 	}
 }
 
-// TestAutoOfSmallSums has a sum over ranks of few rows. Transfers of slices would cost more than they hide. So auto chooses one
-// transfer or peer-read reduction after the whole GEMM, and a CUDA graph.
+// TestAutoOfSmallSums checks a sum over ranks with few rows. Transfers of slices would cost more than they hide. So
+// auto chooses one transfer or peer-read reduction after the whole GEMM, and a CUDA graph.
 func TestAutoOfSmallSums(t *testing.T) {
 	for spec, whole := range map[string]string{"matmul_rs_p2p": schedule.Block, "matmul_ar_p2p": schedule.Fuse} {
 		program := lowerAt(t, autoSpec(t, spec, "auto"), schedules.Problem{Ranks: 2, M: 256, N: 10368, K: 6912})

@@ -11,12 +11,11 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// ChooseSchedule chooses the fields that schedule: auto leaves open; fields that the spec sets stay. If the
-// same operation was measured at a similar size, the pass takes its fastest schedule. Otherwise it predicts
-// the time of each candidate that agrees with the spec, and takes the fastest. Without a prediction, it
-// takes the schedule of the nearest size, if there is one. A prediction lowers the program with the
-// candidate, for the machine m, or for MeasuredMachine if m is nil. With deterministic: true, the pass uses no
-// measurements.
+// ChooseSchedule sets the schedule fields that schedule: auto leaves open, and keeps the fields that the spec sets. If
+// the same operation was measured at a similar size, the pass takes the schedule that was fastest. Otherwise it
+// predicts the time of each candidate that agrees with the spec, and takes the fastest. Without a prediction, it takes
+// the schedule of the nearest size, if there is one. A prediction lowers the program with the candidate, for the
+// machine m, or for MeasuredMachine if m is nil. With deterministic: true, the pass uses no measurements.
 //
 // Establishes: with schedule: auto, p.Auto.Basis is the reason of the choices.
 //
@@ -34,8 +33,8 @@ func ChooseSchedule(p *hostir.Program, m *cost.Machine, lower Lower) error {
 	})
 }
 
-// A predictor sets the unset choices to the schedule that it expects to be the fastest. basis is the reason,
-// or "" if it chooses nothing.
+// A predictor sets the unset schedule fields to the schedule that it predicts to be the fastest. basis is the reason,
+// or "" if it sets nothing.
 type predictor func(p *hostir.Program) (basis string, err error)
 
 func chooseSchedule(p *hostir.Program, predict predictor) error {
@@ -47,15 +46,15 @@ func chooseSchedule(p *hostir.Program, predict predictor) error {
 	return err
 }
 
-// chooseBasis makes the choices and returns their reason: a measurement of the same operation at a similar
-// size, or else a prediction, or else the measurement of the nearest size. With deterministic: true it uses
-// no measurements. If it chooses nothing, the reason says so.
+// chooseBasis sets schedule fields and returns the reason: a measurement of the same operation at a similar size, or
+// else a prediction, or else the measurement of the nearest size. With deterministic: true it uses no measurements. If
+// it sets nothing, the reason says so.
 func chooseBasis(p *hostir.Program, predict predictor) (basis string, err error) {
 	problem, known := recognise(p.Body)
 	m := (*measurement)(nil)
 	if known && p.Choices.Get(schedule.Deterministic) != schedule.True { // no measured program adds in a fixed order
 		m = nearest(measured, problem, p.Choices.Schedule)
-		if m == nil { // no measurement fits the choices of the spec
+		if m == nil { // no measurement agrees with all fields of the spec
 			m = nearest(measured, problem, ofPipeline(p.Choices.Schedule))
 		}
 	}
@@ -71,13 +70,13 @@ func chooseBasis(p *hostir.Program, predict predictor) (basis string, err error)
 	return m.String() + ": measured " + m.time() + " with " + m.schedule, nil
 }
 
-// choose applies the choices of a measurement to a program, as set does, and sets its number of streams.
+// choose sets the fields of a measurement's schedule in a program (see set), and the program's number of streams.
 func (m measurement) choose(p *hostir.Program) {
 	m.set(&p.Choices.Schedule)
 	p.Streams = int(schedule.Number(p.Choices.Get(schedule.Streams)))
 }
 
-// ofPipeline keeps only the choice of the kind of pipeline.
+// ofPipeline returns a schedule with only the field pipeline, if that is set.
 func ofPipeline(s schedule.Schedule) schedule.Schedule {
 	if c, ok := s.Given("", schedule.Pipeline); ok {
 		return schedule.Schedule{Choices: []schedule.Choice{c}}
@@ -85,8 +84,8 @@ func ofPipeline(s schedule.Schedule) schedule.Schedule {
 	return schedule.Schedule{}
 }
 
-// operations maps the steps of a program to a measured operation. A gather turns the shards of ranks into
-// slices of a pipeline. A sum is over ranks, each of which keeps one slice.
+// operations maps the steps of a program to the name of a measured operation. A gather turns the shards of ranks into
+// slices of a pipeline. A sum is over ranks, and each rank keeps one slice.
 var operations = map[string]string{
 	"gather":          "allgather",
 	"gather GEMM":     "ag_matmul",
@@ -94,8 +93,8 @@ var operations = map[string]string{
 	"GEMM sum gather": "matmul_ar",
 }
 
-// recognise returns the measured operation that a program is, and its size. All other statements must be local
-// to the ranks. It returns false if the program is no such operation in a pipeline.
+// recognise returns the measured operation that a program consists of, with its size. Other statements may not
+// communicate. It returns false if the program is not such an operation in a pipeline.
 func recognise(body []hostir.Stmt) (problem, bool) {
 	var found problem
 	var steps []string
@@ -111,8 +110,8 @@ func recognise(body []hostir.Stmt) (problem, bool) {
 	return found, found.operation != "" && found.ranks > 0 // ranks are the slices of a pipeline
 }
 
-// recogniseStep returns the steps of an operation that a statement is: none, gather, GEMM, both, or sum. It
-// records the size of a gather or GEMM. ok is false if the statement communicates in another way.
+// recogniseStep returns the steps of an operation that a statement consists of: none, a gather, a GEMM, both, or a sum.
+// It records the size of a gather or GEMM in found. ok is false if the statement communicates in another way.
 func recogniseStep(s hostir.Stmt, found *problem) (steps []string, ok bool) {
 	rows := hostir.AxisMap(s)
 	if reduce, isReduce := s.(*hostir.Reduce); isReduce && hostir.SplitOver(reduce.In.Axes[reduce.Axis]) != "" {
@@ -147,15 +146,15 @@ func crossings(operand, result *hostir.Tensor, row []int) (gathers, ok bool) {
 	return gathers, ok
 }
 
-// handsOut reports whether a sum over ranks reads slices of a pipeline and leaves each slice on the rank whose
-// coordinate is the index of the slice.
+// handsOut reports whether a sum over ranks reads slices of a pipeline, and leaves each slice on the rank whose
+// coordinate is the slice's index.
 func handsOut(s *hostir.Reduce, row []int) bool {
 	across := shard.Crossing(s.In, s.Out, row)
 	return shard.SameMesh(s.In, s.Out) && len(across) == 1 && s.In.Axes[across[0]].Kind == domain.Stream &&
 		hostir.SplitOver(s.Out.Axes[row[across[0]]]) == hostir.SplitOver(s.In.Axes[s.Axis])
 }
 
-// measureGather records the slices of a gathered tensor, and its size unless a size is already recorded.
+// measureGather records the number of slices of a gathered tensor and, if no size is recorded yet, its size.
 func (p *problem) measureGather(in, out *hostir.Tensor) {
 	p.measureSlices(out)
 	if p.n == 0 {
@@ -169,8 +168,8 @@ func (p *problem) measureGEMM(a, out *hostir.Tensor) {
 	p.dtype, p.m, p.n, p.k = a.DType, matrixRows(out), lastSize(out), lastSize(a)
 }
 
-// measureSlices records the number of slices of a pipeline's tensor, one for each rank, and the rows of a slice. It records
-// nothing for a tensor without a Stream axis.
+// measureSlices records the number of slices of a pipeline's tensor, which has one for each rank, and the number of
+// rows in a slice. It records nothing for a tensor without a Stream axis.
 func (p *problem) measureSlices(t *hostir.Tensor) {
 	stream := hostir.StreamAxis(t)
 	if stream < 0 {
@@ -185,13 +184,13 @@ func (p *problem) measureSlices(t *hostir.Tensor) {
 	}
 }
 
-// lastSize returns the number of columns of a tensor on one rank, seen as a matrix.
+// lastSize returns the number of columns of a tensor on one rank, with the tensor seen as a matrix.
 func lastSize(t *hostir.Tensor) int64 {
 	shape := hostir.LocalShape(t)
 	return shape[len(shape)-1]
 }
 
-// matrixRows returns the number of rows of a tensor on one rank, seen as a matrix.
+// matrixRows returns the number of rows of a tensor on one rank, with the tensor seen as a matrix.
 func matrixRows(t *hostir.Tensor) int64 {
 	shape, rows := hostir.LocalShape(t), int64(1)
 	for _, size := range shape[:len(shape)-1] {

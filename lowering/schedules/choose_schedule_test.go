@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-// TestChooseSchedule uses separate measurements, so that new measurements do not change its cases.
+// TestChooseSchedule has its own table of measurements, so that new measurements do not change its cases.
 func TestChooseSchedule(t *testing.T) {
 	source, err := os.ReadFile("../../testdata/pass/choose-schedule/measurements.tsv")
 	if err != nil {

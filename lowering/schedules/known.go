@@ -6,9 +6,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Known lists the schedules that were the fastest of a measurement, and the additional schedules that are
-// predicted, without duplicates. Each is the list of its choices that differ from the default. The
-// additional schedules depend on the number of ranks.
+// Known lists, without duplicates, the schedules that were the fastest of some measurement, and the additional
+// schedules that auto predicts. Each is the list of its fields that differ from the default. The additional schedules
+// depend on the number of ranks.
 func Known(ranks int) [][]schedule.Choice {
 	var list [][]schedule.Choice
 	seen := map[string]bool{}

@@ -11,14 +11,15 @@ import (
 	"github.com/hirgen/hirgen/lowering/shard"
 )
 
-// Placing is the name of the pass AssignPlacements. Candidates are lowered without this pass, since some have its placements already.
+// Placing is the name of the pass AssignPlacements. Candidates are lowered without this pass, because some already have
+// its placements.
 const Placing = "assign-placements"
 
-// AssignPlacements applies the placements that package place derives if the program is then predicted to be faster on m, or on
-// MeasuredMachine if m is nil.
+// AssignPlacements applies the placements that package place derives, if the program is predicted to be faster with
+// them on m, or on MeasuredMachine if m is nil.
 //
 // Requires: the schedule is chosen.
-// Establishes: if the placements are applied, each statement is local to a rank or one communication.
+// Establishes: if the placements are applied, each statement is local to a rank or is one communication.
 //
 //	before: S = Reduce(sum, P, axis 0); Y = Reshape(S)    P [DIDx(D), M, N], Y [DIDx(D), m, N]
 //	after:  Y_rows = Reshape(P); Y = Reduce(sum, Y_rows, axis 0)
@@ -44,9 +45,9 @@ func AssignPlacements(p *hostir.Program, m *cost.Machine, lower Lower) error {
 	return nil
 }
 
-// Form is a program that computes the same as the program of the spec, in another form.
+// Form is a program that computes the same as the program of the spec, but with other axes or placements.
 type Form struct {
-	Name    string // what it differs in
+	Name    string // the difference, in words
 	Program *hostir.Program
 }
 
@@ -58,8 +59,9 @@ const (
 // has reports whether a candidate has a form with this name.
 func (c Candidate) has(name string) bool { return c.Form != nil && c.Form.Name == name }
 
-// formsOf lists the other forms of a program that schedule: auto tries, and records in p.Derived what placements are derived from.
-// Without the Stream axes of the spec, the passes choose what a pipeline cuts. Derived placements have no Stream axes, either.
+// formsOf lists other forms of a program for schedule: auto to try. One form has no Stream axes, so that the passes
+// choose what a pipeline slices. Another has derived placements, also without Stream axes. formsOf records in p.Derived
+// from which program the placements are derived.
 func formsOf(p *hostir.Program, m *cost.Machine) (forms []*Form, err error) {
 	open := p
 	if shard.Streams(p) && len(p.Body) <= mostOperations {
@@ -77,7 +79,8 @@ func formsOf(p *hostir.Program, m *cost.Machine) (forms []*Form, err error) {
 	return append(forms, &Form{derivedPlacements, other}), nil
 }
 
-// noteDerived records whether the best candidate has derived placements, and if not, how much slower the fastest one with them is.
+// noteDerived records whether the best candidate has derived placements. If not, it records how many microseconds
+// slower the fastest candidate with them is.
 func noteDerived(d *hostir.Derived, ranked []Ranked, best Ranked) {
 	at := slices.IndexFunc(ranked, func(r Ranked) bool { return r.has(derivedPlacements) && r.Prediction != nil })
 	if d.Applied = d.Applied || best.has(derivedPlacements); !d.Applied && at >= 0 {
@@ -85,13 +88,13 @@ func noteDerived(d *hostir.Derived, ranked []Ranked, best Ranked) {
 	}
 }
 
-// triedFirst is the number of the fastest schedules that are tried with another form before all others.
+// triedFirst is the number of fastest candidates that rankForm tries with another form before all others.
 const triedFirst = 3
 
-// rankForm adds to ranked candidates the same candidates with another form of the program. It first tries the triedFirst fastest
-// candidates with the form, and those without choices, since the form's communication may need none. It tries the others only if
-// the best candidate then has the form, or if there is no best. The form counts as a choice, so that Best prefers equally fast
-// candidates without it.
+// rankForm appends the same candidates with another form of the program to ranked candidates. It first tries the form
+// with the triedFirst fastest candidates, and with candidates without choices, because the communication of the form
+// may need none. It tries the other candidates only if the best candidate then has the form, or if no candidate has a
+// prediction. The form counts as a choice, so that Best prefers equally fast candidates without it.
 func rankForm(ranked []Ranked, form *Form, m *cost.Machine, lower Lower) []Ranked {
 	from := text.Print(form.Program)
 	fresh := func() (*hostir.Program, error) { return text.Parse(form.Program.File, from) }
@@ -117,8 +120,8 @@ func rankForm(ranked []Ranked, form *Form, m *cost.Machine, lower Lower) []Ranke
 	return ranked
 }
 
-// placed returns a copy of a program with derived placements, and sets p.Derived. It returns nil if package place may not choose
-// or finds no placements, or if the program has more than mostOperations statements.
+// placed returns a copy of a program with derived placements, and sets p.Derived. It returns nil if package place is
+// not allowed to derive placements or finds none, or if the program has more than mostOperations statements.
 func placed(p *hostir.Program, m *cost.Machine) (*hostir.Program, error) {
 	if len(p.Body) > mostOperations {
 		return nil, nil //nolint:nilnil // there is no such program
@@ -135,9 +138,9 @@ func placed(p *hostir.Program, m *cost.Machine) (*hostir.Program, error) {
 	return other, nil
 }
 
-// Next is the cost of the next best placements, which do without a communication.
+// Next is the cost of the next best placements that avoid a communication.
 type Next struct {
-	Us      *float64 `json:"us"` // how many microseconds longer they take; nil if there are none to compare with
+	Us      *float64 `json:"us"` // how many microseconds longer the program takes with them; nil: there are none to compare with
 	Instead string   `json:"instead"`
 }
 
@@ -152,8 +155,8 @@ func (n *Next) String() string {
 	return microseconds(*n.Us) + " more, with " + n.Instead
 }
 
-// NextBest returns a function that returns the Next of a communication of a lowered program. The Next is nil if
-// p.Derived is nil, because hirgen derived no placements.
+// NextBest returns a function that returns the Next of a communication of a lowered program. It returns nil if
+// p.Derived is nil, because hirgen then derived no placements.
 func NextBest(p *hostir.Program, m *cost.Machine) (func(hostir.Movement) *Next, error) {
 	if p.Derived == nil {
 		return func(hostir.Movement) *Next { return nil }, nil
@@ -167,7 +170,7 @@ func NextBest(p *hostir.Program, m *cost.Machine) (func(hostir.Movement) *Next, 
 		for _, need := range of.Needs {
 			change := need.Change()
 			next, known := best(change)
-			if !known { // a pipeline may scatter and gather a sum
+			if !known { // a pipeline may replace an Allreduce by a ReduceScatter and an Allgather
 				change.Type = collective.Allreduce
 				next, known = best(change)
 			}

@@ -13,10 +13,10 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// A Candidate is a schedule that a program could have. Set applies it to a program before any pass. Choices
-// is the number of choices that distinguish it from the default, where a CUDA graph counts as none and a
-// Form as one. Whole marks the safe choices if others gain little: schedules that cut no operation, and the
-// unchanged one. Form is nil for the program of the spec.
+// A Candidate is a schedule that a program could have. Set applies it to a program before any pass. Choices is the
+// number of fields that differ from the default, where a CUDA graph counts as none and a Form as one. Whole is set for
+// schedules that split no operation, and for the unchanged one: Best prefers these if others gain little. Form is nil
+// for the program of the spec.
 type Candidate struct {
 	Name    string
 	Whole   bool
@@ -25,30 +25,30 @@ type Candidate struct {
 	Form    *Form
 }
 
-// A Ranked is a candidate and its prediction. If the program cannot have the candidate, Refused is the error
-// and there is no prediction. There is none either if the program has more than cost.MaxCalls calls.
+// A Ranked is a candidate with its prediction. If the program cannot have the candidate, Refused is the error, and
+// Prediction is nil. Prediction is also nil if the program has more than cost.MaxCalls calls.
 type Ranked struct {
 	Candidate
 	Prediction *cost.Prediction
 	Refused    error
 }
 
-// Lower has the function that turns a program with a chosen schedule into calls, by all passes except assign-placements and
-// disabled ones. Without Places, all candidates of schedule: auto have the form of the spec.
+// Lower has the function that lowers a program with a chosen schedule to calls, with all passes except
+// assign-placements and disabled ones. If Places is not set, schedule: auto tries no other forms of the program.
 type Lower struct {
 	Run    func(*hostir.Program) ([]*calls.Program, error)
 	Places bool
 }
 
-// Rank lowers a program from fresh with each candidate, and predicts how long a call takes on a machine. It
-// sorts the candidates by time, in their order if times are equal, with those without a prediction last. The times of
-// the first triedFirst and of candidates without choices are exact predictions. Other times may be lower bounds.
+// Rank lowers a program from fresh with each candidate, and predicts how long a call takes on a machine. It sorts the
+// candidates by time; equal times keep the order of candidates, and candidates without a prediction are last. The times
+// of the triedFirst fastest and of candidates without choices are exact predictions. Other times may be lower bounds.
 func Rank(fresh func() (*hostir.Program, error), candidates []Candidate, m *cost.Machine, lower Lower) []Ranked {
 	ranked := make([]Ranked, len(candidates))
 	var times fastest
 	var all sync.WaitGroup
 	left := make(chan int, len(candidates))
-	for _, whole := range []bool{true, false} { // those that cut nothing are short, and often fast
+	for _, whole := range []bool{true, false} { // programs that split nothing are short, and often fast
 		for i, c := range candidates {
 			if ranked[i].Candidate = c; c.Whole == whole {
 				left <- i
@@ -70,7 +70,7 @@ func Rank(fresh func() (*hostir.Program, error), candidates []Candidate, m *cost
 	return byTime(ranked)
 }
 
-// fastest collects predicted times.
+// fastest collects the predicted times so far, sorted.
 type fastest struct {
 	sync.Mutex
 	times []float64
@@ -83,7 +83,7 @@ func (f *fastest) add(time float64) {
 	f.times = slices.Insert(f.times, at, time)
 }
 
-// limit returns a time beyond which a candidate is neither the best nor among the triedFirst fastest.
+// limit returns a time: a candidate that takes longer is neither the best nor among the triedFirst fastest.
 func (f *fastest) limit() float64 {
 	f.Lock()
 	defer f.Unlock()
@@ -93,7 +93,7 @@ func (f *fastest) limit() float64 {
 	return alike * f.times[triedFirst-1]
 }
 
-// byTime sorts candidates by their predicted times, those without a prediction last.
+// byTime sorts candidates by their predicted times. Candidates without a prediction are last.
 func byTime(ranked []Ranked) []Ranked {
 	slices.SortStableFunc(ranked, func(a, b Ranked) int {
 		if a.Prediction == nil || b.Prediction == nil {
@@ -104,13 +104,14 @@ func byTime(ranked []Ranked) []Ranked {
 	return ranked
 }
 
-// try lowers a program with a candidate and predicts its time. For a candidate with choices, the prediction stops beyond the limit.
+// try lowers a program with a candidate and predicts its time. For a candidate with choices, the prediction may stop
+// once it exceeds the limit of times.
 func try(fresh func() (*hostir.Program, error), c Candidate, m *cost.Machine, lower Lower, times *fastest) (*cost.Prediction, error) {
 	program, err := fresh()
 	if err != nil {
 		return nil, err
 	}
-	program.Auto = nil // all fields are chosen
+	program.Auto = nil // schedule: auto has nothing left to choose
 	c.Set(program)
 	if program.Choices.Chooses(schedule.Via) {
 		program.Choices.Unset(schedule.Transport) // the variant for several nodes is not predicted
@@ -133,12 +134,13 @@ func b2i(b bool) int {
 	return 0
 }
 
-// alike is the factor within which two times count as equal. It is smaller than the variation between
-// repeated runs of a program.
+// alike is the ratio up to which two times count as equal. It is smaller than the variation between repeated runs of a
+// program.
 const alike = 1.01
 
-// Best returns the fastest of the ranked schedules, which must be sorted by time. Of equally fast schedules, it prefers Whole
-// ones, because cuts may cost more than predicted, and then the fewest choices. ok is false if there is no prediction.
+// Best returns the fastest of the ranked candidates, which must be sorted by time. Of equally fast candidates, it
+// prefers Whole ones, because splits may cost more than predicted, and then the fewest choices. ok is false if there is
+// no prediction.
 func Best(ranked []Ranked) (best Ranked, ok bool) {
 	if len(ranked) == 0 || ranked[0].Prediction == nil {
 		return Ranked{}, false

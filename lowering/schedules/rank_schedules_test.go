@@ -6,7 +6,8 @@ import (
 	"github.com/hirgen/hirgen/cost"
 )
 
-// TestBestCutsOnlyForAGain checks that Best prefers, of equally fast schedules, those that cut nothing, and then the fewest choices.
+// TestBestCutsOnlyForAGain checks that Best prefers, of equally fast candidates, those that split nothing, and then
+// those with the fewest choices.
 func TestBestCutsOnlyForAGain(t *testing.T) {
 	at := func(name string, whole bool, time float64) Ranked {
 		return Ranked{Candidate{Name: name, Whole: whole}, &cost.Prediction{Total: time}, nil}

@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// candidate returns a candidate with the given choices: paths of fields, each followed by its value.
+// candidate returns a candidate that sets fields. choices has the path of each field, followed by its value.
 func candidate(t *testing.T, name string, choices ...string) schedules.Candidate {
 	t.Helper()
 	return schedules.Candidate{Name: name, Whole: name == "eager", Set: func(p *hostir.Program) {
@@ -27,7 +27,7 @@ func candidate(t *testing.T, name string, choices ...string) schedules.Candidate
 	}}
 }
 
-// rankExample ranks three schedules of an example, and one that it cannot have.
+// rankExample ranks three schedules of an example, and one that the example cannot have.
 func rankExample(t *testing.T, name string, params map[string]int64) []schedules.Ranked {
 	t.Helper()
 	p, err := model.Load("spec.yaml", []byte(autoSpec(t, name, "{streams: 4}")), params)
@@ -46,8 +46,9 @@ func rankExample(t *testing.T, name string, params map[string]int64) []schedules
 	}, m, lowering.LowerChosen())
 }
 
-// TestRankSchedules checks the best schedules of two sizes. Long GEMMs hide transfers by copy engines. If all work is
-// short, the schedule that cuts nothing wins. A schedule that a pipeline cannot have is last, with the reason.
+// TestRankSchedules checks the best schedules at two sizes. Long GEMMs hide transfers by copy engines. If all work is
+// short, the schedule that splits nothing is the fastest. A schedule that a pipeline cannot have is last, with the
+// error.
 func TestRankSchedules(t *testing.T) {
 	long := rankExample(t, "ag_matmul_p2p", map[string]int64{"D": 4, "M": 8192, "N": 8192, "K": 8192})
 	if best, ok := schedules.Best(long); !ok || best.Name != "get" || long[0].Name != "get" {

@@ -12,14 +12,14 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// problem is an operation and its size on one GPU. A schedule is chosen for it.
+// problem is an operation with its size on one GPU, for which a schedule is chosen.
 type problem struct {
 	operation string // "ag_matmul", "matmul_rs", "matmul_ar", "allgather"
 	dtype     domain.DType
 	ranks     int64 // number of ranks that exchange slices
-	m, n, k   int64 // of the GEMM of one GPU; an allgather makes m rows of k elements, and n is 1
-	rows      int64 // of one rank's slice, which sub-chunks may cut; like kept, it is not in the table
-	kept      bool  // the program needs the parts of the sum after the sum
+	m, n, k   int64 // size of the GEMM on one GPU; for an allgather, m rows of k elements in the result, and n is 1
+	rows      int64 // rows of one rank's slice, which splits have to divide; like kept, not in the table
+	kept      bool  // the program reads the parts of the sum after the sum
 }
 
 // String formats the operation and its size: "ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks".
@@ -31,8 +31,8 @@ func (p problem) String() string {
 	return fmt.Sprintf("%s %s, %s, %d ranks", p.operation, size, p.dtype, p.ranks)
 }
 
-// distance measures how different two problems of one operation are: the sum of the squared log2 of the
-// ratios of m, n, k, the ranks and the bytes of an element.
+// distance measures how different two problems of one operation are. It is the sum of the squares of the base-2
+// logarithms of five ratios: of m, n, k, the numbers of ranks, and the bytes of an element.
 func (p problem) distance(other problem) float64 {
 	sum := 0.0
 	for _, pair := range [][2]int64{
@@ -47,9 +47,9 @@ func (p problem) distance(other problem) float64 {
 // measurement is a line of the table: the schedule that was fastest for a problem.
 type measurement struct {
 	problem
-	us       float64           // per call
-	choices  []schedule.Choice // that differ from the default
-	schedule string            // the choices as text
+	us       float64           // microseconds per call
+	choices  []schedule.Choice // fields that differ from the default
+	schedule string            // the fields as text
 }
 
 // time formats the time of a call.
@@ -60,11 +60,11 @@ func (m measurement) time() string {
 	return fmt.Sprintf("%.2f ms", m.us/1000)
 }
 
-// cuts are the fields that decide how shards are cut. They are only chosen together.
+// cuts are the fields that decide how shards are split. set applies either all or none of a measurement's.
 var cuts = []string{schedule.Split, schedule.Block, schedule.Interchange}
 
-// set applies the choices of a measurement to a schedule. Choices that the schedule already has stay, except the preset. If it has one of
-// cuts, set applies no other of them.
+// set sets the fields of a measurement in a schedule. Fields that the schedule already has stay, except the preset. If
+// it already has one of cuts, set does not set the others.
 func (m measurement) set(s *schedule.Schedule) {
 	given := slices.Clone(s.Choices)
 	cut := slices.ContainsFunc(given, func(c schedule.Choice) bool { return slices.Contains(cuts, c.Field) })
@@ -76,10 +76,10 @@ func (m measurement) set(s *schedule.Schedule) {
 	}
 }
 
-// fits reports whether a problem can have the schedule of a measurement together with the asked choices. An
-// asked pipeline must be the pipeline of the measurement, and excludes preset: eager. A split must divide the
-// rows of each shard. A ring overwrites the parts of a sum, so the program must not need them. The communications
-// of the problem must allow every other choice.
+// fits reports whether a problem can have the schedule of a measurement together with the fields that the spec sets
+// (asked). A pipeline that the spec sets has to be that of the measurement, and excludes preset: eager. A split has to
+// divide the rows of each shard. A ring overwrites the parts of a sum, so the program may not read them afterwards. The
+// communications of the problem have to allow every other field.
 func (m measurement) fits(p problem, asked schedule.Schedule) bool {
 	made, own := schedule.Schedule{Choices: asked.Choices}, schedule.Schedule{Choices: m.choices}
 	m.set(&made)
@@ -98,8 +98,8 @@ func (m measurement) fits(p problem, asked schedule.Schedule) bool {
 	})
 }
 
-// takes reports whether the communications of a problem can have a choice. An asked choice must apply to at
-// least one of them.
+// takes reports whether the communications of a problem can have a schedule field. A field that the spec sets has to
+// apply to at least one of them.
 func (p problem) takes(choice schedule.Choice, in *schedule.Schedule, asked bool) bool {
 	applies := !asked
 	for _, kind := range communicationsOf[p.operation] {
@@ -123,13 +123,13 @@ var communicationsOf = map[string][]string{
 	"allgather": {"allgather"}, "ag_matmul": {"allgather"}, "matmul_rs": {"reducescatter"}, "matmul_ar": {"reducescatter", "allgather"},
 }
 
-// measuredText has comments, the titles of the columns, and one line for each measurement, with columns separated by tabs.
-// scripts/bench_gpu/table_of.py writes it from the benchmark's JSON.
+// measuredText is the table of measurements: comments, a line with the titles of the columns, and one line for each
+// measurement, with columns separated by tabs. scripts/bench_gpu/table_of.py writes it from the JSON of the benchmark.
 //
 //go:embed measured_schedules.tsv
 var measuredText string
 
-// measured is the parsed table. Only a mistake in this repository makes it panic.
+// measured is the parsed table. It panics if the embedded table is not valid.
 var measured = func() []measurement {
 	list, err := parseMeasurements(measuredText)
 	if err != nil {
@@ -138,8 +138,8 @@ var measured = func() []measurement {
 	return list
 }()
 
-// nearest returns the measurement of the same operation that is closest in size and fits together with the
-// asked choices: the first of equally close ones, or nil if there is none.
+// nearest returns the measurement of the same operation with the smallest distance, among those that fit together with
+// the fields in asked. It returns the first of equally close ones, or nil if there is none.
 func nearest(list []measurement, p problem, asked schedule.Schedule) *measurement {
 	var found *measurement
 	for i := range list {
@@ -153,7 +153,7 @@ func nearest(list []measurement, p problem, asked schedule.Schedule) *measuremen
 
 const measurementColumns = "operation\tdtype\tranks\tm\tn\tk\tus\tschedule"
 
-// parseMeasurements reads the table: comments, the titles of the columns, the lines.
+// parseMeasurements parses the table: comments, the titles of the columns, and the measurements.
 func parseMeasurements(text string) ([]measurement, error) {
 	var list []measurement
 	seenTitles := false
@@ -177,7 +177,7 @@ func parseMeasurements(text string) ([]measurement, error) {
 	return list, nil
 }
 
-// parseMeasurement reads the columns of one line.
+// parseMeasurement parses the columns of one measurement.
 func parseMeasurement(fields []string) (measurement, error) {
 	if want := strings.Count(measurementColumns, "\t") + 1; len(fields) != want {
 		return measurement{}, fmt.Errorf("%d columns, not %d", len(fields), want)
@@ -202,7 +202,7 @@ func parseMeasurement(fields []string) (measurement, error) {
 	return m, err
 }
 
-// parseChoices reads a schedule as the table spells it: "pipeline p2p, all.via ipc-put".
+// parseChoices parses a schedule as the table writes it: "pipeline p2p, all.via ipc-put".
 func parseChoices(text string) ([]schedule.Choice, error) {
 	var choices []schedule.Choice
 	for choice := range strings.SplitSeq(text, ", ") {

@@ -44,7 +44,7 @@ func TestParseMeasurements(t *testing.T) {
 	}
 }
 
-// replaced returns a table of one good line, with the first occurrence of old in it replaced.
+// replaced returns a table with one valid line, in which the first occurrence of old is replaced.
 func replaced(old, with string) string {
 	const line = "ag_matmul\tbf16\t4\t8\t8\t8\t1.5\tpreset eager"
 	return measurementColumns + "\n" + strings.Replace(line, old, with, 1) + "\n"
