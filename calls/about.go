@@ -61,10 +61,10 @@ type About struct {
 
 	Schedule  string    // the settings that shaped the program, in words
 	Auto      string    // how schedule: auto made its choices; empty: it made none
-	Given     []string  // the settings of the spec that auto kept
+	Given     []string  // the schedule fields of the spec, which auto kept
 	Transport string    // "nccl", or if there are others, all of these: "ipc-get", "ipc-get, ipc-put"
 	Movements []string  // the communications, in a few words each: "allgather x", "broadcast of right"
-	Derived   []string  // the derived communications of the host program, in words
+	Derived   []string  // the communications in words, in order, without adjacent duplicates
 	Gemms     []Size    // the GEMMs of one rank in a call
 	Bytes     expr.Expr // bytes of the largest communication in a call, as nccl-tests count them; nil: there is none
 	Largest   string    // kind of the largest communication; empty: there is none

@@ -122,7 +122,7 @@ type (
 		Plan                      string
 		M, N, K, Batch            expr.Expr
 		StrideA, StrideB, StrideC expr.Expr
-		RowB                      expr.Expr // leading dimension of B: elements from one row to the next; nil: dense
+		RowB                      expr.Expr // leading dimension of B, in elements; nil: dense
 		AlignA, AlignB, AlignC    int64     // bytes to which all pointers are aligned, if the rows have a larger alignment; otherwise 0
 		TransposeA, TransposeB    bool
 		Bias, Addend              bool

@@ -147,7 +147,7 @@ type (
 		Info
 		Kind     string // "allgather", ..., "send", "recv"
 		In, Out  Pointer
-		InPlace  bool // the root of a broadcast has no result, because it already has the data
+		InPlace  bool // the root of a broadcast has no result, so its operand is also the receive buffer
 		Writable bool // the call may overwrite the operand
 		Count    expr.Expr
 		Type     domain.DType

@@ -54,7 +54,7 @@ func rows(s *calls.Launch, k *calls.Kernel) []Operand {
 		case !o.Write:
 		case use == calls.ForRow: // one element for each row
 			o.Extents[last] = expr.Int(1)
-		case use == calls.ForColumn: // one element for each column, a sum over the rows
+		case use == calls.ForColumn: // one element for each column: rows are reduced to one
 			copy(o.Extents, slices.Repeat([]expr.Expr{expr.Int(1)}, last))
 		}
 	}

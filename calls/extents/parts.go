@@ -23,7 +23,7 @@ type Parts struct {
 	Named map[string]*calls.Constant // by the text of the part, such as "M / D"
 	List  []*calls.Constant
 	sizes map[string]int64
-	wants map[string]bool      // by name without prefix and suffix: a part has already asked for it
+	wants map[string]bool      // names that parts have asked for, such as slice_M
 	same  map[string]expr.Expr // spelling of an extent, by its measure and size
 	Fixed bool                 // no constants are added from now on
 }

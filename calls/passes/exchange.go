@@ -292,7 +292,7 @@ func (m *exchangeMaker) dropWaits() {
 // records, it waits only for events of the caller's stream.
 func idleStreams(p *calls.Program) func(name string) bool {
 	works, records := map[string]bool{calls.Caller: true}, map[string]bool{}
-	waits, foreign := map[string][]string{}, map[string]bool{} // event sets by waiting stream; sets recorded off the caller's stream
+	waits, foreign := map[string][]string{}, map[string]bool{} // sets that a stream waits for; sets of streams other than the caller's
 	for s := range calls.All(p.Body) {
 		for _, on := range calls.StreamsOf(s) {
 			switch s := s.(type) {

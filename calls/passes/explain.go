@@ -102,8 +102,8 @@ func carried(s calls.Stmt) (on calls.Stream, what string) {
 	return calls.Stream{}, ""
 }
 
-// handsOver reports whether a statement makes stream on wait, or records an event on another stream for such a wait. A
-// record for the watchdog does not count.
+// handsOver reports whether a statement makes the stream on wait, or records an event on another stream. A record for
+// the watchdog does not count.
 func handsOver(s calls.Stmt, on calls.Stream) bool {
 	switch s := s.(type) {
 	case *calls.EventRecord:
