@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-// TestRingSumsOfPartsThatAreThere sums, along a ring, partial sums that no GEMM computes. With fuse: gemm the
-// pipeline is refused on several ranks, because no GEMM can accumulate the sum.
+// TestRingSumsOfPartsThatAreThere adds, along a ring, partial sums that no GEMM computes. On several ranks, hirgen
+// rejects fuse: gemm for this pipeline, because no GEMM can accumulate the sum.
 func TestRingSumsOfPartsThatAreThere(t *testing.T) {
 	for _, d := range []int64{1, 2, 3} {
 		for _, transport := range []string{"nccl", "ipc-get", "ipc-put"} {

@@ -13,8 +13,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// acrossNodes lowers a pipeline and returns its fallback variant, with its transport within nodes and NCCL between
-// them. If the ranks exchange nothing, there is no variant, and acrossNodes returns the program.
+// acrossNodes lowers a pipeline and returns its fallback variant, which uses the pipeline's transport within nodes and
+// NCCL between nodes. If the ranks exchange nothing, the program has no fallback variant, and acrossNodes returns the
+// program itself.
 func acrossNodes(t *testing.T, p *model.Pipeline) *hostir.Program {
 	t.Helper()
 	program, err := Build(p)
@@ -75,8 +76,8 @@ func TestAcrossNodesKeepsTheResult(t *testing.T) {
 	})
 }
 
-// TestAcrossNodesNeedsItsWaits leaves out each Wait that no other statement implies. Without the Wait some
-// order of execution must fail on some partition into nodes. Rings and via: nccl are skipped.
+// TestAcrossNodesNeedsItsWaits removes each Wait, one at a time. Without the Wait, some order of execution has to fail
+// for some partition of the ranks into nodes. The test skips Waits that other statements imply, rings, and via: nccl.
 func TestAcrossNodesNeedsItsWaits(t *testing.T) {
 	t.Parallel()
 	pointToPointVariants(t, 4, func(t *testing.T, p *model.Pipeline) {
@@ -87,7 +88,7 @@ func TestAcrossNodesNeedsItsWaits(t *testing.T) {
 		program, o := acrossNodes(t, p), lowertest.NewOracle(t, p, 5)
 		for i := range orders(program) {
 			mutant, line := without(t, program, i)
-			// If a rank has gathered the sums of its peers, they have read its partial sums.
+			// If a rank has gathered its peers' sums, the peers have read its partial sums.
 			implied := p.Name == "matmul_ar_p2p" && strings.HasPrefix(line, "Wait(send")
 			if implied || !strings.HasPrefix(line, "Wait(") {
 				continue

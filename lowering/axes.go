@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Axes returns the axes of each tensor, by name, after the passes up to propagate-shardings, which have chosen axes that
-// the spec leaves open. Tensors that these passes add are included. It skips assign-placements, which adds copies of
-// tensors with other axes.
+// Axes returns the axes of each tensor, by name, after the passes up to propagate-shardings, which choose the axes that
+// the spec leaves open. The result includes tensors that these passes add. Axes disables assign-placements, which adds
+// copies of tensors with other axes.
 func Axes(p *model.Pipeline) (map[string][]domain.Axis, error) {
 	program, err := Build(p)
 	if err != nil {

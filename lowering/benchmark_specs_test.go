@@ -11,8 +11,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TestSpecsOfABenchmark verifies the specs of examples/parallel_kernel_bench at small sizes, with the schedule of the spec and with
-// preset: auto, and interprets their calls. The specs have the sizes of the benchmark; small ones are found by halving.
+// TestSpecsOfABenchmark lowers and verifies the specs of examples/parallel_kernel_bench at small sizes, with the
+// schedule of the spec and with preset: auto, and runs their calls in the interpreter. lowertest.Smallest halves the
+// sizes of the benchmark as often as possible.
 func TestSpecsOfABenchmark(t *testing.T) {
 	files, err := filepath.Glob("../examples/parallel_kernel_bench/specs/*.yaml")
 	if err != nil || len(files) < 70 {

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TestBlocksThatCannotBe checks the error for a block that does not divide the number of shards, if the shards
+// TestBlocksThatCannotBe checks the error for a block that is no divisor of the number of shards. The gathered shards
 // are those of a bias.
 func TestBlocksThatCannotBe(t *testing.T) {
 	p := lowertest.Pipeline(t, 2, "A: [1, 2, 2], W: [1, 2, 2], B: [1, DIDx(2)], T: [1, 2, Stream(2)]", "T = linear(A, W, B)")

@@ -6,7 +6,7 @@ import (
 )
 
 // TestBracketKeepsTheResult checks pipelines with steps: bracket, which begin and end with sub-chunks of the local
-// shard, in programs that gather and in programs that sum.
+// shard. Some pipelines gather, and others sum.
 func TestBracketKeepsTheResult(t *testing.T) {
 	for i, s := range exchangeSpecs(t) {
 		for _, d := range []int64{1, 2, 3, 4} {

@@ -15,9 +15,9 @@ import (
 )
 
 // Build returns the first host IR of a pipeline: one statement per operation, in the model's order, on whole logical
-// tensors. If the bias of a linear has another element type than the result, Build casts the bias, because it is added
-// before the sum is rounded. The host IR names no stream and allocates no buffer. Communication is still implicit where
-// the operands and the result of a statement are sharded differently.
+// tensors. If the bias of a linear has another element type than the result, Build inserts a Cast of the bias, because
+// the bias is added before the sum is rounded. The host IR names no stream and allocates no buffer. Communication is
+// still implicit: a statement whose operands and result are sharded differently needs some.
 func Build(p *model.Pipeline) (*hostir.Program, error) {
 	b := &builder{tensors: make(map[*model.Tensor]*hostir.Tensor, len(p.Tensors))}
 	b.program = &hostir.Program{
@@ -58,10 +58,11 @@ type builder struct {
 	program *hostir.Program
 	tensors map[*model.Tensor]*hostir.Tensor
 	errors  diag.List
-	names   *hostir.Namer // of tensors that are not in the model; nil until there are any
+	names   *hostir.Namer // names for tensors that are not in the model; nil until the first is needed
 }
 
-// auto returns the request to choose unset schedule fields, or nil unless the schedule has preset: auto.
+// auto returns the request that schedule: auto chooses the unset schedule fields. It is nil unless the schedule has
+// preset: auto.
 func auto(s schedule.Schedule) *hostir.Auto {
 	if s.Get(schedule.Preset) != schedule.Auto {
 		return nil
@@ -97,8 +98,8 @@ func (b *builder) declare(p *model.Pipeline) {
 	add(p.Tensors, hostir.Temp)
 }
 
-// absent lists the axes of one element that a tensor lacks in PyTorch: an axis split over one rank, and all axes of a tensor
-// that is declared without axes.
+// absent lists the indices of axes that a tensor lacks in PyTorch: axes that are split over a single rank, and all axes
+// of a tensor that is declared without axes.
 func absent(t *model.Tensor) []int {
 	var list []int
 	for i, a := range t.Axes {
@@ -109,7 +110,7 @@ func absent(t *model.Tensor) []int {
 	return list
 }
 
-// axes copies axes. It removes the text of an extent that is a plain number, as text.Parse does.
+// axes copies axes. It clears the text of an extent that is a plain number, as text.Parse does.
 func axes(list []domain.Axis) []domain.Axis {
 	list = slices.Clone(list)
 	for i := range list {
@@ -134,7 +135,7 @@ func (b *builder) statement(op *model.Op) {
 	b.program.Body = append(b.program.Body, s)
 }
 
-// cast appends a Cast of an operand to another type, and returns the result, which has the operand's axes.
+// cast appends a Cast of an operand to another type, and returns its result, a new Temp with the operand's axes.
 func (b *builder) cast(op *model.Op, t *hostir.Tensor, to domain.DType) *hostir.Tensor {
 	if b.names == nil {
 		b.names = hostir.NewNamer(b.program)
@@ -149,7 +150,7 @@ func (b *builder) cast(op *model.Op, t *hostir.Tensor, to domain.DType) *hostir.
 	return out
 }
 
-// statement returns the host IR statement of an operation. It covers all operations of the model, and panics for others.
+// statement returns the host IR statement of an operation. It panics for an operation that it does not know.
 func statement(op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stmt {
 	info := hostir.Info{Pos: op.Pos}
 	switch op.Kind {
@@ -200,7 +201,7 @@ func statement(op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stm
 	}
 }
 
-// dropout returns a fused kernel with one operation.
+// dropout returns a dropout as a fused kernel with this one step.
 func dropout(info hostir.Info, op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stmt {
 	s := &hostir.Fused{Info: info, Kernel: string(op.Kind), Out: []*hostir.Tensor{out}, In: in}
 	step := domain.Step{Name: out.Name, Fn: op.Fn}
@@ -211,7 +212,7 @@ func dropout(info hostir.Info, op *model.Op, in []*hostir.Tensor, out *hostir.Te
 	return s
 }
 
-// liveAxis converts the number of an axis, counted without reduced axes, to its index in t.Axes.
+// liveAxis converts the number of an axis, which does not count reduced axes, to an index in t.Axes.
 func liveAxis(t *hostir.Tensor, axis int) int {
 	if live := hostir.Live(t); axis < len(live) {
 		return live[axis]
@@ -234,7 +235,7 @@ func reference(op *model.Op) domain.Operation {
 		ref.Axis, ref.Batches = op.Axis, op.Batches
 	}
 	for _, t := range op.In {
-		if op.Kind != model.OpPositions { // positions depend only on the extent
+		if op.Kind != model.OpPositions { // the operand of positions only gives the extent
 			ref.In = append(ref.In, t.Name)
 		}
 	}
@@ -245,9 +246,9 @@ func reference(op *model.Op) domain.Operation {
 	return ref
 }
 
-// checks sets how the program checks itself: the values that fill inputs, their deviations if these are not 1, and whether
-// outputs show rounding. In a program with an exact check, no output shows rounding, and only integer inputs have a
-// deviation: the number of rows that they choose from.
+// checks sets how the program checks itself: which values fill inputs, their deviations if these are not 1, and whether
+// outputs show rounding. In a program with an exact check, no output shows rounding, and only inputs of integer types
+// have a deviation: the number of rows that the integers choose from.
 func (b *builder) checks(p *model.Pipeline) {
 	for t, fill := range eval.Fills(p) {
 		b.tensors[t].Fill = fill

@@ -10,11 +10,11 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// transports are the values of via that point-to-point pipelines can have.
+// transports are the values of via that point-to-point pipelines may have.
 var transports = []string{schedule.NCCL, schedule.IPCGet, schedule.IPCPut}
 
-// choose sets choices, written as in the text of a host program: "pipeline p2p, all.via ipc-get". It skips empty ones.
-// With preset: auto it first unsets the preset and the transport, and sets pipeline: p2p.
+// choose sets schedule fields, written as in the text of a host program: "pipeline p2p, all.via ipc-get". It skips
+// empty strings. If the schedule has preset: auto, it first unsets preset and transport, and sets pipeline: p2p.
 func choose(s *schedule.Schedule, choices ...string) {
 	if s.Get(schedule.Preset) == schedule.Auto { // auto would lower each program with every candidate
 		s.Unset(schedule.Preset)
@@ -29,8 +29,8 @@ func choose(s *schedule.Schedule, choices ...string) {
 	}
 }
 
-// fit removes the choices that the passes up to overlap report as errors for a pipeline, so that a test can try them on
-// all pipelines. It lowers without the given passes.
+// fit removes the schedule fields for which the passes up to overlap report errors, so that a test can try the same
+// fields on all pipelines. It disables the given passes.
 func fit(p *model.Pipeline, without ...string) {
 	checked := slices.IndexFunc(Passes, func(pass Pass) bool { return pass.Name == "overlap" })
 	for range len(p.Schedule.Choices) {
@@ -51,7 +51,8 @@ func fit(p *model.Pipeline, without ...string) {
 	}
 }
 
-// gemms returns the choice that computes a rank's result in n GEMMs on d ranks; 0 means one for each shard.
+// gemms returns the schedule field with which a rank's result is computed in n GEMMs on d ranks; n = 0 means one GEMM
+// for each shard.
 func gemms(n, d int64) string {
 	switch {
 	case n == 0 || n == d:

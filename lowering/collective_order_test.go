@@ -10,9 +10,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// bodies lists the statements of one iteration of each collective pipeline, without the statements around them
-// that set or synchronize streams, in the order of the reference system: a Select precedes the communication or
-// computation on a slice, and a Wait directly follows its communication.
+// bodies lists the statements of one iteration of each collective pipeline, in the order of the reference system,
+// without the statements that set or synchronize streams at the start and end of the iteration. A Select precedes the
+// communication or computation on a slice, and a Wait directly follows its communication.
 var bodies = map[string]string{
 	"allgather":          "Select Select Allgather Wait",
 	"allreduce":          "Select Select Allreduce Wait",
@@ -39,8 +39,8 @@ var bodies = map[string]string{
 	"moe_a2a": "Select Select AllToAll Wait Select Matmul Select Unary Select Matmul Select AllToAll Wait",
 }
 
-// TestStatementsOfCollectivePipelines checks the order of statements in the JSON of each collective pipeline. A
-// spec that is not in bodies has no pipeline, a point-to-point pipeline, or schedule: auto.
+// TestStatementsOfCollectivePipelines checks the order of statements of each collective pipeline. Specs that are not in
+// bodies have no pipeline, a point-to-point pipeline, or schedule: auto.
 func TestStatementsOfCollectivePipelines(t *testing.T) {
 	found := 0
 	for _, s := range specTexts(t) {
@@ -87,8 +87,8 @@ func checkWaits(t *testing.T, list []string) {
 	}
 }
 
-// inner joins the names of the indented statements at the start of list. For a Communication it uses
-// the type.
+// inner joins the names of the indented statements at the start of list. For a Communication, it uses the type in place
+// of the name.
 func inner(list []string) string {
 	var words []string
 	for _, line := range list {
@@ -104,8 +104,8 @@ func inner(list []string) string {
 	return strings.Join(words, " ")
 }
 
-// TestStartOfCollectivePipelines checks the position of GetCurrentStream: before the Allocate of the first buffer that a
-// pass adds or, if there is none, before the first pipeline.
+// TestStartOfCollectivePipelines checks that GetCurrentStream comes before the Allocate of the first buffer that a pass
+// adds, or before the first pipeline if there is no such buffer.
 func TestStartOfCollectivePipelines(t *testing.T) {
 	starts := map[string]string{
 		"allgather": "Allocate GetCurrentStream", "matmul_ar": "Allocate Allocate GetCurrentStream",

@@ -13,8 +13,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// movesOfOneOperation lists specs of one operation with the communications that follow from their
-// domains: type, mesh and axis of the team, root.
+// movesOfOneOperation lists specs of one operation, each with the communications that its axes and meshes require:
+// type, mesh and mesh axis of the team, and root.
 var movesOfOneOperation = []struct{ name, mesh, tensors, op, want string }{
 	{"allgather", "{x: 4}", "A: [DIDx, 3], B: [4, 3]", "set(A)", "Allgather world x"},
 	{"split", "{x: 4}", "A: [4, 3], B: [DIDx, 3]", "set(A)", ""},
@@ -75,7 +75,7 @@ var movesOfOneOperation = []struct{ name, mesh, tensors, op, want string }{
 	{"scattered slices of an inner axis", "{x: 4}", "A: [DIDx, 4, 5], B: [DIDx, Stream(5)]", "sum(A, axis=0)", "ReduceScatter world x"},
 }
 
-// TestReferenceScatters checks that with preset: reference one rank scatters a tensor that every rank has whole.
+// TestReferenceScatters checks that with preset: reference, rank 0 scatters a tensor that every rank has whole.
 func TestReferenceScatters(t *testing.T) {
 	p, err := model.Load("spec.yaml", []byte("hirgen: 1\nname: p\nmesh: {x: 4}\ntensors: {A: [3, 4], B: [3, DIDx]}\nops: [B = "+
 		"set(A)]\nschedule: reference\n"), nil)
@@ -100,8 +100,8 @@ meshes:
   late: {axes: {x: 2}, ranks: [0, 3]}
 `
 
-// TestCommunicationsFollowFromDomains checks the communications of each spec of movesOfOneOperation, and interprets
-// the program after every pass that changed it.
+// TestCommunicationsFollowFromDomains checks the communications of each spec of movesOfOneOperation, and runs the
+// program in the interpreter after every pass that changed it.
 func TestCommunicationsFollowFromDomains(t *testing.T) {
 	for _, m := range movesOfOneOperation {
 		t.Run(m.name, func(t *testing.T) {

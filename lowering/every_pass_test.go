@@ -18,8 +18,8 @@ var forms = [][3]string{
 	{"fused", "after", "before"},
 }
 
-// TestEveryPassKeepsTheResult checks after each pass that changed the program that the interpreter computes the
-// results of the model, for two pipelines and several sizes and schedules. It checks the final program in several orders of
+// TestEveryPassKeepsTheResult checks after each pass that changed the program that the interpreter computes the results
+// of the model, for two pipelines and several sizes and schedules. It also runs the final program in several orders of
 // execution.
 func TestEveryPassKeepsTheResult(t *testing.T) {
 	t.Parallel()
@@ -40,7 +40,8 @@ func TestEveryPassKeepsTheResult(t *testing.T) {
 	}
 }
 
-// followPasses verifies and interprets the program after every pass that changed it, and the final program in four orders of execution.
+// followPasses verifies and runs the program after every pass that changed it, and runs the final program in four
+// orders of execution.
 func followPasses(t *testing.T, p *model.Pipeline, o *lowertest.Oracle) {
 	t.Helper()
 	var program *hostir.Program

@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestFallback lowers point-to-point pipelines with transport: auto. There must be a fallback variant, and the program
-// must be that of a schedule with the preferred transport.
+// TestFallback lowers point-to-point pipelines with transport: auto. The result has to have a fallback variant. Its
+// first variant has to be the program that via with the preferred transport gives.
 func TestFallback(t *testing.T) {
 	const fields = "pipeline: p2p, streams: 2, "
 	for spec, preferred := range map[string]string{
@@ -39,7 +39,7 @@ func anywhere(program string) string {
 	return regexp.MustCompile(`(?m)^choices .*$`).ReplaceAllString(program, "choices")
 }
 
-// lowerScheduled lowers an example with another schedule, on four ranks.
+// lowerScheduled lowers an example at small sizes on four ranks, with another schedule.
 func lowerScheduled(t *testing.T, spec, chosen string) *hostir.Program {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join("..", "testdata", "specs", spec, "spec.yaml"))

@@ -2,12 +2,13 @@ package lowering
 
 import "os"
 
-// full selects all combinations of choices. HIRGEN_TEST_FULL sets it.
+// full makes tests try all combinations of schedule fields. The environment variable HIRGEN_TEST_FULL sets it.
 var full = os.Getenv("HIRGEN_TEST_FULL") != ""
 
-// inTurn reports whether a combination of choices is tested. A full run tests all. Any other run tests, for each
-// combination of the other fields, one of the values of a field. value and others are the numbers of the choices.
-// The sum of others selects the value, so that combinations test different values.
+// inTurn reports whether to test a combination of schedule fields. A full run tests all combinations. Any other run
+// tests only one of the values of a field for each combination of the other fields. value is the number of the field's
+// value, out of values, and others are the numbers of the other fields' values. Their sum selects the value, so that
+// combinations test different values.
 func inTurn(value, values int, others ...int) bool {
 	for _, n := range others {
 		value += n

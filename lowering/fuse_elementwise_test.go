@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-// TestFusedKernelsInEveryPipeline checks norms and chains of elementwise operations, some of which pipelines slice and
-// cut. Something must be fused, and the results must be those of the model.
+// TestFusedKernelsInEveryPipeline checks norms and chains of elementwise operations, some of which pipelines slice, or
+// split into sub-chunks. Something has to be fused, and the results have to equal the model's.
 func TestFusedKernelsInEveryPipeline(t *testing.T) {
 	for name, c := range map[string][3]string{
 		"between a product and its sum": {

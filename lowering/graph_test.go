@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestGraphs compares the tasks and edges of some pipelines with files.
+// TestGraphs compares the tasks and edges of example specs with the files in testdata/graph.
 func TestGraphs(t *testing.T) {
 	for _, s := range specTexts(t) {
 		file := filepath.Join("..", "testdata", "graph", s.name+".txt")

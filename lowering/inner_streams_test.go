@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestStreamAxesAnywhere checks Stream axes in unusual places: inside of other axes, in operations that reduce,
-// broadcast or reshape adjacent axes, and next to another axis that is split.
+// TestStreamAxesAnywhere checks Stream axes in unusual positions: after other axes, in operations that reduce,
+// broadcast or reshape adjacent axes, and next to an axis that is split over ranks.
 func TestStreamAxesAnywhere(t *testing.T) {
 	for _, c := range []struct{ name, tensors, op, schedule string }{
 		{"a reduction of an axis behind it", "{A: [2, 2, 3], C: [2, Stream(2)]}", "C = min(A, axis=2)", ""},

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// keepsResult lowers a pipeline, compares its outputs in some orders of execution, and returns its
-// program.
+// keepsResult lowers a pipeline, compares its outputs with the oracle in a number of orders of execution, and returns
+// its program.
 func keepsResult(t *testing.T, p *model.Pipeline, orders uint64) *hostir.Program {
 	t.Helper()
 	program, err := Host(p, Options{Verify: true})

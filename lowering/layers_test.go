@@ -13,10 +13,11 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// layers lists specs of layers. Each also has a form with sequence parallelism, and both have a backward form.
+// layers lists specs of layers. Each also has a variant with sequence parallelism (_sp), and both have a backward pass
+// (_backward).
 var layers = []string{"llama_mlp", "llama_attention", "llama_block", "gpt_block"}
 
-// smallLayers has sizes of examples at which all divisions by 2, 3 and 4 ranks are exact. Other layers are under testdata/layers,
+// smallLayers has sizes for examples at which 2, 3 and 4 ranks divide all extents. Other layers are in testdata/layers,
 // and have such sizes already.
 var smallLayers = map[string]map[string]int64{
 	"llama_mlp":         {"M": 12, "K": 12, "N": 24},
@@ -26,7 +27,7 @@ var smallLayers = map[string]map[string]int64{
 	"llama_block_sp":    {"B": 2, "L": 6, "H": 24, "G": 12, "C": 2, "F": 48},
 }
 
-// loadLayer loads the spec of a layer at a size for some ranks.
+// loadLayer loads the spec of a layer with small sizes, on the given number of ranks.
 func loadLayer(t *testing.T, name string, ranks int64) *model.Pipeline {
 	t.Helper()
 	values := map[string]int64{"D": ranks}
@@ -46,8 +47,8 @@ func loadLayer(t *testing.T, name string, ranks int64) *model.Pipeline {
 	return nil
 }
 
-// TestLayersInEveryOrder interprets the host program and the calls of each layer on 2, 3 and 4 ranks, in 20 orders of
-// execution (2 with -short). Half of the orders run on each of two sets of inputs.
+// TestLayersInEveryOrder runs the host program and the calls of each layer in their interpreters, on 2, 3 and 4 ranks,
+// in 20 orders of execution (2 with -short). Half of the orders run with each of two sets of inputs.
 func TestLayersInEveryOrder(t *testing.T) {
 	seeds := uint64(20)
 	if testing.Short() {
@@ -89,7 +90,8 @@ func TestLayersInEveryOrder(t *testing.T) {
 	}
 }
 
-// TestLlamaBlockIsShort checks that a block is written in at most 30 operations, and declares axes of inputs and outputs only.
+// TestLlamaBlockIsShort checks that the spec of a block has at most 30 operations, and declares only the axes of inputs
+// and outputs.
 func TestLlamaBlockIsShort(t *testing.T) {
 	for _, name := range []string{"llama_block", "llama_block_sp"} {
 		p := loadLayer(t, name, 2)
@@ -104,7 +106,8 @@ func TestLlamaBlockIsShort(t *testing.T) {
 	}
 }
 
-// TestGradientOfOneKeyHead checks a gradient with query heads split over ranks: the gradient of the only key head is a sum over ranks.
+// TestGradientOfOneKeyHead checks a gradient with query heads split over ranks. The gradient of the only key head is
+// then a sum over ranks.
 func TestGradientOfOneKeyHead(t *testing.T) {
 	p, err := model.Load("spec.yaml", []byte(`
 hirgen: 1
@@ -133,8 +136,8 @@ ops:
 	}
 }
 
-// TestResultsOnTwoMeshes checks that an additional result may be on ranks that have neither the first result nor an operand, before
-// and after the passes.
+// TestResultsOnTwoMeshes checks, before and after the passes, that an additional result may be on ranks that have
+// neither the first result nor an operand.
 func TestResultsOnTwoMeshes(t *testing.T) {
 	p, err := model.Load("spec.yaml", []byte(`
 hirgen: 1

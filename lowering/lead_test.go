@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// TestLeadKeepsTheResult issues transfers a number of iterations ahead, in the example specs with each of transports and
-// several schedules.
+// TestLeadKeepsTheResult checks programs that issue transfers 1 to 3 iterations ahead: the example specs with each of
+// transports and several schedules.
 func TestLeadKeepsTheResult(t *testing.T) {
 	t.Parallel()
 	leads := 0

@@ -17,13 +17,14 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// largeSizes matches the comment with the sizes for the prediction of a spec: "# large: M 4096, N 8192".
+// largeSizes matches the comment of a spec with the sizes for its prediction: "# large: M 4096, N 8192".
 var largeSizes = regexp.MustCompile(`(?m)^# large: (.*)$`)
 
-// operands matches each name in an operation: operands, functions and parameters.
+// operands matches each name on the right of an operation: operands, functions and parameters.
 var operands = regexp.MustCompile(`\b[A-Za-z]\w*\b`)
 
-// otherOrder returns a spec with its operations in a random order in which each follows the operations whose results it reads.
+// otherOrder returns a spec with its operations in a random order, in which each operation follows the operations whose
+// results it reads.
 func otherOrder(spec string, random *rand.Rand) string {
 	head, body, _ := strings.Cut(spec, "ops:\n")
 	left := strings.Split(strings.TrimSpace(body), "\n")
@@ -42,9 +43,9 @@ func otherOrder(spec string, random *rand.Rand) string {
 	return head + "ops:\n" + strings.Join(out, "\n") + "\n"
 }
 
-// TestOrderOfLines checks that the predicted time of a program is the same in legal orders of its operations: in 24 with collectives
-// alone, in 12 as pipelines between ranks, and in 6 with schedule: auto. In the first and the last at most a tenth of it is exposed
-// communication.
+// TestOrderOfLines checks that the predicted time of a program does not depend on the order of its operations: in 24
+// legal orders with collectives only, in 12 orders as point-to-point pipelines, and in 6 orders with schedule: auto.
+// Exposed communication may take at most 10 % of the time, and 15 % in the pipelines.
 func TestOrderOfLines(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "testdata", "orders", "*.yaml"))
@@ -62,8 +63,8 @@ func TestOrderOfLines(t *testing.T) {
 	}
 }
 
-// inOrders compares the predicted time of a spec with a choice in some orders of its operations, the first as they are written.
-// exposed is the largest part of the time that communication may be exposed for.
+// inOrders compares the predicted times of a spec with one schedule field in a number of orders of its operations. The
+// first order is that of the file. exposed is the largest allowed ratio of exposed communication to the total time.
 func inOrders(t *testing.T, file, text string, orders int, exposed float64, by schedule.Choice) {
 	t.Helper()
 	machine, err := cost.LoadMachine(schedules.MeasuredMachine)

@@ -17,21 +17,22 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// Options configure a lowering. The zero value runs every pass, and verifies nothing.
+// Options configure a lowering. The zero value runs every pass and verifies nothing.
 type Options struct {
-	// Disable names optional passes to skip.
+	// Disable lists the names of optional passes to skip.
 	Disable []string
-	// DumpAfter, if set, is called after each of the Steps that runs, with the program's text and whether the step changed it.
+	// DumpAfter, if set, is called after each of the Steps that runs, with the text of the program and whether the step
+	// changed the text.
 	DumpAfter func(pass string, text string, changed bool)
-	// Verify checks the host program's invariants before the first pass and after each.
+	// Verify checks the host program's invariants before the first pass and after each pass.
 	Verify bool
-	// Machine, if set, is the machine of predictions for schedule: auto and for assign-placements. Measurements, which may
-	// be from another machine, are then used only without a prediction.
+	// Machine, if set, is the machine for which schedule: auto and assign-placements predict. Measurements may be from
+	// another machine, so they are then used only where there is no prediction.
 	Machine *cost.Machine
 }
 
-// Lower turns a pipeline into the calls that every rank makes. Errors of the pipeline are *diag.Errors with positions in the spec.
-// Other errors mean that a pass is at fault, or that opt.Disable has a pass that is required or unknown.
+// Lower lowers a pipeline to the calls that every rank makes. Errors in the pipeline are *diag.Errors with positions in
+// the spec. Other errors mean that a pass has a bug, or that opt.Disable contains a required or unknown pass.
 func Lower(p *model.Pipeline, opt Options) (*calls.Described, error) {
 	host, err := Host(p, opt)
 	if err != nil {
@@ -40,7 +41,7 @@ func Lower(p *model.Pipeline, opt Options) (*calls.Described, error) {
 	return Calls(host, opt)
 }
 
-// Calls turns a host program and its fallback variant into calls.
+// Calls lowers a host program and its fallback variant to calls.
 func Calls(host *hostir.Program, opt Options) (*calls.Described, error) {
 	t, err := translate(host, callpasses.Passes, opt)
 	if err != nil {
@@ -59,7 +60,8 @@ func OrderOf(host *hostir.Program) ([]*calls.Program, error) {
 	return t.Programs(), nil
 }
 
-// translate turns a host program and its fallback variant into calls, checks them with sameBits, and runs passes on them.
+// translate translates a host program and its fallback variant to calls, checks them with sameBits, and runs passes on
+// them.
 func translate(host *hostir.Program, passes []callpasses.Pass, opt Options) (*fromhost.Translation, error) {
 	t, err := fromhost.Translate(host)
 	if err != nil {
@@ -79,7 +81,7 @@ func translate(host *hostir.Program, passes []callpasses.Pass, opt Options) (*fr
 	return t, nil
 }
 
-// Host turns a pipeline into the host program that every rank runs. Lower describes its errors.
+// Host lowers a pipeline to the host program that every rank runs. Its errors are those of Lower.
 func Host(p *model.Pipeline, opt Options) (*hostir.Program, error) {
 	program, err := Build(p)
 	if err != nil {
@@ -96,8 +98,8 @@ func Host(p *model.Pipeline, opt Options) (*hostir.Program, error) {
 	return program, nil
 }
 
-// Run applies passes in the order given, without the disabled ones. It returns the first error of a pass, of opt.Disable or,
-// with opt.Verify, of the verifier.
+// Run runs passes in the given order, without the disabled ones. It returns the first error of a pass, of opt.Disable
+// or, with opt.Verify, of the verifier.
 func Run(program *hostir.Program, passes []Pass, opt Options) error {
 	if err := checkDisabled(passes, opt.Disable); err != nil {
 		return err
@@ -138,7 +140,7 @@ func runOnVariants(pass Pass, program *hostir.Program) error {
 	return nil
 }
 
-// check verifies a program after a pass, or after Building, if opt.Verify is set.
+// check verifies a program after the pass with the given name, or after Building, if opt.Verify is set.
 func check(program *hostir.Program, pass string, opt Options) error {
 	if !opt.Verify {
 		return nil
@@ -149,7 +151,8 @@ func check(program *hostir.Program, pass string, opt Options) error {
 	return nil
 }
 
-// dumper passes the text of a program to after, if that is set. It keeps the last text, to detect passes that changed nothing.
+// dumper calls after, if that is set, with the text of a program. It keeps the last text, to detect steps that change
+// nothing.
 type dumper struct {
 	after func(pass, text string, changed bool)
 	last  string
@@ -178,8 +181,8 @@ func checkDisabled(passes []Pass, disabled []string) error {
 	return nil
 }
 
-// Graph returns the text of the graph of a pipeline's tasks and their dependencies. The pass overlap derives the order
-// of the program from this graph.
+// Graph returns, as text, the graph of a pipeline's tasks and their dependencies, from which the pass overlap derives
+// the order of the program.
 func Graph(p *model.Pipeline) (string, error) {
 	graph, err := TaskGraph(p, nil)
 	if err != nil {
@@ -188,7 +191,8 @@ func Graph(p *model.Pipeline) (string, error) {
 	return graph.String(), nil
 }
 
-// TaskGraph returns the graph that Graph prints. If m is set, schedule: auto and assign-placements choose for that machine.
+// TaskGraph returns the graph that Graph prints. If m is set, schedule: auto and assign-placements predict for that
+// machine.
 func TaskGraph(p *model.Pipeline, m *cost.Machine) (*pipeline.Graph, error) {
 	program, err := Build(p)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-// TestRowsOfBatchesAreStreamed checks GEMMs with batches whose slices have no row axis. A GEMM that takes
-// the batches for rows gives wrong results.
+// TestRowsOfBatchesAreStreamed checks batched GEMMs whose slices have no row axis. If a GEMM used the batches as rows,
+// the results would be wrong.
 func TestRowsOfBatchesAreStreamed(t *testing.T) {
 	const tensors = "A: [3, D, 2], B: [3, 2, 4], C: [3, Stream(D), 4]"
 	for batches, oneRow := range map[string]bool{"B: [3,": true, "B: [1,": false} {
@@ -34,7 +34,7 @@ func TestColumnsAreNotStreamed(t *testing.T) {
 	}
 }
 
-// TestBlocksAreNotStreamed checks the error for slices that cut blocks with a scale, or have one row.
+// TestBlocksAreNotStreamed checks the errors for slices that would cut blocks with one scale, or have a single row.
 func TestBlocksAreNotStreamed(t *testing.T) {
 	const fp8 = "A: {axes: [4, 128], dtype: fp8_e4m3}, S: {axes: [4, 1], dtype: fp32}, T: {axes: [1, 1], dtype: fp32}, "
 	for want, tensors := range map[string]string{
@@ -49,7 +49,7 @@ func TestBlocksAreNotStreamed(t *testing.T) {
 	}
 }
 
-// TestSlicesWithOneMoreAxis adds an axis to slices that are not contiguous.
+// TestSlicesWithOneMoreAxis checks slices that are not contiguous, and whose result has an additional axis.
 func TestSlicesWithOneMoreAxis(t *testing.T) {
 	keepsResult(t, lowertest.Pipeline(t, 3, "A: [2, 4, DIDx], B: [DIDx, 1], C: [2, Stream(4), 1]", "C = matmul(A, B)"), 3)
 	keepsResult(t, lowertest.Pipeline(t, 2, "A: [3, 4, 2], T: [4, Stream(3), 2], C: [4, Stream(3), 1, 2]",

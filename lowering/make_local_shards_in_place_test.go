@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-// TestLocalShardsAreMadeInPlace gathers computed shards, once and twice, into outputs and into temporaries, with
-// other uses of the local shard, over every transport. It counts the remaining copies.
+// TestLocalShardsAreMadeInPlace checks gathers of computed shards (one or two) into outputs and temporaries, with other
+// uses of the local shard, over every transport. It counts the copies that remain.
 func TestLocalShardsAreMadeInPlace(t *testing.T) {
 	t.Parallel()
 	tensors := "A: [DIDx, 6, 4], U: [DIDx, 6, 4], V: [DIDx, 6, 4], C: [Stream(D), 6, 4]"

@@ -9,9 +9,9 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestLoweringIsLinearInRanksTimesSteps checks that the time to lower one step of one rank at most doubles from 64 to 512
-// ranks. With work on all ranks in each step, or copies of per-rank data, that time would be 8 times as long, or 3 times as
-// long if only the pass overlap did such work.
+// TestLoweringIsLinearInRanksTimesSteps checks that the time to lower one step of one rank at most doubles from 64 to
+// 512 ranks. If each step did work for all ranks, or copied per-rank data, that time would be 8 times as long, or 3
+// times as long if only the pass overlap did.
 func TestLoweringIsLinearInRanksTimesSteps(t *testing.T) {
 	const most = 2
 	small, large := costOfStep(t, 64, 5), costOfStep(t, 512, 1)
@@ -24,7 +24,8 @@ func TestLoweringIsLinearInRanksTimesSteps(t *testing.T) {
 	t.Logf("a step takes %v on 64 ranks, and %v on 512", small, large)
 }
 
-// costOfStep returns the CPU time to lower the AG+matmul ring, divided by ranks and steps; the minimum of some runs.
+// costOfStep returns the CPU time to lower the AG+matmul ring, divided by the number of ranks and the number of steps.
+// It is the minimum of the given number of runs.
 func costOfStep(t *testing.T, ranks int64, runs int) time.Duration {
 	t.Helper()
 	least := time.Hour
@@ -42,7 +43,7 @@ func costOfStep(t *testing.T, ranks int64, runs int) time.Duration {
 	return least
 }
 
-// processorTime returns the CPU time of this process. Other processes do not increase it.
+// processorTime returns the CPU time of this process, which does not depend on other processes.
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	var used syscall.Rusage

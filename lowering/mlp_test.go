@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// mlp is a tensor-parallel perceptron with sequence parallelism. The spec declares the axes of inputs
-// and output only.
+// mlp is a tensor-parallel perceptron with sequence parallelism. The spec declares only the axes of the inputs and the
+// output.
 const mlp = `hirgen: 1
 name: mlp
 params: {D: 2, S: 3, M: 12, E: 4, F: 8}

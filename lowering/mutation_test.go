@@ -10,9 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestEverySynchronisationIsNeeded removes each Synchronize and each Wait, one per mutant. Some order of execution
-// of the mutant must fail. So these programs have no redundant wait, and the interpreter notices a
-// missing one.
+// TestEverySynchronisationIsNeeded removes each Synchronize and each Wait, one per mutant. Some order of execution of
+// the mutant has to fail: then these programs have no redundant wait, and the interpreter notices a missing one.
 func TestEverySynchronisationIsNeeded(t *testing.T) {
 	for _, form := range forms {
 		for _, streams := range []int{1, 4} {
@@ -39,9 +38,9 @@ func TestEverySynchronisationIsNeeded(t *testing.T) {
 	}
 }
 
-// needsItsWaits removes each Wait and each Synchronize of a pipeline's program, one per mutant. Some
-// order of execution of the mutant must fail, unless implied reports that other statements imply the
-// removed one. i is its index among the statements that order streams.
+// needsItsWaits removes each Wait and each Synchronize of a pipeline's program, one per mutant. Some order of execution
+// of the mutant has to fail, unless implied reports that other statements imply the removed one. i is the number of the
+// removed statement among the statements that order streams, from 0.
 func needsItsWaits(t *testing.T, p *model.Pipeline, implied func(i int, line string) bool) {
 	t.Helper()
 	o := lowertest.NewOracle(t, p, 5)
@@ -64,7 +63,7 @@ func needsItsWaits(t *testing.T, p *model.Pipeline, implied func(i int, line str
 	}
 }
 
-// orders counts the statements that order streams.
+// orders counts the statements that order streams: Synchronize and Wait.
 func orders(p *hostir.Program) int {
 	n := 0
 	for s := range hostir.All(p.Body) {
@@ -84,7 +83,8 @@ func ordersStreams(s hostir.Stmt) bool {
 	}
 }
 
-// without returns a copy of a program without statement i, counted from 0, of those that order streams, and the text of that statement.
+// without returns a copy of a program without the i-th statement, from 0, that orders streams, and the text of that
+// statement.
 func without(t *testing.T, p *hostir.Program, i int) (mutant *hostir.Program, removed string) {
 	t.Helper()
 	mutant, err := text.Parse("mutant", text.Print(p))

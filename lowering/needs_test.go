@@ -14,8 +14,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TestNeeds checks for specs of testdata that each communication has a Need, and that placements without it are not predicted to
-// be faster. It compares the needs of some specs with testdata/placements/needs.txt.
+// TestNeeds checks, for specs in testdata, that each communication has a Need, and that the predicted time is not
+// shorter with placements that avoid the communication. It compares the needs of some specs with
+// testdata/placements/needs.txt.
 func TestNeeds(t *testing.T) {
 	t.Parallel()
 	m, err := cost.LoadMachine(schedules.MeasuredMachine)
@@ -56,7 +57,7 @@ func TestNeeds(t *testing.T) {
 	lowertest.Compare(t, filepath.Join(root, "placements", "needs.txt"), told.String())
 }
 
-// needsOf returns the needs of the communications of a program, and the cost of the next best placements.
+// needsOf describes the needs of a program's communications, and the cost of the next best placements without each.
 func needsOf(t *testing.T, p *hostir.Program, m *cost.Machine) string {
 	t.Helper()
 	next, err := schedules.NextBest(p, m)

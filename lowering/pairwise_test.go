@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// pairwise visits the example specs of point-to-point pipelines with steps: pairwise. The d ranks are the world, or
-// rows or columns of a larger world. Without full, it visits a selection.
+// pairwise visits the example specs of point-to-point pipelines with steps: pairwise. The d ranks are the world, or the
+// rows or columns of a larger world. Without full, it visits a selection of the combinations.
 func pairwise(t *testing.T, d int64, visit func(t *testing.T, p *model.Pipeline)) {
 	t.Helper()
 	for i, s := range exchangeSpecs(t) {

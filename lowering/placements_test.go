@@ -17,13 +17,13 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// wanted matches the comment with the expected communications of a spec: "# want: ReduceScatter, Allgather".
+// wanted matches the comment of a spec with its expected communications: "# want: ReduceScatter, Allgather".
 var wanted = regexp.MustCompile(`(?m)^# want: (.*)$`)
 
-// smallSizes matches the comment with the sizes for which results are computed: "# small: M 12, N 24".
+// smallSizes matches the comment of a spec with the sizes at which its results are computed: "# small: M 12, N 24".
 var smallSizes = regexp.MustCompile(`(?m)^# small: (.*)$`)
 
-// sizesOf adds the sizes in a comment of a spec to sizes, and returns sizes.
+// sizesOf adds the sizes in a comment of a spec to the map sizes, and returns the map.
 func sizesOf(t *testing.T, comment *regexp.Regexp, spec string, sizes map[string]int64) map[string]int64 {
 	t.Helper()
 	if found := comment.FindStringSubmatch(spec); found != nil {
@@ -39,8 +39,8 @@ func sizesOf(t *testing.T, comment *regexp.Regexp, spec string, sizes map[string
 	return sizes
 }
 
-// TestPlacements checks that specs without placements get the expected communications with preset: none, and that each pass keeps
-// their results, on 2, 3 and 4 ranks.
+// TestPlacements checks, on 2, 3 and 4 ranks, that specs without placements get the expected communications with
+// preset: none, and that each pass keeps their results.
 func TestPlacements(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "testdata", "placements", "*.yaml"))
@@ -87,5 +87,5 @@ func TestPlacements(t *testing.T) {
 	}
 }
 
-// TestAssignPlacements runs the cases of the pass.
+// TestAssignPlacements runs the test cases of the pass assign-placements.
 func TestAssignPlacements(t *testing.T) { lowertest.PassCases(t, schedules.Placing, assignPlacements) }

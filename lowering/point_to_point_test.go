@@ -16,11 +16,11 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// exchangeForm is a set of choices of a point-to-point schedule.
+// exchangeForm is a set of fields of a point-to-point schedule.
 type exchangeForm struct {
 	localShard, lead, steps, local string
 	gemms                          func(d int64) int64
-	sums                           string // value of fuse; empty: the default
+	sums                           string // value of all.fuse; empty: the default
 }
 
 var exchangeForms = []exchangeForm{
@@ -45,7 +45,7 @@ var exchangeForms = []exchangeForm{
 	{"in-place", "all", "ring", "first", slicewise, "gemm"},
 }
 
-// choices returns the choices of the form on d ranks.
+// choices returns the schedule fields of the form on d ranks.
 func (f exchangeForm) choices(d int64) string {
 	source := fmt.Sprintf("pipeline p2p, local_shard %s, all.lead %s, all.steps %s, all.local %s, %s", f.localShard, f.lead, f.steps, f.local,
 		gemms(f.gemms(d), d))
@@ -55,13 +55,13 @@ func (f exchangeForm) choices(d int64) string {
 	return source
 }
 
-// goesWith reports whether an example spec can have the form with a transport: peer-read needs a sum over IPC-get.
+// goesWith reports whether an example spec can have the form with a transport: peer-read needs a sum, and IPC-get.
 func (f exchangeForm) goesWith(spec, transport string) bool {
 	return f.sums != "peer-read" || transport == "ipc-get" && sums(spec)
 }
 
-// specs returns the number of example specs that can have the form, whatever the transport. They are the last ones that
-// exchangeSpecs returns.
+// specs returns the number of example specs that can have the form with some transport. They are the last ones in the
+// result of exchangeSpecs.
 func (f exchangeForm) specs() int {
 	if f.sums == "peer-read" {
 		return 2
@@ -69,8 +69,8 @@ func (f exchangeForm) specs() int {
 	return 5
 }
 
-// exchangeSpecs returns the example specs whose names end in _p2p, which are point-to-point pipelines. It omits
-// swiglu_p2p, whose loop exchanges twice: its gathers of one call imply waits of the call before.
+// exchangeSpecs returns the example specs of point-to-point pipelines, whose names end in _p2p. It omits swiglu_p2p,
+// whose loop exchanges twice: its gathers of one call imply waits of the previous call.
 func exchangeSpecs(t *testing.T) []specText {
 	t.Helper()
 	list := slices.DeleteFunc(specTexts(t), func(s specText) bool { return !strings.HasSuffix(s.name, "_p2p") || s.name == "swiglu_p2p" })
@@ -87,7 +87,8 @@ func slicewise(int64) int64   { return 0 }
 func subChunks(d int64) int64 { return 2 * d }
 func together(int64) int64    { return 1 }
 
-// several returns the largest number of GEMMs below d that each take the same number of the d slices, or 1.
+// several returns the largest number of GEMMs below d that each compute the same number of the d slices; 1 if there is
+// none.
 func several(d int64) int64 {
 	for n := d - 1; n > 1; n-- {
 		if d%n == 0 {
@@ -97,8 +98,8 @@ func several(d int64) int64 {
 	return 1
 }
 
-// pointToPointVariants visits the example specs of point-to-point pipelines with every
-// transport and every form that goes with it; without full, a selection of these.
+// pointToPointVariants visits the example specs of point-to-point pipelines with every transport and every form that
+// goes with it. Without full, it visits a selection of these combinations.
 func pointToPointVariants(t *testing.T, d int64, visit func(t *testing.T, p *model.Pipeline)) {
 	t.Helper()
 	for i, s := range exchangeSpecs(t) {
@@ -118,7 +119,7 @@ func pointToPointVariants(t *testing.T, d int64, visit func(t *testing.T, p *mod
 	}
 }
 
-// onSomeRanks moves a pipeline with one mesh to the given ranks of a larger world.
+// onSomeRanks moves a pipeline with one mesh to the given ranks of a larger world, whose size is world.
 func onSomeRanks(p *model.Pipeline, world int64, ranks []int) {
 	part := p.Meshes[0]
 	part.Name, part.Ranks = "part", ranks
@@ -129,8 +130,8 @@ func onSomeRanks(p *model.Pipeline, world int64, ranks []int) {
 	p.Meshes = []*domain.Mesh{all, part}
 }
 
-// teamPlaces lists placements of three ranks along a mesh axis: in a mesh of two axes, or as given ranks
-// of a larger world.
+// teamPlaces lists ways to place three ranks along a mesh axis: in a mesh of two axes, or as given ranks of a larger
+// world.
 var teamPlaces = map[string]struct {
 	mesh  string
 	world int64
@@ -142,8 +143,8 @@ var teamPlaces = map[string]struct {
 	"any":     {mesh: "{x: D}", world: 5, ranks: []int{4, 0, 1}},
 }
 
-// onTeams visits the example specs of point-to-point pipelines on each of teamPlaces, with every
-// transport and every form that goes with it; without full, a selection of these.
+// onTeams visits the example specs of point-to-point pipelines on each of teamPlaces, with every transport and every
+// form that goes with it. Without full, it visits a selection of these combinations.
 func onTeams(t *testing.T, visit func(t *testing.T, p *model.Pipeline)) {
 	t.Helper()
 	for i, s := range exchangeSpecs(t) {
@@ -178,8 +179,8 @@ func TestPointToPointOnTeamsKeepsTheResult(t *testing.T) {
 	})
 }
 
-// TestAxisBetweenNodes checks that transfers along the mesh axis between nodes use NCCL, and that transfers along
-// the other axis share memory.
+// TestAxisBetweenNodes checks that transfers along the mesh axis between nodes (nodes: y) use NCCL, and that transfers
+// along the other axis use shared memory.
 func TestAxisBetweenNodes(t *testing.T) {
 	spec := specText{"both", `hirgen: 1
 name: both
@@ -208,9 +209,9 @@ schedule: {}
 	}
 }
 
-// TestPeersOfAnotherTeam adds 1 to the peer of every transfer, so that some ranks exchange with ranks of another
-// team. If memory is shared, the verifier must report it. In any case the interpreter must report an
-// error or a wrong result.
+// TestPeersOfAnotherTeam adds 1 to the peer of every transfer, so that some ranks exchange with ranks of another team.
+// If the program shares memory, the verifier has to report it. In any case, the interpreter has to report an error or a
+// wrong result.
 func TestPeersOfAnotherTeam(t *testing.T) {
 	onTeams(t, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
@@ -257,22 +258,23 @@ func TestPointToPointKeepsTheResult(t *testing.T) {
 	}
 }
 
-// TestPointToPointNeedsItsWaits leaves out each Wait and each Synchronize that no other statement
-// implies. Without the removed statement some order of execution must fail.
+// TestPointToPointNeedsItsWaits removes each Wait and each Synchronize that no other statement implies, one at a time.
+// Without the removed statement, some order of execution has to fail.
 func TestPointToPointNeedsItsWaits(t *testing.T) {
 	pointToPointVariants(t, 4, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
 		if p.Schedule.Of("", schedule.Split) != "1" || p.Schedule.Of("", schedule.Block) != "" {
-			return // its waits are those of the same schedule with one GEMM for each shard
+			return // it has the same waits as the schedule with one GEMM for each shard
 		}
 		choose(&p.Schedule, "preset reference, streams 2")
 		needsItsWaits(t, p, func(_ int, line string) bool {
-			// If a rank has gathered the sums of its peers, they have read its partial sums.
+			// If a rank has gathered its peers' sums, the peers have read its partial sums.
 			implied := p.Name == "matmul_ar_p2p" && strings.HasPrefix(line, "Wait(send")
-			// One kernel of a peer reads a partial sum and writes the sum; see TestWrittenSumsNeedTheirWaits.
+			// A single kernel of a peer reads a partial sum and writes the sum; see TestWrittenSumsNeedTheirWaits.
 			implied = implied || p.Name == "matmul_ar_p2p" && p.Schedule.Of("", schedule.Fuse) == schedule.PeerRead &&
 				strings.HasPrefix(line, "Wait(receive")
-			// A compute stream needs no join if other statements wait for all its work, and no fork if it waits itself.
+			// A compute stream needs no join if other statements wait for all its work, and no fork if its own work
+			// waits.
 			return implied || p.Schedule.Of("", schedule.Lead) == schedule.All && strings.HasPrefix(line, "Synchronize(")
 		})
 	})

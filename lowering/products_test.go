@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// productSchedules lists choices under which matmuls and sums become different programs.
+// productSchedules lists schedules that lower matmuls and sums to different programs.
 var productSchedules = map[string]string{
 	"collective":      "",
 	"after":           "reshard after, streams 2",
@@ -32,8 +32,8 @@ var productSchedules = map[string]string{
 	"in GEMM put":     "pipeline p2p, all.steps ring, all.via ipc-put, all.fuse gemm, all.lead all",
 }
 
-// TestProductsKeepTheResult checks matmuls of many forms, and sums and maxima over ranks, after each pass that changed
-// the program.
+// TestProductsKeepTheResult checks the results of matmuls of many forms, and of sums and maxima over ranks, after each
+// pass that changed the program.
 func TestProductsKeepTheResult(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "testdata", "products", "*.yaml"))

@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestSumsReadInPlaceShareAPipeline checks peer-read sums in pipelines with other exchanges, of batches and of
-// views, whole and in sub-chunks.
+// TestSumsReadInPlaceShareAPipeline checks peer-read sums in pipelines with other exchanges, also of batches and of
+// views, whole or in sub-chunks.
 func TestSumsReadInPlaceShareAPipeline(t *testing.T) {
 	refused := map[string]string{
 		"two reductions of the same parts": "peer-read supports only sums, got max",
@@ -30,7 +30,7 @@ func TestSumsReadInPlaceShareAPipeline(t *testing.T) {
 					p := lowertest.Pipeline(t, 2, s.tensors, s.ops)
 					choose(&p.Schedule, "pipeline p2p, all.via ipc-get, all.fuse peer-read, all.signals batched", lead, gemms(n, 2))
 					why := refused[s.name]
-					// A single GEMM makes all slices, so views of slices are no obstacle.
+					// With a single GEMM for all slices, partial sums that are views of slices are allowed.
 					if why != "" && (n != 1 || !strings.Contains(why, "slice by slice")) {
 						wantRefused(t, p, why)
 						continue
@@ -44,8 +44,8 @@ func TestSumsReadInPlaceShareAPipeline(t *testing.T) {
 	}
 }
 
-// TestReductionsOfWhatIsGathered checks that read-sums-in-place ignores local reductions of gathered tensors: a
-// buffer that peers filled need not contain partial sums.
+// TestReductionsOfWhatIsGathered checks that read-sums-in-place does not change local reductions of gathered tensors,
+// because a buffer that peers fill need not contain partial sums.
 func TestReductionsOfWhatIsGathered(t *testing.T) {
 	t.Parallel()
 	for local, axes := range map[string]string{"sum(F, axis=0)": "6, 4", "sum(F, axis=1)": "D, 4", "max(F, axis=0)": "6, 4"} {

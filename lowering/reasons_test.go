@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestEveryWaitHasAReason checks that each statement and call that orders streams names the edge that it enforces, for all
-// examples and several schedules.
+// TestEveryWaitHasAReason checks that each statement and each call that makes a stream wait has a reason in its Why,
+// for all examples and several schedules.
 func TestEveryWaitHasAReason(t *testing.T) {
 	specs, err := filepath.Glob("../testdata/specs/*/spec.yaml")
 	if err != nil || len(specs) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// jsonStatement has the members of a statement's JSON that TestStatementsOfAGLinear reads.
+// jsonStatement has the fields of a statement's JSON that TestStatementsOfAGLinear reads.
 type jsonStatement struct {
 	Op   string          `json:"op"`
 	Body []jsonStatement `json:"body"`
@@ -28,8 +28,8 @@ func (s jsonStatement) flat() []string {
 	return list
 }
 
-// TestStatementsOfAGLinear checks that the order of statements is that of the reference
-// system, with joins in the body, for both values of initial_waits.
+// TestStatementsOfAGLinear checks that the statements are in the order of the reference system, which joins in the
+// body, for both values of initial_waits.
 func TestStatementsOfAGLinear(t *testing.T) {
 	start := []string{"GetCurrentStream", "Allocate", "Allocate"}
 	work := []string{"  Select", "  Select", "  Communication", "  Wait", "  Select", "  Linear", "  SetCurrentStream", "  Synchronize"}
@@ -63,8 +63,8 @@ func TestStatementsOfAGLinear(t *testing.T) {
 	}
 }
 
-// TestStatementsOfPointToPoint checks that the order of statements is that of the reference system's
-// point-to-point pipelines, which copy the local shard.
+// TestStatementsOfPointToPoint checks that the statements of point-to-point pipelines are in the order of the reference
+// system, which copies the local shard.
 func TestStatementsOfPointToPoint(t *testing.T) {
 	start := []string{
 		"Allocate", "Allocate", "GetCurrentStream", "For", "  SetCurrentStream", "  Synchronize",
@@ -101,13 +101,13 @@ func TestStatementsOfPointToPoint(t *testing.T) {
 	}
 }
 
-// referenceProgram sets preset: reference and initial_waits in the schedule of a pipeline.
+// referenceProgram sets preset: reference and initial_waits in the schedule of a pipeline, and returns the pipeline.
 func referenceProgram(p *model.Pipeline, waits string) *model.Pipeline {
 	choose(&p.Schedule, "preset reference, initial_waits "+waits)
 	return p
 }
 
-// statements lowers a pipeline and lists the statements of its JSON, nested by spaces.
+// statements lowers a pipeline and lists the statements in its JSON. Nested statements are indented.
 func statements(t *testing.T, p *model.Pipeline) []string {
 	t.Helper()
 	program, err := Host(p, Options{Verify: true})

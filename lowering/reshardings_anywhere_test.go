@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestReshardingsAnywhere checks unusual operands, results and meshes that passes could mistake for usual ones.
-// Each spec has meshes, tensors, operations and a schedule.
+// TestReshardingsAnywhere checks unusual operands, results and meshes that passes could confuse with usual ones. Each
+// case has meshes, tensors, operations and a schedule.
 func TestReshardingsAnywhere(t *testing.T) {
 	for _, c := range []struct{ name, meshes, tensors, ops, schedule string }{
 		{"the split rows and sum of one operand", "mesh: {y: 2}", "A: [2, DIDy]", "T = matmul(A, A)", ""},

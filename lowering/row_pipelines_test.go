@@ -13,14 +13,14 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// wholeRows lists layers whose rows are one axis, and whose specs have no Stream axis.
+// wholeRows lists layers whose rows are a single axis, and whose specs have no Stream axis.
 var wholeRows = []string{
 	"llama_mlp", "llama_attention", "llama_block", "llama_block_backward", "gpt_block", "gpt_block_backward", "mlp_sp", "mlp_sp_backward",
 	"transformer_block",
 }
 
-// TestWholeRowsArePipelines interprets the host program and the calls of these layers with pipeline: p2p. Some transfers must
-// be point-to-point, and the results must be right in several orders of execution.
+// TestWholeRowsArePipelines runs the host program and the calls of these layers in their interpreters with pipeline:
+// p2p. Some transfers have to be point-to-point, and the results have to be right in several orders of execution.
 func TestWholeRowsArePipelines(t *testing.T) {
 	seeds := uint64(8)
 	if testing.Short() {
@@ -52,7 +52,7 @@ func TestWholeRowsArePipelines(t *testing.T) {
 	}
 }
 
-// exchanges reports whether ranks send slices to each other.
+// exchanges reports whether a program has point-to-point transfers.
 func exchanges(p *hostir.Program) bool {
 	return hostir.Any(p.Body, func(s hostir.Stmt) bool {
 		_, sends := s.(*hostir.P2PCommunication)
@@ -60,7 +60,7 @@ func exchanges(p *hostir.Program) bool {
 	})
 }
 
-// inEveryOrder checks the results of a program and of its calls in as many orders of execution as seeds.
+// inEveryOrder checks the results of a program and of its calls in a number of orders of execution (seeds).
 func inEveryOrder(t *testing.T, p *model.Pipeline, program *hostir.Program, seeds uint64) {
 	t.Helper()
 	lowered, err := lowering.Calls(program, lowering.Options{})
@@ -83,7 +83,7 @@ func inEveryOrder(t *testing.T, p *model.Pipeline, program *hostir.Program, seed
 	}
 }
 
-// scheduled parses a schedule as written in a spec.
+// scheduled parses the text of a schedule, as a spec has it.
 func scheduled(t *testing.T, text string) schedule.Schedule {
 	t.Helper()
 	spec := strings.Join([]string{

@@ -8,8 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// sameBits returns an error if an output may have other bits on another run and the schedule has deterministic: true. Where they
-// can, the passes avoid calls whose bits may differ between runs, so most programs pass. The error names the first such output.
+// sameBits returns an error if the schedule has deterministic: true and an output may have other bits on another run.
+// The error names the first such output. Most programs have no such output, because with deterministic: true the passes
+// avoid calls whose bits may vary, where they can.
 func sameBits(host *hostir.Program, variants []*calls.Program) error {
 	if host.Choices.Get(schedule.Deterministic) != schedule.True {
 		return nil

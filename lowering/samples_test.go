@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// sample builds a pipeline in Go, so that its tests need no loader.
+// sample builds a pipeline in Go, so that its tests do not depend on the loader.
 type sample struct {
 	p    *model.Pipeline
 	mesh *domain.Mesh
@@ -30,7 +30,7 @@ func (s *sample) param(name string, value int64) {
 	s.p.Params = append(s.p.Params, model.Param{Name: name, Value: value})
 }
 
-// ax returns an axis: ax(domain.Stream, "S", 4).
+// ax returns an axis, for example ax(domain.Stream, "S", 4). A Device axis is split over mesh axis x.
 func ax(kind domain.Kind, text string, size int64) domain.Axis {
 	a := domain.Axis{Kind: kind, Extent: domain.Extent{Text: text, Size: size}}
 	if kind == domain.Device {
@@ -44,7 +44,7 @@ func (s *sample) pos() diag.Pos {
 	return diag.Pos{File: "spec.yaml", Line: s.line, Col: 5}
 }
 
-// tensor declares an annotated bf16 tensor; it is an input until an operation makes it.
+// tensor declares an annotated bf16 tensor. It is an input unless it is the result of an operation.
 func (s *sample) tensor(name string, axes ...domain.Axis) *model.Tensor {
 	t := &model.Tensor{Name: name, DType: domain.BF16, Axes: axes, Mesh: s.mesh, Annotated: true, Pos: s.pos()}
 	s.p.Tensors = append(s.p.Tensors, t)
@@ -58,7 +58,7 @@ func (s *sample) op(op model.Op) {
 	s.p.Ops = append(s.p.Ops, &op)
 }
 
-// done sets the inputs and outputs, and returns the pipeline.
+// done sets the inputs and outputs of the pipeline, and returns the pipeline.
 func (s *sample) done() *model.Pipeline {
 	consumed := map[*model.Tensor]bool{}
 	for _, op := range s.p.Ops {
@@ -77,10 +77,10 @@ func (s *sample) done() *model.Pipeline {
 	return s.p
 }
 
-// gemm is the size of an AG+matmul: m rows in s slices over d ranks, n columns, and a summed extent of k.
+// gemm is the size of an AG+matmul: m rows in s slices over d ranks, n columns, and k terms in each sum.
 type gemm struct{ d, s, m, n, k int64 }
 
-// small returns a size with 2*d*s rows.
+// small returns a size with two rows in each slice of each rank.
 func small(d, s int64) gemm { return gemm{d: d, s: s, m: 2 * d * s, n: 3, k: 5} }
 
 func (g gemm) declare(s *sample) (a *model.Tensor) {
@@ -115,7 +115,7 @@ func agLinear(g gemm) *model.Pipeline {
 	return s.done()
 }
 
-// variant sets fields of the schedule of a pipeline.
+// variant sets four schedule fields of a pipeline, and returns the pipeline.
 func variant(p *model.Pipeline, streams int, waits, joins, reshard string) *model.Pipeline {
 	choose(&p.Schedule, fmt.Sprint("streams ", streams), "initial_waits "+waits, "joins "+joins, "reshard "+reshard)
 	return p

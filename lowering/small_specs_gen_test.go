@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// smallSpecs draws specs of a few operations whose extents coincide with each other, with extents of the
-// mesh and with 1. They find passes that wrongly identify axes by their extents.
+// smallSpecs draws random specs of a few operations whose extents often equal each other, extents of the mesh, or 1.
+// They find passes that confuse axes with equal extents.
 type smallSpecs struct {
 	*rand.Rand
-	mesh    map[string]int // axis -> ranks
+	mesh    map[string]int // mesh axis -> number of ranks
 	tensors []string       // declarations
 	ops     []string
 	names   int
 	streams bool // results may have a Stream axis
 }
 
-// array is a tensor of a small spec: its name and logical extents.
+// array is a tensor of a small spec, with its name and its logical shape.
 type array struct {
 	name  string
 	shape []int
 }
 
-// spec draws a spec. It draws n operations, some of which add others.
+// spec draws a spec with n operations. Some operations add others, such as the reshape of an operand.
 func (g *smallSpecs) spec(n int) string {
 	g.tensors, g.ops, g.names = nil, nil, 0
 	g.mesh = []map[string]int{{"x": 2}, {"x": 2}, {"x": 3}, {"x": 4}, {"x": 1}, {"x": 2, "y": 2}, {"y": 3, "x": 2}}[g.IntN(7)]
@@ -45,7 +45,7 @@ func (g *smallSpecs) spec(n int) string {
 		strings.Join(mesh, ", "), strings.Join(g.tensors, "\n  "), strings.Join(g.ops, "\n  - "), g.schedule())
 }
 
-// schedule draws a schedule. With Stream axes it also draws the pipeline.
+// schedule draws a schedule. If results may have a Stream axis, it also draws the pipeline.
 func (g *smallSpecs) schedule() string {
 	fields := []string{"reshard: " + []string{"before", "after"}[g.IntN(2)], fmt.Sprint("deterministic: ", g.IntN(3) == 0)}
 	if g.streams {
@@ -69,7 +69,7 @@ func (g *smallSpecs) shape(n int) []int {
 	return shape
 }
 
-// axes draws the kinds of the axes of a tensor with the given shape, and returns the axes as a spec declares them.
+// axes draws the kinds of the axes of a tensor with the given shape, and returns the axes in the syntax of a spec.
 func (g *smallSpecs) axes(shape []int, result bool) string {
 	list, split := make([]string, len(shape)), map[string]bool{}
 	stream := result && g.streams && g.IntN(2) == 0
@@ -97,7 +97,8 @@ func (g *smallSpecs) input(shape []int) array {
 	return a
 }
 
-// result adds an operation and its result. It sometimes declares no axes for the result, less often for the output.
+// result adds an operation and its result. Sometimes it does not declare the axes of the result, less often for the
+// output.
 func (g *smallSpecs) result(shape []int, output bool, format string, args ...any) array {
 	a := array{g.name(), shape}
 	if output && g.IntN(4) > 0 || g.IntN(2) == 0 {
@@ -107,7 +108,7 @@ func (g *smallSpecs) result(shape []int, output bool, format string, args ...any
 	return a
 }
 
-// operation draws an operation on a.
+// operation draws an operation that reads a.
 func (g *smallSpecs) operation(a array, output bool) array {
 	switch n := len(a.shape); g.IntN(12) {
 	case 0, 1:
@@ -148,8 +149,8 @@ func joined(list []int) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
 }
 
-// product multiplies a by a matrix, or a matrix by a if a is a matrix, or the batches of a by one matrix each if a has three
-// axes. A vector becomes a matrix of one row first.
+// product draws a matmul: of a and a matrix; if a is a matrix, also of a matrix and a; or if a has three axes, also of
+// each batch of a and a matrix of its own. A vector first becomes a matrix of one row.
 func (g *smallSpecs) product(a array, output bool) array {
 	n := len(a.shape)
 	if n == 1 {
@@ -169,7 +170,7 @@ func (g *smallSpecs) product(a array, output bool) array {
 	return g.result(append(slices.Clone(a.shape[:n-1]), columns), output, "matmul(%s, %s)", a.name, b.name)
 }
 
-// second returns the second operand of a matmul or linear: an input, or a reshape of an input.
+// second returns the second operand of a matmul or linear: an input, or the reshape of an input.
 func (g *smallSpecs) second(shape []int) array {
 	if g.IntN(3) > 0 {
 		return g.input(shape)
@@ -190,7 +191,8 @@ func (g *smallSpecs) linear(a array, output bool) array {
 	return g.result(append(slices.Clone(a.shape[:n-1]), columns), output, "linear(%s, %s%s)", a.name, w.name, bias)
 }
 
-// binary combines a with an input that broadcasts to the shape of a: the input may lack leading axes and have axes of one element.
+// binary combines a with an input that broadcasts to the shape of a. The input may have fewer leading axes, and axes of
+// one element.
 func (g *smallSpecs) binary(a array, output bool) array {
 	shape := slices.Clone(a.shape[g.IntN(len(a.shape)):])
 	for i := range shape {
@@ -202,7 +204,8 @@ func (g *smallSpecs) binary(a array, output bool) array {
 	return g.result(a.shape, output, "%s(%s, %s)", []string{"add", "sub", "mul", "max"}[g.IntN(4)], a.name, b.name)
 }
 
-// regrouped returns a shape with the same number of elements: it may split and merge axes, and add an axis of one element.
+// regrouped returns a shape with the same number of elements. It may split and merge axes, and may add an axis of one
+// element.
 func (g *smallSpecs) regrouped(shape []int) []int {
 	factors := []int{}
 	for _, n := range shape {

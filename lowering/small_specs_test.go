@@ -14,9 +14,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TestSmallSpecsKeepTheResult draws specs in which extents coincide. Each program keeps all invariants after
-// every pass, can be emitted, and computes the result of the model. A spec may be refused only if its shardings
-// conflict or, with a Stream axis, because it cannot be lowered. At least 9 of 10 specs must be accepted.
+// TestSmallSpecsKeepTheResult draws specs with equal extents. Each program has to keep all invariants after every pass,
+// to be emitted, and to compute the results of the model. A spec may be rejected only if its shardings conflict or,
+// with a Stream axis, because it cannot be lowered. At least 9 of 10 specs have to be accepted.
 func TestSmallSpecsKeepTheResult(t *testing.T) {
 	t.Parallel()
 	count := int(atMost(250, 1500))
@@ -37,11 +37,11 @@ func TestSmallSpecsKeepTheResult(t *testing.T) {
 	}
 }
 
-// alongRings has the fields of a schedule with steps: ring for all communications.
+// alongRings has schedule fields that select steps: ring for all communications.
 const alongRings = "pipeline: p2p, all: {steps: ring}"
 
-// smallSpec lowers, emits and interprets a spec; with follow it also interprets it after each pass. It returns
-// the code of the error if lowering refuses the spec for a permitted reason.
+// smallSpec lowers and emits a spec, and runs its program in the interpreter. With follow, it also runs the program
+// after each pass. It returns the code of the error if lowering rejects the spec for a permitted reason.
 func smallSpec(source string, follow bool) (refused diag.Code, err error) {
 	p, err := model.Load("spec.yaml", []byte(source), nil)
 	if err != nil {
@@ -87,7 +87,7 @@ func smallSpec(source string, follow bool) (refused diag.Code, err error) {
 	return "", wrong
 }
 
-// checkText parses the program after a pass and compares its outputs.
+// checkText parses the text of a program after a pass, and compares its outputs with the oracle.
 func checkText(o *lowertest.Oracle, pass, source string) error {
 	program, err := text.Parse(pass, source)
 	if err == nil {
@@ -99,7 +99,8 @@ func checkText(o *lowertest.Oracle, pass, source string) error {
 	return nil
 }
 
-// refusal returns the code of an error that a valid spec may cause, or "". streams permits NotLowerable.
+// refusal returns the code of an error that a valid spec may cause, or "". With streams, NotLowerable is permitted,
+// too.
 func refusal(err error, streams bool) diag.Code {
 	all, ok := diag.Diagnostics(err)
 	if !ok {
@@ -113,8 +114,8 @@ func refusal(err error, streams bool) diag.Code {
 	return all.Items[0].Code
 }
 
-// coinciding lists specs whose extents coincide, each with its mesh, tensors and operations. A pass that
-// confuses two axes, or a shard with the whole tensor, may fail on them.
+// coinciding lists specs with equal extents, each with its mesh, tensors and operations. A pass that confuses two axes,
+// or a shard with the whole tensor, may fail on them.
 var coinciding = []string{
 	"x: 2 | A: [4, DIDx], B: [D, 8], C: [4, 8] | C = matmul(A, B)",
 	"x: 2 | A: [4, D], B: [DIDx, 8], C: [4, 8] | C = matmul(A, B)",
@@ -156,7 +157,8 @@ func TestCoincidingExtentsKeepTheResult(t *testing.T) {
 	}
 }
 
-// TestCollectivesBehindExchangesKeepTheResult scatters slices that ranks have in different orders.
+// TestCollectivesBehindExchangesKeepTheResult checks a scatter after a point-to-point pipeline, in which ranks have the
+// slices in different orders.
 func TestCollectivesBehindExchangesKeepTheResult(t *testing.T) {
 	for _, pipeline := range []string{"pipeline: p2p", alongRings} {
 		source := "hirgen: 1\nname: small\nmesh: {x: 4}\ntensors:\n  A: [DIDx, 1, 8]\n  C: [Stream(4), 2, DIDx]\n" +
@@ -167,8 +169,8 @@ func TestCollectivesBehindExchangesKeepTheResult(t *testing.T) {
 	}
 }
 
-// TestRowsThatAreAsManyAsRanks runs the example specs without point-to-point pipelines and schedule: auto, with
-// reshard: after, at sizes at which axes have as many elements as there are ranks or slices.
+// TestRowsThatAreAsManyAsRanks checks the example specs with reshard: after, at sizes at which axes have as many
+// elements as there are ranks or slices. It skips point-to-point pipelines and schedule: auto.
 func TestRowsThatAreAsManyAsRanks(t *testing.T) {
 	for _, s := range specTexts(t) {
 		for _, d := range []int64{2, 4} {

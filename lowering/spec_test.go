@@ -13,7 +13,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// specText is an example spec.
+// specText is a spec, with the name of its folder or file.
 type specText struct{ name, text string }
 
 // specTexts reads every example spec.
@@ -34,8 +34,8 @@ func specTexts(t *testing.T) []specText {
 	return list
 }
 
-// withConcats reads the example specs, a layer that concatenates gradients, a router of experts, and a spec whose collectives form a
-// group.
+// withConcats reads the example specs and four others: a layer that concatenates gradients, a router of experts, a spec
+// whose collectives form a group, and a spec that reshapes rows.
 func withConcats(t *testing.T) []specText {
 	t.Helper()
 	list := specTexts(t)
@@ -52,16 +52,17 @@ func withConcats(t *testing.T) []specText {
 	return list
 }
 
-// sizes returns values of the parameters of specs, for d ranks along the mesh axis and s slices. All divisions in
-// the specs are exact.
+// sizes returns values for the parameters of specs, for d ranks along the mesh axis and s slices, such that all
+// divisions in the specs are exact.
 func sizes(d, s int64) map[string]int64 {
 	return map[string]int64{
-		"D": d, "S": s, "M": 2 * s * d, "N": 3 * d, "K": 2 * d, // products
-		"B": 2, "L": d, "H": 2 * d, "G": d, "C": 2, // attention
+		"D": d, "S": s, "M": 2 * s * d, "N": 3 * d, "K": 2 * d, // matmuls
+		"B": 2, "L": d, "H": 2 * d, "G": d, "C": 2, // attentions
 	}
 }
 
-// onMesh loads a spec with another text for its mesh {x: D}, and with the sizes that are values of its parameters.
+// onMesh loads a spec with mesh in place of its mesh {x: D}. sizes has values for parameters; it may also have names
+// that are not in the spec.
 func (s specText) onMesh(t *testing.T, mesh string, sizes map[string]int64) *model.Pipeline {
 	t.Helper()
 	source := s.text
@@ -88,8 +89,8 @@ func paramLine(source string) string {
 	return line
 }
 
-// onEveryMesh visits each example spec on meshes: 2, 4 and 8 ranks in a row, and rows and columns of 2x2 and 2x4
-// ranks. Without full, it visits about a quarter of them.
+// onEveryMesh visits each example spec on several meshes: 2, 4 and 8 ranks along one axis, and the rows and columns of
+// 2x2 and 2x4 ranks. Without full, it visits about a quarter of the combinations.
 func onEveryMesh(t *testing.T, visit func(t *testing.T, s specText, mesh string, d int64)) {
 	t.Helper()
 	for n, s := range specTexts(t) {
@@ -104,8 +105,8 @@ func onEveryMesh(t *testing.T, visit func(t *testing.T, s specText, mesh string,
 	}
 }
 
-// TestSpecsKeepTheResult checks the result of every example spec after each pass that changed it,
-// with fewer and more slices than streams.
+// TestSpecsKeepTheResult checks the results of every example spec after each pass that changed the program, with fewer
+// and with more slices than streams.
 func TestSpecsKeepTheResult(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -121,7 +122,7 @@ func TestSpecsKeepTheResult(t *testing.T) {
 	})
 }
 
-// TestGridsKeepTheResult checks specs whose tensors are split over both axes of a grid: after each pass, and without
+// TestGridsKeepTheResult checks specs whose tensors are split over both axes of a grid, after each pass and without
 // each optional pass.
 func TestGridsKeepTheResult(t *testing.T) {
 	t.Parallel()
@@ -156,11 +157,11 @@ func TestGridsKeepTheResult(t *testing.T) {
 	}
 }
 
-// specSchedules returns schedules by name: the spec's own, under which some optional passes change
-// nothing, and others under which these change the program if the spec permits it.
+// specSchedules returns schedules by name: the spec's own schedule, with which some optional passes change nothing, and
+// others with which these passes change the program if the spec permits that.
 func specSchedules(p *model.Pipeline) map[string]schedule.Schedule {
 	own := p.Schedule
-	if own.Get(schedule.Preset) == schedule.Auto { // let auto choose once, for all passes
+	if own.Get(schedule.Preset) == schedule.Auto { // auto chooses once, and the result is used for all passes
 		if program, err := Host(p, Options{}); err == nil {
 			own = program.Choices.Schedule
 			own.Unset(schedule.Preset)
@@ -172,12 +173,12 @@ func specSchedules(p *model.Pipeline) map[string]schedule.Schedule {
 	forms := map[string]schedule.Schedule{"own": own, "all": all, "eager": {Choices: []schedule.Choice{
 		{Field: schedule.Preset, Value: schedule.Eager}, {Field: schedule.Buffers, Value: schedule.Free},
 	}}}
-	if p.Name == "mlp_sp" { // sums that a kernel reads
+	if p.Name == "mlp_sp" { // kernels read its sums
 		p.Schedule = schedule.Schedule{}
 		choose(&p.Schedule, "pipeline p2p, all.steps ring")
 		forms["ring"] = p.Schedule
 	}
-	if p.Name == "transformer_block_backward" { // sums that both ranks need whole
+	if p.Name == "transformer_block_backward" { // its sums are needed whole on both ranks
 		p.Schedule = schedule.Schedule{}
 		choose(&p.Schedule, "pipeline p2p, all.via ipc-put")
 		forms["put"] = p.Schedule
@@ -186,8 +187,8 @@ func specSchedules(p *model.Pipeline) map[string]schedule.Schedule {
 	return forms
 }
 
-// TestSpecsWithoutOptionalPasses leaves out each optional pass that changes a program, and then all of them. The
-// results must stay the same. Without each pass, some program must be different.
+// TestSpecsWithoutOptionalPasses disables each optional pass that changes a program, and then all of them. The results
+// have to stay the same. Each pass has to make a difference in the program of some spec.
 func TestSpecsWithoutOptionalPasses(t *testing.T) {
 	t.Parallel()
 	var optional []string
@@ -227,7 +228,7 @@ func TestSpecsWithoutOptionalPasses(t *testing.T) {
 	}
 }
 
-// lowerText returns the text of a lowered program, and the passes that change it.
+// lowerText returns the text of a lowered program, and the names of the passes that change it.
 func lowerText(t *testing.T, p *model.Pipeline) (string, map[string]bool) {
 	t.Helper()
 	changing := map[string]bool{}
@@ -238,8 +239,8 @@ func lowerText(t *testing.T, p *model.Pipeline) (string, map[string]bool) {
 	return text.Print(program), changing
 }
 
-// checkWithout lowers a pipeline without some passes, checks the results in one order of execution, or
-// four in a full run, and returns the text of the program.
+// checkWithout lowers a pipeline without the given passes, and checks the results in one order of execution, or in four
+// in a full run. It returns the text of the program.
 func checkWithout(t *testing.T, p *model.Pipeline, o *lowertest.Oracle, passes ...string) string {
 	t.Helper()
 	own := p.Schedule
@@ -258,7 +259,7 @@ func checkWithout(t *testing.T, p *model.Pipeline, o *lowertest.Oracle, passes .
 	return text.Print(program)
 }
 
-// TestSpecsInAnyOrderOfPasses checks results with the passes shuffled within their constraints.
+// TestSpecsInAnyOrderOfPasses checks results with the passes in random orders that their constraints allow.
 func TestSpecsInAnyOrderOfPasses(t *testing.T) {
 	t.Parallel()
 	for n, s := range withConcats(t) {

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestStreamsBetweenRanks checks pipelines whose results are on more ranks than their operands, and pipelines that
-// exchange along one mesh axis and sum over another.
+// TestStreamsBetweenRanks checks pipelines whose results are on more ranks than their operands, and a pipeline that
+// exchanges along one mesh axis and sums over another.
 func TestStreamsBetweenRanks(t *testing.T) {
 	for name, text := range map[string]string{
 		"from some ranks to all, of a larger axis": `

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-// cutSpecs lists pipelines in which sub-chunks do not cut the first axis of every tensor.
+// cutSpecs lists pipelines in which sub-chunks do not split the first axis of every tensor.
 var cutSpecs = []struct{ name, tensors, ops, steps string }{
 	{
 		"a result that lies the other way round",
@@ -60,7 +60,8 @@ func TestCutSlicesKeepTheResult(t *testing.T) {
 	}
 }
 
-// sharedSpecs lists pipelines that exchange for several operations, or whose partial sums are views or have another reader.
+// sharedSpecs lists pipelines that exchange for several operations, or whose partial sums are views or have another
+// reader.
 var sharedSpecs = []struct{ name, tensors, ops, steps string }{
 	{
 		"two sums",
@@ -134,8 +135,8 @@ func TestExchangesShareAPipeline(t *testing.T) {
 	}
 }
 
-// TestSlicesThatCannotBeCut checks the errors for slices that cannot be cut: a statement needs all sub-chunks at once, or
-// sub-chunks would not be equal. Each error is reported once.
+// TestSlicesThatCannotBeCut checks the errors for slices that cannot be split, because a statement needs all sub-chunks
+// at once, or because the sub-chunks would not be equal. Each error has to be reported once.
 func TestSlicesThatCannotBeCut(t *testing.T) {
 	for _, c := range []struct{ tensors, ops, want string }{
 		{

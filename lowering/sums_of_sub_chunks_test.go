@@ -12,7 +12,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// subChunkVariants lists choices with interchanged sub-chunks that change the program. If gemms is 0, block is not set.
+// subChunkVariants lists schedule fields that change a program with interchanged sub-chunks. With gemms 0, block is not
+// set.
 var subChunkVariants = []struct {
 	choices          string
 	streams          int
@@ -31,7 +32,8 @@ var subChunkVariants = []struct {
 	{"all.lead all, all.signals batched", 2, 3, 12},
 }
 
-// withSubChunks visits the example specs of point-to-point sums with every transport and half of subChunkVariants, or all in a full run.
+// withSubChunks visits the example specs of point-to-point sums with every transport and half of subChunkVariants, or
+// all in a full run.
 func withSubChunks(t *testing.T, d int64, visit func(t *testing.T, p *model.Pipeline)) {
 	t.Helper()
 	for i, s := range exchangeSpecs(t)[3:] { // matmul_ar_p2p, matmul_rs_p2p
@@ -75,8 +77,8 @@ func TestSubChunksKeepTheResult(t *testing.T) {
 	}
 }
 
-// TestSubChunksNeedTheirWaits leaves out each Wait and each Synchronize that no other statement
-// implies. Without the removed statement some order of execution must fail.
+// TestSubChunksNeedTheirWaits removes each Wait and each Synchronize that no other statement implies, one at a time.
+// Without the removed statement, some order of execution has to fail.
 func TestSubChunksNeedTheirWaits(t *testing.T) {
 	withSubChunks(t, 3, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
@@ -84,18 +86,18 @@ func TestSubChunksNeedTheirWaits(t *testing.T) {
 	})
 }
 
-// impliedWithSubChunks reports whether other statements imply the statement with index i among those that
-// order streams. line is its text.
+// impliedWithSubChunks reports whether other statements imply the i-th of the statements that order streams, from 0.
+// line is its text.
 func impliedWithSubChunks(p *model.Pipeline, i int, line string) bool {
-	// No rank sums a sub-chunk before all ranks have summed, and so read, the sub-chunk before. When the same sub-chunk
-	// comes again, peers have read the sent buffers, and the buffers of the first ready flags are free.
+	// No rank sums a sub-chunk before all ranks have summed, and so read, the previous sub-chunk. So when the same
+	// sub-chunk comes again, peers have read the sent buffers, and the buffers of the first ready flags are free.
 	implied := strings.HasPrefix(line, "Wait(send") || i == 0 && strings.HasPrefix(line, "Synchronize(caller)")
-	// A compute stream needs no join if other statements wait for all its work, and no fork if it waits itself.
+	// A compute stream needs no join if other statements wait for all its work, and no fork if its own work waits.
 	return implied || p.Schedule.Get(schedule.Streams) != "0" && strings.HasPrefix(line, "Synchronize(")
 }
 
-// TestOnlyTheLastSubChunkIsWaitedFor checks that the loop with the GEMMs waits only for the parts of sums. It must
-// wait neither for gathered shards nor for the reads of peers.
+// TestOnlyTheLastSubChunkIsWaitedFor checks that the loop with the GEMMs waits only for the parts of sums: neither for
+// gathered shards nor for reads by peers.
 func TestOnlyTheLastSubChunkIsWaitedFor(t *testing.T) {
 	for _, transport := range []string{"ipc-get", "ipc-put", "nccl"} {
 		for _, s := range specTexts(t) {

@@ -20,22 +20,22 @@ import (
 	"github.com/hirgen/hirgen/lowering/transport"
 )
 
-// Pass is one rewriting of the host IR. Run changes the program in place. It leaves a program unchanged if it has
-// nothing to do, and reports unsupported programs as diagnostics.
+// Pass is one rewriting of the host IR. Run changes the program in place, and leaves it unchanged if there is nothing
+// to do. It reports unsupported programs as diagnostics.
 type Pass struct {
 	Name     string
-	Why      string // what the program has after the pass
-	Required bool   // the program cannot be emitted without it
+	Why      string // what holds for the program after the pass
+	Required bool   // whether programs cannot be emitted without the pass
 	Run      func(*hostir.Program) error
 }
 
-// Constraint requires that one pass runs before another, for a reason.
+// Constraint requires that one pass runs before another. Why is the reason.
 type Constraint struct {
 	Before, After string
 	Why           string
 }
 
-// Passes is the pass table, in the order in which Lower runs the passes.
+// Passes is the table of passes, in the order in which Lower runs them.
 var Passes = []Pass{
 	{"serialize-single-ranks", "mesh axes of one rank are removed, and operations along them are local", false, shard.SerializeSingleRanks},
 	{choosing, "fields that the spec leaves open get the fastest choices, measured or predicted (schedule: auto)", true, chooseSchedule},
@@ -105,8 +105,7 @@ var Passes = []Pass{
 	{"insert-deallocations", "every temporary buffer is freed after its last use (buffers: free)", false, buffers.InsertDeallocations},
 }
 
-// Order lists the constraints on the table. Passes may be reordered within these constraints without changing any
-// result.
+// Order lists the constraints on the table. Any order of the passes within these constraints gives the same results.
 var Order = []Constraint{
 	{"serialize-single-ranks", "choose-schedule", "work along an axis of one rank is local, and must not match a measured communication"},
 	{"serialize-single-ranks", "decompose-contractions", "a matmul over an axis of one rank needs no partial sums"},
@@ -221,7 +220,8 @@ var Order = []Constraint{
 // choosing is the name of the pass that chooses a schedule. It may run the passes on candidates.
 const choosing = "choose-schedule"
 
-// passesToTry is Passes. chooseSchedule cannot refer to Passes directly, because it is one of them.
+// passesToTry is Passes. chooseSchedule cannot refer to Passes directly, because Passes contains it, so its
+// initialization would be a cycle.
 var passesToTry []Pass
 
 func init() {
@@ -231,24 +231,26 @@ func init() {
 	}
 }
 
-// assignPlacements runs schedules.AssignPlacements with predictions for the machine of the measurements.
+// assignPlacements is the pass assign-placements with predictions for the machine of the measurements.
 func assignPlacements(p *hostir.Program) error { return placeFor(nil)(p) }
 
-// placeFor returns assign-placements with predictions for a machine; nil means the machine of the measurements.
+// placeFor returns the pass assign-placements with predictions for a machine; nil means the machine of the
+// measurements.
 func placeFor(m *cost.Machine, disabled ...string) func(p *hostir.Program) error {
 	return func(p *hostir.Program) error { return schedules.AssignPlacements(p, m, LowerChosen(disabled...)) }
 }
 
-// chooseSchedule is the pass choose-schedule. If it predicts, it lowers the program with each candidate.
+// chooseSchedule is the pass choose-schedule, with predictions for the machine of the measurements. A prediction lowers
+// the program with each candidate.
 func chooseSchedule(p *hostir.Program) error { return chooseFor(nil)(p) }
 
-// chooseFor returns choose-schedule with predictions for a machine; nil means the machine of the measurements.
+// chooseFor returns the pass choose-schedule with predictions for a machine; nil means the machine of the measurements.
 func chooseFor(m *cost.Machine, disabled ...string) func(p *hostir.Program) error {
 	return func(p *hostir.Program) error { return schedules.ChooseSchedule(p, m, LowerChosen(disabled...)) }
 }
 
-// LowerChosen returns the lowering that predictions use, for a program whose schedule and placements are chosen. It skips the
-// disabled passes, assign-placements, and the passes on calls that a prediction does not need.
+// LowerChosen returns the lowering that predictions use for a program whose schedule and placements are already chosen.
+// It skips the disabled passes, assign-placements, and the passes on calls that a prediction does not need.
 func LowerChosen(disabled ...string) schedules.Lower {
 	without := Options{Disable: append(slices.Clone(disabled), schedules.Placing)}
 	run := func(p *hostir.Program) ([]*calls.Program, error) {
@@ -260,8 +262,8 @@ func LowerChosen(disabled ...string) schedules.Lower {
 	return schedules.Lower{Run: run, Places: !slices.Contains(disabled, schedules.Placing)}
 }
 
-// checkOrder returns an error if a pass is in the table twice, or for the first constraint that is violated or names a
-// missing pass.
+// checkOrder returns an error if a pass is in the table twice, or for the first constraint that is violated or names an
+// unknown pass.
 func checkOrder(passes []Pass, order []Constraint) error {
 	at := make(map[string]int, len(passes))
 	for i, p := range passes {
@@ -283,7 +285,7 @@ func checkOrder(passes []Pass, order []Constraint) error {
 	return nil
 }
 
-// The steps that are not passes.
+// Names of the steps that are not passes.
 const (
 	Building    = "build" // builds the host IR from the model
 	Translating = "calls" // translates each statement of the host IR to calls
@@ -302,7 +304,7 @@ func Steps() []string {
 	return names
 }
 
-// Describe prints the tables of passes and the order constraints with their reasons.
+// Describe prints the tables of passes, and the constraints on their order with the reasons.
 func Describe(w io.Writer) error {
 	var b strings.Builder
 	width := 0

@@ -23,8 +23,8 @@ func TestOrderIsChecked(t *testing.T) {
 	}
 }
 
-// TestOrderWithinConstraintsChangesNothing shuffles the table 40 times, as its
-// constraints allow. The results must be those of the model in each order.
+// TestOrderWithinConstraintsChangesNothing shuffles the table 40 times within its constraints. The results have to be
+// those of the model in each order.
 func TestOrderWithinConstraintsChangesNothing(t *testing.T) {
 	p := variant(agLinear(small(2, 4)), 3, "fused", "after", "before")
 	o := lowertest.NewOracle(t, p, 9)
@@ -51,7 +51,7 @@ func TestOrderWithinConstraintsChangesNothing(t *testing.T) {
 	}
 }
 
-// shuffled draws an order that the constraints allow.
+// shuffled returns the passes in a random order that the constraints allow.
 func shuffled(seed uint64) []Pass {
 	random := rand.New(rand.NewPCG(seed, 1))
 	left, order := slices.Clone(Passes), []Pass(nil)

@@ -34,8 +34,8 @@ func withoutPlacements(t *testing.T, spec string) string {
 	return head + "\nops:" + body
 }
 
-// TestWithoutAnnotations removes the declared tensors between inputs and outputs from the blocks of the benchmark. Schedule auto
-// must find programs that are predicted to take at most 3.5 % longer.
+// TestWithoutAnnotations removes the declared tensors between inputs and outputs from the blocks of the benchmark. With
+// schedule: auto, the resulting programs may be predicted to take at most 3.5 % longer.
 func TestWithoutAnnotations(t *testing.T) {
 	t.Parallel()
 	machine, err := cost.LoadMachine(schedules.MeasuredMachine)

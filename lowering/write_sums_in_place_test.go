@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// writtenSums visits matmuls whose sums over ranks are written to the memory of all ranks, with several
-// schedules and several uses of the gathered sum.
+// writtenSums visits matmuls whose sums over ranks are written to the memory of all ranks, with several schedules and
+// several uses of the gathered sum.
 func writtenSums(t *testing.T, d int, visit func(t *testing.T, p *model.Pipeline)) {
 	t.Helper()
 	const tensors = "A: [DIDx, D, 6, 2], B: [DIDx, 2, 4], P: [DIDx, Stream(D), 6, 4], R: [r(D), DIDx, 6, 4], C: [Stream(D), 6, 4]"
@@ -43,7 +43,8 @@ func writtenSums(t *testing.T, d int, visit func(t *testing.T, p *model.Pipeline
 	}
 }
 
-// TestWrittenSums checks that one send writes the sum in each of these programs, and that the results stay the same.
+// TestWrittenSums checks that exactly one send in each of these programs writes the sum, and that the results stay the
+// same.
 func TestWrittenSums(t *testing.T) {
 	t.Parallel()
 	for _, d := range []int{2, 3, 4} {
@@ -67,7 +68,7 @@ func TestWrittenSums(t *testing.T) {
 	}
 }
 
-// TestWrittenSumsNeedTheirWaits leaves out all Waits. Some order of execution must then fail.
+// TestWrittenSumsNeedTheirWaits removes all Waits at once. Some order of execution then has to fail.
 func TestWrittenSumsNeedTheirWaits(t *testing.T) {
 	writtenSums(t, 3, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()

@@ -13,7 +13,7 @@ import (
 type gemm struct {
 	m, n, k, batch            extents.Quantity
 	strideA, strideB, strideC extents.Quantity
-	rowB                      extents.Quantity // leading dimension of B: elements between its rows, or columns if stored so; 0: dense
+	rowB                      extents.Quantity // leading dimension of B, in elements; 0: dense
 	transposeA, transposeB    bool
 	bias, addend              bool
 	then                      string

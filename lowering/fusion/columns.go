@@ -15,7 +15,7 @@ type needed struct {
 	wide     []bool // by value: it has an element for each column
 	seen     map[int]bool
 	operands []int
-	rows     []int // numbers of the operands
+	rows     []int // numbers of the steps that have one value per row
 	steps    []int // numbers of the other steps, each after the steps that it reads
 }
 

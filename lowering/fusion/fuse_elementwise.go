@@ -63,7 +63,7 @@ type fuser struct {
 	whole   map[string]*domain.Operation // name of a tensor of the model -> its operation, if that is part of a composite
 	apart   map[hostir.Stmt]bool         // must not be part of any kernel
 	flat    map[hostir.Stmt]bool         // computed from reductions of rows, but not in their kernel
-	ofFolds map[hostir.Stmt]bool         // results of folds that are already known
+	ofFolds map[hostir.Stmt]bool         // results of the method folds that are already known
 	alone   map[hostir.Stmt]bool         // statements with results of groups that may not be merged
 	readers map[*hostir.Tensor][]hostir.Stmt
 	groups  map[hostir.Stmt]*kernelGroup

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// rowOfBatches reports whether a statement is a GEMM with batches, and a pipeline along axis loop of its
-// result takes one row of each batch. Slices then have no row axis.
+// rowOfBatches reports whether a statement is a GEMM with batches, of which a pipeline along axis loop of the result
+// takes one row each. The slices then have no row axis.
 func rowOfBatches(s hostir.Stmt, loop int) bool {
 	second, _ := hostir.SecondOperand(s)
 	if second == nil {
@@ -20,7 +20,7 @@ func rowOfBatches(s hostir.Stmt, loop int) bool {
 	})
 }
 
-// ofOneRow marks a GEMM in which each batch is one row.
+// ofOneRow marks a GEMM in which each batch has a single row.
 func ofOneRow(s hostir.Stmt) {
 	switch s := s.(type) {
 	case *hostir.Matmul:

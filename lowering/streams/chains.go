@@ -6,13 +6,13 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// light is the chain of all steps in pipelines that multiply nothing.
+// light is the chain of all pipeline steps that are not connected to a GEMM.
 const light = -1
 
-// chains numbers the chains of steps. Steps in pipelines that make or read slices of the same tensor are in one chain. Chains without
-// a GEMM are one chain, light.
+// chains sets the chain of each step. Steps in pipelines that compute or read slices of the same tensor are in one
+// chain. All chains without a GEMM become the chain light.
 func chains(steps []step) {
-	of := map[*hostir.Tensor]int{} // tensor -> a step that makes or reads its slices
+	of := map[*hostir.Tensor]int{} // tensor -> a step that computes or reads its slices
 	root := func(i int) int {
 		for steps[i].chain != i {
 			steps[i].chain = steps[steps[i].chain].chain
@@ -41,7 +41,7 @@ func chains(steps []step) {
 	}
 }
 
-// sliced lists the tensors that a step in a pipeline makes or reads slice by slice.
+// sliced lists the tensors that a step in a pipeline computes or reads slice by slice.
 func (st step) sliced() []*hostir.Tensor {
 	if st.axis == nil {
 		return nil
@@ -55,8 +55,8 @@ func (st step) sliced() []*hostir.Tensor {
 	return list
 }
 
-// openFor returns the pipeline that a step may join: the last one of its chain. A step that multiplies nothing and reads no results
-// may join the last pipeline of any chain.
+// openFor returns the pipeline that a step may join: the last pipeline of its chain. A step of the chain light that
+// reads no results may join the last pipeline of any chain.
 func (g *grouping) openFor(st step) *group {
 	if st.chain == light && !slices.ContainsFunc(hostir.Uses(st.stmt), func(t *hostir.Tensor) bool { return g.made[t] != nil }) {
 		return g.latest
@@ -64,7 +64,8 @@ func (g *grouping) openFor(st step) *group {
 	return g.open[st.chain]
 }
 
-// needsAfter reports whether a statement reads a result of a group after a pipeline, other than a view that can be made before it.
+// needsAfter reports whether a statement reads a result of a group after a pipeline, other than a view that can be
+// moved before the pipeline.
 func (g *grouping) needsAfter(s hostir.Stmt, pipeline *group) bool {
 	return slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool {
 		of := g.made[t]
@@ -76,7 +77,7 @@ func (g *grouping) needsAfter(s hostir.Stmt, pipeline *group) bool {
 	})
 }
 
-// moveViews moves the views that a statement reads, and that come after a pipeline, directly before the pipeline.
+// moveViews moves the views that a statement reads, if they come after a pipeline, directly before the pipeline.
 func (g *grouping) moveViews(s hostir.Stmt, pipeline *group) {
 	for _, t := range hostir.Uses(s) {
 		of := g.made[t]

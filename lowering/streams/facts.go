@@ -11,8 +11,8 @@ import (
 )
 
 // Communications lists the communications of a program, pipeline by pipeline, with the facts that decide which
-// schedules are legal for them. It groups statements into pipelines as lower-streams does; ok is false if the Stream axis
-// of some statement cannot be lowered.
+// schedules are legal for them. It groups statements into pipelines as lower-streams does. ok is false if the Stream
+// axis of some statement cannot be lowered.
 func Communications(p *hostir.Program) (list []*schedule.Facts, ok bool) {
 	l := newStreamLowering(p)
 	summed := map[*hostir.Tensor]bool{}
@@ -57,7 +57,7 @@ func (l *streamLowering) factsOf(g *group, st step) *schedule.Facts {
 	return f
 }
 
-// partsOfSum reports whether a gather collects the parts of a sum on every rank, where a Reduce adds them.
+// partsOfSum reports whether a Set gathers the parts of a sum on every rank, where a Reduce adds them.
 func partsOfSum(p *hostir.Program, s *hostir.Set) bool {
 	return slices.ContainsFunc(p.Body, func(other hostir.Stmt) bool {
 		r, ok := other.(*hostir.Reduce)
@@ -65,7 +65,7 @@ func partsOfSum(p *hostir.Program, s *hostir.Set) bool {
 	})
 }
 
-// movementKind returns the kind of a movement of a whole tensor, as reports name it, such as "allgather".
+// movementKind returns the kind of communication that a statement on whole tensors needs, as in reports: "allgather".
 func movementKind(s hostir.Stmt) string {
 	m := shard.Describe(s)
 	_, sum := s.(*hostir.Reduce)

@@ -9,20 +9,20 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// group is a sequence of steps: one pipeline, or one statement outside of pipelines.
+// group is a sequence of steps: either one pipeline, or one statement outside of pipelines.
 type group struct {
-	axis   *domain.Axis // the axis that the pipeline runs along; nil outside of pipelines
-	cut    cut          // how its slices become GEMMs
+	axis   *domain.Axis // the axis along which the pipeline runs; nil outside of pipelines
+	cut    cut          // how its slices are combined or split into GEMMs
 	steps  []step
-	orders map[order]bool              // of the steps
+	orders map[order]bool              // the orders of the steps
 	makes  map[*hostir.Tensor]bool     // results of the steps
-	sums   map[*hostir.Tensor]stepKind // parts of a sum -> how the ranks sum them
-	at     int                         // orders the groups of a grouping while it is made
+	sums   map[*hostir.Tensor]stepKind // operand of a sum over ranks -> how the ranks sum it
+	at     int                         // position among the groups while these are collected; only its order counts
 	number int
-	names  []string // result of loopOf, valid while the field named is the number of steps
+	names  []string // result of loopOf; valid while named is the number of steps
 	named  int
-	chosen map[string]string      // structural field of the schedule -> its value for the communications in names; valid as long as names
-	last   map[*hostir.Tensor]int // tensor -> number of the last group that uses it
+	chosen map[string]string      // structural field of the schedule -> its value for the communications in names; valid as long as names is
+	last   map[*hostir.Tensor]int // tensor -> number of the last group that reads it
 }
 
 func newGroup(axis *domain.Axis, steps ...step) *group {
@@ -35,18 +35,18 @@ func newGroup(axis *domain.Axis, steps ...step) *group {
 
 func (g *group) pipelined() bool { return g.axis != nil }
 
-// exchanges reports whether the ranks exchange slices from rank to rank.
+// exchanges reports whether the ranks exchange slices from rank to rank in the pipeline.
 func (g *group) exchanges() bool {
 	return g.any(func(o order) bool { return o.kind != onSlices })
 }
 
-// computes reports whether the pipeline does more than exchange slices.
+// computes reports whether the pipeline has a step other than exchanges of slices.
 func (g *group) computes() bool {
 	return g.any(func(o order) bool { return o.kind == onSlices })
 }
 
-// isRing reports whether the ranks exchange slices along a ring. The steps of the ring then run in order, on the caller's
-// stream.
+// isRing reports whether the ranks exchange slices along a ring. The iterations of the loop then run in order, on the
+// caller's stream.
 func (g *group) isRing() bool {
 	return g.any(func(o order) bool { return o.kind.alongRing() })
 }
@@ -61,13 +61,13 @@ func (g *group) any(is func(order) bool) bool {
 	return false
 }
 
-// atOnce reports whether a single GEMM computes all slices. The loop then only covers their transfers, and
-// the work is not a pipeline.
+// atOnce reports whether a single GEMM computes all slices. The loops then only contain transfers of the slices, and
+// the rest runs once.
 func (g *group) atOnce() bool { return g.cut.width > 1 && g.cut.width == g.axis.Size }
 
-// keepsView reports whether the result of a step stays a view. That requires that its statement is not a Set
-// and that only this pipeline uses it. It excludes sums along a ring, which overwrite the parts and so need a
-// buffer, and parts that are computed together but sent one by one.
+// keepsView reports whether the result of a step stays a view. The statement may not be a Set, and only this pipeline
+// may use the result. The operand of a sum along a ring needs a buffer, because sums overwrite it. So do parts of a sum
+// that are computed together but sent one by one.
 func (g *group) keepsView(st step) bool {
 	_, isSet := st.stmt.(*hostir.Set)
 	out := hostir.Result(st.stmt)
@@ -75,24 +75,24 @@ func (g *group) keepsView(st step) bool {
 	return !isSet && g.last[out] <= g.number && sum != sumAlongRing && (sum != toRankAtDistance || g.cut.width <= 1)
 }
 
-// grouping cuts statements into pipelines.
+// grouping assigns statements to pipelines.
 type grouping struct {
 	groups []*group
-	open   map[int]*group            // step.chain -> its last pipeline
+	open   map[int]*group            // chain of a step -> the last pipeline of the chain
 	latest *group                    // the last pipeline
 	made   map[*hostir.Tensor]*group // result -> its group
 	last   map[*hostir.Tensor]int
 }
 
-// order describes how a step goes through the slices. The steps of a pipeline have few different orders.
+// order describes in which order a step goes through the slices. The steps of one pipeline have few different orders.
 type order struct {
 	mesh  *domain.Mesh
 	along string   // step.along
-	kind  stepKind // of a step that exchanges slices; onSlices for all others
-	team  string   // the mesh axis whose ranks take part in a collective on one slice, "*" for other sets of ranks; empty without a collective
+	kind  stepKind // the kind of a step that exchanges slices; onSlices for all other steps
+	team  string   // the result of step.team
 }
 
-// order returns the order of the step.
+// order returns the order in which a step goes through the slices.
 func (st step) order() order {
 	o := order{hostir.Result(st.stmt).Mesh, st.along, onSlices, st.team()}
 	if st.exchanges() {
@@ -101,8 +101,8 @@ func (st step) order() order {
 	return o
 }
 
-// team returns the mesh axis of the ranks that run a collective on the same slice in a step. It is "*" if
-// these are not the ranks along one axis, and empty if each rank works alone or the step exchanges slices.
+// team returns the mesh axis whose ranks together run a collective on one slice in a step. It is "*" if they are not
+// the ranks along one axis. It is empty if each rank works alone, or if the step exchanges slices.
 func (st step) team() string {
 	if st.exchanges() || st.axis == nil || !shard.Reshards(st.stmt) {
 		return ""
@@ -114,17 +114,17 @@ func (st step) team() string {
 	return m.Shifts[0].Mesh
 }
 
-// parts reports whether the ranks of the collective might work on different slices in the same iteration, if the order of slices
-// depended on the coordinate along this mesh axis. It is true for every axis if the team is "*".
+// parts reports whether ranks of the collective could be at different slices in the same iteration, if the order of
+// slices depended on the coordinate along the given mesh axis. With team "*" this is so for every axis.
 func (o order) parts(along string) bool {
 	return along != "" && (o.team == along || o.team == "*")
 }
 
-// fits reports whether steps of both orders can go through the slices together.
+// fits reports whether a step of this order and a step of the other order can go through the slices in one loop.
 func (o order) fits(other order) bool {
 	ring := o.kind.alongRing() || other.kind.alongRing()
 	if ring && o.kind != onSlices && other.kind != onSlices && o.kind != other.kind {
-		return false // a gather begins with the local shard, a sum ends with it, and exchanges at a distance are with any rank
+		return false // a ring gather begins with the local shard, a ring sum ends with it, and exchanges at a distance send to any rank
 	}
 	if o.along == "" && other.along == "" {
 		return true
@@ -135,7 +135,7 @@ func (o order) fits(other order) bool {
 	return o.mesh.Same(other.mesh) && (o.along == "" || other.along == "" || o.along == other.along)
 }
 
-// takes reports whether a step can go through the slices in the order of the group.
+// takes reports whether a step can join the group: its order fits the orders of all steps.
 func (g *group) takes(st step) bool {
 	return !g.any(func(o order) bool { return !o.fits(st.order()) })
 }
@@ -152,9 +152,9 @@ func (g *group) add(st step) {
 	}
 }
 
-// orderSteps sets the mesh axis along which each step goes through the slices. For a step that exchanges slices it is the
-// axis of the ranks that exchange. The steps that compute the slices to send go along the same axis, unless their own
-// collective forbids it (see parts).
+// orderSteps sets along of each step, the mesh axis whose coordinate decides the order of slices. For a step that
+// exchanges slices, it is the axis of the ranks that exchange. The steps that compute the slices to send use the same
+// axis, unless their own collective forbids that (see parts).
 func orderSteps(steps []step) {
 	wanted := map[*hostir.Tensor]string{}
 	for i := range slices.Backward(steps) {
@@ -174,10 +174,10 @@ func orderSteps(steps []step) {
 	}
 }
 
-// group cuts the statements into pipelines. A statement joins the last pipeline of its chain (see chains) if it takes the same
-// number of slices in a compatible order. It must read the results of that pipeline slice by slice, and no result of a
-// statement after the pipeline. Directly after a pipeline, a statement that is in no pipeline moves before it unless it reads
-// one of its results.
+// group divides the statements into pipelines. A statement joins the last pipeline of its chain (see chains) if it has
+// the same number of slices in a compatible order. It has to read the results of that pipeline slice by slice, and may
+// not read a result of a statement after the pipeline. A statement that belongs to no pipeline and directly follows one
+// moves before it, unless it reads one of its results.
 func (l *streamLowering) group(body []hostir.Stmt) []*group {
 	g := &grouping{open: map[int]*group{}, made: map[*hostir.Tensor]*group{}, last: map[*hostir.Tensor]int{}}
 	steps := lists.Map(body, l.classify)
@@ -203,7 +203,7 @@ func (g *grouping) add(st step) {
 	open, into := g.openFor(st), newGroup(st.axis)
 	added := []step{st}
 	if open != nil && st.kind == sumAlongRing && !open.takes(st) {
-		added = append(g.partsOf(st, open), st) // so that parts are sent while later parts are computed
+		added = append(g.partsOf(st, open), st) // the parts are then sent while later parts are computed
 	}
 	last := len(g.groups) - 1
 	into.at = 2 * len(g.groups)
@@ -229,8 +229,8 @@ func (g *grouping) add(st step) {
 	}
 }
 
-// partsOf removes the last step of the open pipeline and returns it, if it computes the parts of the sum st
-// and can go through the slices in the same order. It returns nil if not, or if the pipeline has no other step.
+// partsOf removes the last step of the open pipeline and returns it, if it computes the operand of the sum st and can
+// go through the slices in the same order. Otherwise it returns nil, also if the pipeline has no other step.
 func (g *grouping) partsOf(st step, open *group) []step {
 	last := len(open.steps) - 1
 	parts := hostir.Result(open.steps[last].stmt)
@@ -249,7 +249,7 @@ func (g *grouping) needs(s hostir.Stmt, of *group) bool {
 	return slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool { return g.made[t] == of })
 }
 
-// slicewise reports whether a step reads every operand that a group makes slice by slice.
+// slicewise reports whether a step reads each result of a group that is its operand slice by slice.
 func (g *grouping) slicewise(st step, of *group) bool {
 	rows := hostir.AxisMap(st.stmt)
 	for k, t := range hostir.Uses(st.stmt) {

@@ -10,13 +10,13 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// InterchangeSubChunks merges pipelines whose slices are cut into the same sub-chunks into one loop over the
-// sub-chunks (interchange: true). The parts of a sub-chunk are computed and summed, and the sum is gathered, before
-// the next sub-chunk begins. The gather of one sub-chunk can then run while the next one is computed. The pass
-// moves the loop over the sub-chunks of a slice outside, and merges adjacent loops over the same sub-chunks. Both
-// change the order of sub-chunks and slices. So all buffers that these loops write must be written and read by
-// sub-chunk, along one axis. If the user sets interchange where a statement does not allow it, the pass reports the
-// edge that would break.
+// InterchangeSubChunks merges pipelines whose slices are split into the same sub-chunks into one loop over the
+// sub-chunks (interchange: true). The parts of a sub-chunk are computed and summed, and the sum is gathered, before the
+// next sub-chunk begins. The gather of one sub-chunk can then run while the next one is computed. The pass swaps the
+// loop over slices with the loop over sub-chunks inside of it, and merges adjacent loops over the same sub-chunks. Both
+// change the order of sub-chunks and slices. So the loops may access each buffer that they write only by sub-chunk,
+// along one axis. If the user sets interchange where a statement does not allow it, the pass reports the dependency
+// that would be violated.
 //
 // Requires: a pipeline of sub-chunks is a loop over slices around a loop over their sub-chunks.
 // Establishes: no two adjacent loops over sub-chunks could be one loop.
@@ -41,7 +41,7 @@ func InterchangeSubChunks(p *hostir.Program) error {
 	return f.errors.Err()
 }
 
-// interchange merges loops over sub-chunks.
+// interchange swaps and merges loops over sub-chunks.
 type interchange struct {
 	program   *hostir.Program
 	subChunks int64
@@ -60,8 +60,8 @@ func (f *interchange) overSubChunks(s hostir.Stmt) *hostir.For {
 	return loop
 }
 
-// swapLoops swaps a loop over slices and the loop over sub-chunks in it. It returns nil for any other
-// statement, and for loops that an edge keeps in their order.
+// swapLoops swaps a loop over slices and the loop over sub-chunks inside of it. It returns nil for any other statement,
+// and for loops that have to stay in their order because of an edge.
 func (f *interchange) swapLoops(s hostir.Stmt) *hostir.For {
 	slice, ok := s.(*hostir.For)
 	if !ok {
@@ -84,7 +84,7 @@ func (f *interchange) swapLoops(s hostir.Stmt) *hostir.For {
 }
 
 // append adds a statement to a list. It merges two adjacent loops over the same sub-chunks if their sub-chunks are
-// independent. An Allocate goes before the loops over sub-chunks that end the list.
+// independent. It inserts an Allocate before the loops over sub-chunks that end the list.
 func (f *interchange) append(body []hostir.Stmt, s hostir.Stmt) []hostir.Stmt {
 	n := len(body)
 	for n > 0 && f.overSubChunks(body[n-1]) != nil {
@@ -101,16 +101,16 @@ func (f *interchange) append(body []hostir.Stmt, s hostir.Stmt) []hostir.Stmt {
 	return body
 }
 
-// independent reports whether statements can run for one sub-chunk without touching elements that they write
-// for another sub-chunk.
+// independent reports whether statements for one sub-chunk never access elements that the statements write for another
+// sub-chunk.
 func (f *interchange) independent(variable string, body []hostir.Stmt) bool {
 	buffer, _ := f.edge(variable, body)
 	return buffer == nil
 }
 
-// edge finds a buffer that statements write but do not access strictly by sub-chunk along one axis; nil if there is
-// none. ends are the first statement that writes it, and the first that touches more than the current sub-chunk, or
-// a sub-chunk along another axis.
+// edge returns a buffer that statements write but do not access strictly by sub-chunk along one axis; nil if there is
+// none. ends are the first statement that writes the buffer, and the first one that accesses more than the current
+// sub-chunk, or a sub-chunk along another axis.
 func (f *interchange) edge(variable string, body []hostir.Stmt) (buffer *hostir.Tensor, ends [2]hostir.Stmt) {
 	along, written, mixed := map[*hostir.Tensor]int{}, map[*hostir.Tensor]hostir.Stmt{}, map[*hostir.Tensor]hostir.Stmt{}
 	for s := range hostir.All(body) {
@@ -133,8 +133,8 @@ func (f *interchange) edge(variable string, body []hostir.Stmt) (buffer *hostir.
 	return buffer, [2]hostir.Stmt{written[buffer], mixed[buffer]}
 }
 
-// refuse reports the edge that interchange: true would break, if the user set interchange for a transfer in the
-// loop over slices. It reports nothing for the fallback variant.
+// refuse reports the edge that interchange: true would violate, if the user set interchange for a transfer in the loop
+// over slices. It reports nothing for the fallback variant.
 func (f *interchange) refuse(slice *hostir.For, buffer *hostir.Tensor, ends [2]hostir.Stmt) {
 	from, to := ends[0], ends[1]
 	var chosen schedule.Choice
@@ -157,16 +157,16 @@ func (f *interchange) refuse(slice *hostir.For, buffer *hostir.Tensor, ends [2]h
 		hostir.Called(f.program, to, buffer))
 }
 
-// region is a part of a buffer: the current sub-chunk along axis subChunk of the buffer, or possibly more if
-// subChunk is shard.NoAxis. axes has, for each axis of the view, the axis of the buffer that it corresponds to, or
-// shard.NoAxis if that is unknown.
+// region is a part of a buffer: the current sub-chunk along axis subChunk of the buffer or, if subChunk is
+// shard.NoAxis, possibly more. axes has, for each axis of a view of the region, the corresponding axis of the buffer,
+// or shard.NoAxis if that is unknown.
 type region struct {
 	buffer   *hostir.Tensor
 	subChunk int
 	axes     []int
 }
 
-// regions returns the parts of buffers that a tensor may be, one for each alternative of its view.
+// regions returns the parts of buffers that a tensor may refer to, one for each alternative of its view.
 func (f *interchange) regions(t *hostir.Tensor, variable string) []region {
 	switch of := t.Of.(type) {
 	case nil:

@@ -11,13 +11,13 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// LowerStreams allocates a buffer for every result that is not a view. It turns operations on a Stream axis into
-// a loop, mostly with one iteration per slice of the axis. The iterations run one after the other on the caller's
-// stream. Adjacent operations on equally many slices share a loop where possible.
+// LowerStreams allocates a buffer for every result that is not a view. It turns operations on a Stream axis into a
+// loop, mostly with one iteration per slice of the axis. The iterations run one after the other on the caller's stream.
+// Adjacent operations with the same number of slices share a loop where possible.
 //
-// The kind of a step decides what an iteration does for its statement: see stepKind.
+// What an iteration does for a statement depends on the kind of its step: see stepKind.
 //
-// Requires: every statement is local or one movement of data; layouts are final.
+// Requires: every statement is local or one transfer between ranks; layouts are final.
 // Establishes: no statement in a pipeline has a result with an axis of kind Stream; every buffer is allocated
 // before its first use; no list of statements contains views.
 //
@@ -42,7 +42,7 @@ func LowerStreams(p *hostir.Program) error {
 	return l.errors.Err()
 }
 
-// modelNames lists the results of the model's operations.
+// modelNames returns the names of the results of the model's operations.
 func modelNames(p *hostir.Program) map[string]bool {
 	names := make(map[string]bool, len(p.Reference))
 	for _, op := range p.Reference {
@@ -71,20 +71,20 @@ type streamLowering struct {
 	program  *hostir.Program
 	names    *hostir.Namer
 	results  map[string]bool        // results of the model's operations
-	moves    map[hostir.Stmt]string // statement -> the name in the schedule of its communication
+	moves    map[hostir.Stmt]string // statement -> the name that its communication has in the schedule
 	uses     *uses
 	errors   diag.List
 	loop     string                  // loop variable of pipelines; empty if there are none
-	subChunk string                  // variable of the loops over sub-chunks that may be interchanged; empty if there are none
-	uncut    map[domain.Extent]bool  // extents already reported as not divisible into sub-chunks
+	subChunk string                  // loop variable over sub-chunks of loops that may be interchanged; empty if there are none
+	uncut    map[domain.Extent]bool  // extents for which an error says that sub-chunks do not divide them
 	summed   map[*hostir.Tensor]bool // result -> whether it is a sum of parts that ranks send each other; nil without interchange
-	started  bool                    // the caller's stream has been named
+	started  bool                    // whether start has emitted GetCurrentStream
 	body     []hostir.Stmt
 }
 
 func (l *streamLowering) emit(s hostir.Stmt) { l.body = append(l.body, s) }
 
-// lower emits the buffers of a group's results, then the group.
+// lower emits the buffers for a group's results, and then the group.
 func (l *streamLowering) lower(g *group) {
 	if g.pipelined() {
 		g.cut = l.chunk(g)
@@ -92,7 +92,7 @@ func (l *streamLowering) lower(g *group) {
 	for _, st := range g.steps {
 		for _, out := range hostir.Defs(st.stmt) {
 			if out.Role == hostir.View && g.pipelined() && !g.keepsView(st) {
-				out.Role = hostir.Temp // its slices are written to a buffer, one by one
+				out.Role = hostir.Temp // its slices are written to a buffer one by one
 			}
 			if out.Role == hostir.View {
 				continue
@@ -111,8 +111,8 @@ func (l *streamLowering) lower(g *group) {
 	l.work(g)
 }
 
-// start names the caller's stream, once, if there are pipelines. lower calls it before the first pipeline and,
-// unless ranks exchange slices, before each buffer that is not a result of the model.
+// start emits GetCurrentStream once, if there are pipelines. lower calls it before the first pipeline. Unless ranks
+// exchange slices, lower also calls it before each buffer that is not a result of the model.
 func (l *streamLowering) start(s hostir.Stmt) {
 	if l.loop != "" && !l.started {
 		l.started = true
@@ -120,7 +120,8 @@ func (l *streamLowering) start(s hostir.Stmt) {
 	}
 }
 
-// work emits a pipeline: its loop, or its statements if one GEMM computes all slices, and the statements after it.
+// work emits a pipeline and the statements after it. If one GEMM computes all slices, the pipeline has no loop over
+// slices.
 func (l *streamLowering) work(g *group) {
 	first := g.steps[0].stmt
 	slicer := &slicer{
@@ -147,9 +148,9 @@ func (l *streamLowering) work(g *group) {
 }
 
 // firstStep and steps return the bounds First and Count of the loop of a pipeline. If the pipeline exchanges at
-// distance s and takes the local shard last, s runs from 1 to D, and distance D is the rank itself. s and D count
-// blocks if a GEMM takes several shards. With steps: bracket each iteration takes one sub-chunk, and the first
-// one begins in the middle of the local shard.
+// distance s and the local shard comes last, s runs from 1 to D, and distance D is the rank itself. If a GEMM takes
+// several shards, s and D count blocks of shards. With steps: bracket, each iteration takes one sub-chunk, and the
+// first iteration begins in the middle of the local shard.
 func (l *streamLowering) firstStep(g *group) int64 {
 	if g.cut.bracket {
 		return g.cut.subChunks / 2

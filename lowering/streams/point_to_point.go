@@ -10,11 +10,11 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// A point-to-point pipeline that is no ring exchanges at distance s in step s. In a gather with steps: rotation, a
-// rank receives the slice of rank + s and sends its own slice to rank - s. Step 0, or the last step with local: last,
-// takes the local shard. In all other steps each rank sends and receives.
+// In step s, a point-to-point pipeline that is not a ring exchanges slices at distance s. In a gather with steps:
+// rotation, a rank receives the slice of rank + s and sends its own slice to rank - s. Step 0, or with local: last the
+// last step, is the local shard. In all other steps, each rank sends and receives.
 
-// rotate prepares the steps that exchange slices between ranks: it sets the team and the order of its ranks, and
+// rotate prepares the steps that exchange slices between ranks. It sets the team and the order of the team's ranks, and
 // begins sums over ranks with collectParts or collectSums.
 func (c *slicer) rotate(g *group) {
 	for _, st := range g.steps {
@@ -34,8 +34,8 @@ func (c *slicer) rotate(g *group) {
 	}
 }
 
-// passFromRank appends one step of an allgather from rank to rank. The local shard is used in place if
-// usesInPlace allows it, and copied otherwise.
+// passFromRank appends one step of a gather from rank to rank. The local shard is used in place if usesInPlace allows
+// that, and copied otherwise.
 //
 //	before: A_all = Set(A)                      A [DIDx(D), m, K], A_all [Stream(D), m, K]
 //
@@ -67,19 +67,19 @@ func (c *slicer) passFromRank(st step) {
 	}
 	c.body = append(c.body, exchange...)
 	if c.via(set) == schedule.NCCL && c.cut.width == 1 {
-		c.slices[sliceKey{out, st.loop, cutAxis}] = slice // otherwise later statements use another view, of the slice or the block
+		c.slices[sliceKey{out, st.loop, cutAxis}] = slice // otherwise later statements use another view, of the slice or of a block
 	}
 }
 
-// usesInPlace reports whether the local shard can be used where it is, in place of a slice of t. The schedule must not
-// copy it, and GEMMs must take single slices. t must be a temporary that only this pipeline uses, and its slices must
-// have the layout of the local shard.
+// usesInPlace reports whether the local shard can be used without a copy, in place of a slice of t. The schedule may
+// not request the copy, and GEMMs have to take single slices. t has to be a Temp that only this pipeline uses, and its
+// slices need the layout of the local shard.
 func (c *slicer) usesInPlace(t, local *hostir.Tensor, loop int) bool {
 	return c.lowering.program.Choices.Get(schedule.LocalShard) != schedule.Copied && c.cut.width == 1 && t.Role == hostir.Temp &&
 		c.group.last[t] <= c.group.number && slices.Equal(hostir.Layout(local), hostir.DropAxis(hostir.Layout(t), loop))
 }
 
-// inPlace appends a step in which one view names the local shard or the received shard.
+// inPlace appends a step in which one view refers to the local shard or to the received shard.
 func (c *slicer) inPlace(st step, local *hostir.Tensor) {
 	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
 	in, out := hostir.Uses(set)[0], hostir.Result(set)
@@ -94,7 +94,7 @@ func (c *slicer) inPlace(st step, local *hostir.Tensor) {
 	c.slices[sliceKey{out, st.loop, cutAxis}] = local // for the statements that follow
 }
 
-// localStep returns the branch on the step of the local shard.
+// localStep returns an If on the step of the local shard, without statements.
 func (c *slicer) localStep(s hostir.Stmt) *hostir.If {
 	note := "step 0 is the local shard, without a transfer"
 	if c.lowering.localLast(c.group) {
@@ -103,8 +103,8 @@ func (c *slicer) localStep(s hostir.Stmt) *hostir.If {
 	return &hostir.If{Info: hostir.InfoFrom(s, note), Cond: c.isLocal()}
 }
 
-// receive returns statements that send the slice of this rank to rank - s, and receive the slice of rank + s, in the
-// order of the steps.
+// receive returns statements that send this rank's slice to the rank that is s steps before, and receive the slice of
+// the rank that is s steps after, in the team's order of steps.
 func (c *slicer) receive(s hostir.Stmt, from, into *hostir.Tensor) []hostir.Stmt {
 	return c.exchange(s, from, into, c.team.Before(c.distance()), c.team.After(c.distance()))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// collectParts allocates the buffer for the parts of a sum, one from each rank of the team. If the local
-// shard is used in place, the pipeline computes the local part directly in that buffer.
+// collectParts allocates the buffer for the parts of a sum, one from each rank of the team. If sumsInPlace allows it,
+// the pipeline computes the local part directly in that buffer.
 func (c *slicer) collectParts(st step) {
 	r, l := st.stmt, c.lowering
 	in, out := hostir.Uses(r)[0], hostir.Result(r)
@@ -29,7 +29,7 @@ func (c *slicer) collectParts(st step) {
 	l.program.Tensors = append(l.program.Tensors, parts)
 	c.parts[r] = parts
 	l.emit(&hostir.Allocate{Info: hostir.InfoFrom(r, ""), Tensor: parts})
-	cutAxis := c.cutAxis(in, i) // chosen before the statements that compute the parts, so that a part is sent as one run of memory
+	cutAxis := c.cutAxis(in, i) // chosen before the parts are computed, so that a part is contiguous when it is sent
 	if !c.sumsInPlace(r, in, part, i) {
 		return
 	}
@@ -40,37 +40,36 @@ func (c *slicer) collectParts(st step) {
 	c.slices[sliceKey{in, i, cutAxis}] = made
 }
 
-// partLayout returns the layout of one part: the layout of a slice, with the loop's axis in place of the axis
-// of the ranks.
+// partLayout returns the layout of one part: the layout of a slice, with the axis of the pipeline at the position of
+// the axis of the ranks.
 func partLayout(layout []int, part, loop int) []int {
 	slice := slices.DeleteFunc(slices.Clone(layout), func(a int) bool { return a == loop })
 	slice[slices.Index(slice, part)] = loop
 	return slice
 }
 
-// between reports whether there are axes between the axis of the ranks and the axis of the pipeline. The axis
-// of the ranks then has another place in a part than in a slice, even if it has one element.
+// between reports whether there are axes between the axis of the ranks and the axis of the pipeline. The axis of the
+// ranks, even if it has one element, is then at another position in a part than in a slice.
 func between(t *hostir.Tensor, part, loop int) bool {
 	axes := t.Axes[min(part, loop)+1 : max(part, loop)]
 	return slices.ContainsFunc(axes, func(a domain.Axis) bool { return a.Kind != domain.Reduction })
 }
 
-// sumsInPlace reports whether the pipeline computes the local partial sum directly in the buffer of the
-// parts.
+// sumsInPlace reports whether the pipeline computes the local partial sum directly in the buffer for the parts.
 func (c *slicer) sumsInPlace(r hostir.Stmt, in *hostir.Tensor, part, loop int) bool {
 	return !between(in, part, loop) && c.lowering.program.Choices.Get(schedule.LocalShard) != schedule.Copied &&
 		c.lowering.choice(r, schedule.Fuse) != schedule.PeerRead && c.cut.width == 1 && in.Role == hostir.Temp &&
 		c.group.makes[in] && c.lowering.uses.mayAddTo(in) // no other statement reads it
 }
 
-// partAxis returns the axis along which each rank has one part of the sum.
+// partAxis returns the operand's axis along which each rank has one part of the sum.
 func (c *slicer) partAxis(st step) int {
 	return slices.IndexFunc(hostir.Uses(st.stmt)[0].Axes, func(a domain.Axis) bool {
 		return hostir.SplitOver(a) == shard.Describe(st.stmt).Shifts[0].Mesh
 	})
 }
 
-// passToRank appends one step of a reduce-scatter from rank to rank. The sum of all parts follows the loop.
+// passToRank appends one step of a reduce-scatter from rank to rank. All parts are added up after the loop.
 //
 //	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
 //
@@ -109,8 +108,8 @@ func (c *slicer) passToRank(st step) {
 	c.after = append(c.after, r)
 }
 
-// copyPart returns the copy of the local partial sum to the buffer of the parts. It drops the axis of the ranks
-// if the axis has another place there.
+// copyPart returns the copy of the local partial sum to the buffer for the parts. If the axis of the ranks is at
+// another position there, the copy is between views without this axis.
 func (c *slicer) copyPart(r hostir.Stmt, local, sent *hostir.Tensor, part, loop int) hostir.Stmt {
 	if between(hostir.Uses(r)[0], part, loop) {
 		if part > loop {

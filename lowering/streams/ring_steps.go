@@ -11,12 +11,12 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// In a ring, every rank communicates only with the next and the previous rank. It passes on slices that it
-// received, or received sums with its own part added. So steps run in order, on the caller's stream.
+// In a ring, every rank sends only to the next rank, and receives only from the previous rank. It passes on slices that
+// it has received, or received sums to which it has added its own part. So steps run in order, on the caller's stream.
 
-// passOn appends one step of an allgather along a ring. The current slice goes to the next rank, and the next
-// slice comes from the previous rank, while the GEMM of the current slice runs. The waits directly follow the
-// transfers; overlap later moves them to where they are needed.
+// passOn appends one step of an allgather along a ring. While the GEMM of the current slice runs, the slice is sent to
+// the next rank, and the next slice comes from the previous rank. The waits directly follow the transfers; the pass
+// overlap later moves them to where they are needed.
 //
 //	before: A_all = Set(A)                      A [DIDx(D), m, K], A_all [Stream(D), m, K]
 //
@@ -48,15 +48,15 @@ func (c *slicer) passOn(st step) {
 	})
 }
 
-// stepIs compares the step with a number.
+// stepIs returns the comparison of the step with a number.
 func (c *slicer) stepIs(op string, with expr.Expr) expr.Expr {
 	return expr.Op(op, expr.Var(c.lowering.loop), with)
 }
 
-// following returns the number of the next step.
+// following returns the number of the next step as an expression.
 func (c *slicer) following() expr.Expr { return expr.Op("+", expr.Var(c.lowering.loop), expr.Int(1)) }
 
-// lastStep returns the number of the last step.
+// lastStep returns the number of the last step as an expression.
 func (c *slicer) lastStep() expr.Expr { return expr.Op("-", c.team.Extent, expr.Int(1)) }
 
 // toNext returns statements that send to the next rank of the ring and receive from the previous one.
@@ -65,7 +65,7 @@ func (c *slicer) toNext(s hostir.Stmt, from, into *hostir.Tensor) []hostir.Stmt 
 	return c.exchange(s, from, into, c.team.After(one), c.team.Before(one))
 }
 
-// declareSums allocates the buffer for the sums that a rank receives along a ring.
+// declareSums declares and allocates the buffer for the sums that a rank receives along a ring.
 func (c *slicer) declareSums(st step) {
 	r, l := st.stmt, c.lowering
 	in := hostir.Uses(r)[0]
@@ -80,8 +80,8 @@ func (c *slicer) declareSums(st step) {
 	c.parts[r] = parts
 }
 
-// collectSums appends the beginning of a step of a reduce-scatter along a ring. The sum of the previous step goes to
-// the next rank, and the sum to add to comes from the previous rank, while the GEMM of the step runs. If GEMMs
+// collectSums appends the beginning of a step of a reduce-scatter along a ring. While the GEMM of the step runs, the
+// sum of the previous step is sent to the next rank, and the sum for this step comes from the previous rank. If GEMMs
 // accumulate the sums, makeSums prepares the step instead.
 func (c *slicer) collectSums(st step) {
 	if c.lowering.accumulates(st.stmt) {
@@ -101,9 +101,8 @@ func (c *slicer) collectSums(st step) {
 	})
 }
 
-// passSumOn appends the end of a step of a reduce-scatter along a ring: it adds the received sum to the part
-// that the rank computed. The last sum is the local one. Intermediate sums have the element type of the
-// parts.
+// passSumOn appends the end of a step of a reduce-scatter along a ring: it adds the received sum to the part that the
+// rank has computed. The sum of the last step is the local one. Intermediate sums have the element type of the parts.
 //
 //	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
 //
@@ -132,7 +131,7 @@ func (c *slicer) passSumOn(st step) {
 	}
 }
 
-// copyOut appends, after the loop, the copy of the local sum to the result.
+// copyOut appends, after the loop, a copy of the local sum to the result.
 func (c *slicer) copyOut(st step, in, out *hostir.Tensor, i int) {
 	r, part := st.stmt, c.partAxis(st)
 	if part > i {
@@ -144,8 +143,8 @@ func (c *slicer) copyOut(st step, in, out *hostir.Tensor, i int) {
 	c.after = append(c.after, &hostir.Set{Info: hostir.InfoFrom(r, "the local sum"), Out: result, In: alone})
 }
 
-// complainOfSums reports that a ring would overwrite the parts of a sum with sums, although another statement or the
-// caller needs them.
+// complainOfSums reports that a ring would overwrite the parts of a sum, although another statement or the caller needs
+// them. It returns an unpipelined step.
 func (l *streamLowering) complainOfSums(r *hostir.Reduce) step {
 	d := hostir.Refuse(&l.errors, l.program, r, l.moves[r], schedule.Steps,
 		"the sums of a ring take the place of %s, which is needed as it is", hostir.Called(l.program, r, r.In))

@@ -10,12 +10,12 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// If GEMMs accumulate the sums along a ring (fuse: gemm, beta = 1), a GEMM needs the received sum, and only
-// the GEMM of another sub-chunk can hide its transfer. So a rank sends a sum as soon as it is computed, and
-// waits for a sum just before adding to it. The transfers of step s bring the sums for step s + 1. The last
-// sum is computed in the result if madeInPlace allows it.
+// With fuse: gemm, GEMMs accumulate the sums along a ring (beta = 1). A GEMM then needs the received sum, so only the
+// GEMM of another sub-chunk can hide its transfer. So a rank sends a sum as soon as it is computed, and waits for a sum
+// just before the GEMM that adds to it. The transfers in step s bring the sums for step s + 1. The last sum is computed
+// directly in the result if madeInPlace allows that.
 
-// accumulates reports whether the schedule lets GEMMs accumulate a sum.
+// accumulates reports whether the schedule requests that GEMMs accumulate a sum.
 func (l *streamLowering) accumulates(r hostir.Stmt) bool {
 	return l.choice(r, schedule.Fuse) == schedule.GEMM
 }
@@ -28,8 +28,8 @@ func (c *slicer) makeSums(st step) {
 	c.makeLastInPlace(st)
 }
 
-// makeLastInPlace lets the GEMM of the last step write directly to the result, if madeInPlace allows it. In other steps
-// the GEMM writes to the buffer that is sent.
+// makeLastInPlace lets the GEMM of the last step write directly to the result, if madeInPlace allows that. In other
+// steps, the GEMM writes to the buffer that is sent.
 func (c *slicer) makeLastInPlace(st step) {
 	r := st.stmt
 	in, out := hostir.Uses(r)[0], hostir.Result(r)
@@ -45,9 +45,9 @@ func (c *slicer) makeLastInPlace(st step) {
 	c.slices[sliceKey{in, i, cutAxis}] = sum
 }
 
-// madeInPlace reports whether the local sum can be computed directly in the result. That requires that this
-// pipeline computes the parts, and that the result has the element type, axes and layout of a slice of them. A
-// single element is copied instead.
+// madeInPlace reports whether the local sum can be computed directly in the result. This pipeline has to compute the
+// parts, and the result needs the element type, axes and layout of a slice of the parts. A single element is copied
+// instead.
 func (c *slicer) madeInPlace(in, out *hostir.Tensor, st step) bool {
 	i := slices.Index(hostir.AxisMap(st.stmt)[0], st.loop)
 	slice, order := slices.Delete(slices.Clone(in.Axes), i, i+1), hostir.DropAxis(hostir.Layout(in), i)
@@ -67,8 +67,8 @@ func firstReduced(axes []domain.Axis) int {
 	return slices.IndexFunc(axes, func(a domain.Axis) bool { return a.Kind == domain.Reduction })
 }
 
-// localSum makes view refer to the result, or to its current sub-chunk. Without its reduced axes, the result
-// has the axes of a slice along axis i of the operand.
+// localSum makes view refer to the result, or to the current sub-chunk of the result. Without its reduced axes, the
+// result has the axes of a slice of the operand along axis i.
 func (c *slicer) localSum(r hostir.Stmt, view *hostir.Tensor, i, cutAxis int) {
 	t := hostir.Result(r)
 	for a := firstReduced(t.Axes); a >= 0; a = firstReduced(t.Axes) {
@@ -89,9 +89,9 @@ func (c *slicer) localSum(r hostir.Stmt, view *hostir.Tensor, i, cutAxis int) {
 	}
 }
 
-// passSumOnAtOnce appends the end of a step of a reduce-scatter along a ring whose sums are accumulated in
-// GEMMs. It adds the received sum to the computed part, and sends the result on. The waits directly follow
-// the transfers; overlap later moves them to where they are needed.
+// passSumOnAtOnce appends the end of a step of a reduce-scatter along a ring whose sums are accumulated in GEMMs. It
+// adds the received sum to the computed part, and sends the result on. The waits directly follow the transfers; the
+// pass overlap later moves them to where they are needed.
 //
 //	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
 //
@@ -113,11 +113,10 @@ func (c *slicer) passSumOnAtOnce(st step) {
 	}
 }
 
-// addReceived returns the addition of the sum that the previous step received, and the transfers for the next
-// step.
+// addReceived returns the addition of the sum that arrived in the previous step, and the transfers for the next step.
 func (c *slicer) addReceived(r hostir.Stmt, computed *hostir.Tensor, i, cutAxis int) []hostir.Stmt {
 	step := expr.Expr(expr.Var(c.lowering.loop))
-	before := expr.Op("-", expr.Op("+", c.team.Extent, step), expr.Int(1)) // modulo the number of steps, so that it is valid in step 0
+	before := expr.Op("-", expr.Op("+", c.team.Extent, step), expr.Int(1)) // s - 1, made valid in step 0 by adding the number of steps
 	received := c.pick(r, nil, c.parts[r], i, expr.Op("%", before, c.team.Extent), cutAxis)
 	sent, into := c.pick(r, nil, hostir.Uses(r)[0], i, c.index(), cutAxis), c.pick(r, nil, c.parts[r], i, step, cutAxis)
 	add := &hostir.Binary{

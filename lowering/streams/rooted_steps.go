@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/shard"
 )
 
-// broadcast appends a step in which rank s of the team sends its whole shard to slice s of the result.
+// broadcast appends a step in which rank s of the team broadcasts its whole shard to slice s of the result.
 //
 //	before: A_all = Set(A)                      A [DIDx(D), m, K], A_all [Stream(D), m, K]
 //
@@ -41,7 +41,7 @@ func (c *slicer) reduce(st step) {
 	})
 }
 
-// communicate appends a communication with root s and the wait for it.
+// communicate appends a communication with rank s of the team as the root, and the wait for it.
 func (c *slicer) communicate(s hostir.Stmt, comm *hostir.Communication) {
 	comm.Info, comm.Mesh, comm.Root = *s.Meta(), comm.In.Mesh, expr.Var(c.lowering.loop)
 	comm.Handle = c.lowering.names.Fresh(comm.Type.Row().Handle)

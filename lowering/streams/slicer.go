@@ -11,28 +11,28 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// slicer rewrites the statements of one pipeline to the slices of one iteration. Statements share the view of a
-// tensor's current slice.
+// slicer rewrites the statements of one pipeline for one iteration: they then use views of the current slices.
+// Statements share the view of a tensor's current slice.
 type slicer struct {
 	lowering *streamLowering
 	group    *group
-	cut      cut                            // how slices become GEMMs
-	team     *ranks.Axis                    // in a pipeline that passes slices from rank to rank; else nil
+	cut      cut                            // how slices are combined or split into GEMMs
+	team     *ranks.Axis                    // the ranks that exchange slices, if the pipeline exchanges from rank to rank; otherwise nil
 	parts    map[hostir.Stmt]*hostir.Tensor // reduction -> buffer for the parts of its sum, or for received sums
 	after    []hostir.Stmt                  // statements after the loop
-	slices   map[sliceKey]*hostir.Tensor    // the views of this iteration
-	along    map[*hostir.Tensor]int         // if slices are cut: tensor -> the axis of its sub-chunks
+	slices   map[sliceKey]*hostir.Tensor    // the views in the iteration
+	along    map[*hostir.Tensor]int         // if slices are split: tensor -> the axis of its sub-chunks
 	body     []hostir.Stmt
 	whole    bool // the current statement needs slices that are contiguous in memory
 }
 
-// sliceKey identifies a view of a slice along axis, or of a sub-chunk of the slice along cutAxis.
+// sliceKey identifies a view: a slice of a tensor along axis, or a sub-chunk along cutAxis of such a slice.
 type sliceKey struct {
 	tensor        *hostir.Tensor
 	axis, cutAxis int
 }
 
-// step appends the statements of an iteration for one step.
+// step appends to the iteration the statements for one step.
 func (c *slicer) step(st step) {
 	c.whole = shard.NeedsWholeSlices(c.lowering.program, st.stmt) // before its operands become slices
 	c.oneElement(st)
@@ -54,8 +54,8 @@ func (c *slicer) step(st step) {
 	}
 }
 
-// statement appends the statement of a step on slices. If slices are single, it removes the axis of the pipeline
-// from the attributes.
+// statement appends the statement of a step, on slices. If an iteration takes single slices, they do not have the axis
+// of the pipeline, and the attributes of the statement change accordingly.
 func (c *slicer) statement(st step) {
 	s, axisMap := st.stmt, hostir.AxisMap(st.stmt)
 	next, inAxis, oneRow := 0, -1, rowOfBatches(s, st.loop)
@@ -96,8 +96,8 @@ func (c *slicer) statement(st step) {
 	c.body = append(c.body, s)
 }
 
-// dropAxis renumbers the axes in a statement's attributes, after axis in is removed from its first operand and axis out
-// from its results. live is the index of axis in among the axes of the first operand without reduced axes.
+// dropAxis renumbers the axes in a statement's attributes, after axis in has been removed from its first operand and
+// axis out from its results. live is the index of axis in among the axes of the first operand that are not reduced.
 func dropAxis(s hostir.Stmt, out, in, live int) {
 	switch s := s.(type) {
 	case *hostir.Reduce:
@@ -128,9 +128,9 @@ func dropAxis(s hostir.Stmt, out, in, live int) {
 	}
 }
 
-// slice returns the view of t for this iteration: its slice at the current index of axis. If the axis is split over
-// ranks, the rank has only one slice. If slices are cut, slice returns the current sub-chunk along cutAxis. If a GEMM
-// takes several slices, slice returns all of them. shard.NoAxis means that t has no such axis.
+// slice returns the view of t for this iteration: its slice at the current index of axis. If axis is split over ranks,
+// the rank has only one slice. If slices are split, slice returns the current sub-chunk along cutAxis. If a GEMM takes
+// several slices, slice returns all of them. With shard.NoAxis as axis or cutAxis, t has no such axis.
 func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	key := sliceKey{t, axis, cutAxis}
 	if c.cut.width > 1 && axis != shard.NoAxis && t.Axes[axis].LocalSize() == 1 {
@@ -147,7 +147,7 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *host
 		return c.slices[key]
 	}
 	if whole := c.slices[sliceKey{t, axis, shard.NoAxis}]; whole != nil && t.Role == hostir.View && cutAxis != shard.NoAxis {
-		c.slices[key] = c.subChunk(s, nil, whole, c.inSlice(axis, cutAxis)) // of the view that a statement made: t itself has no memory
+		c.slices[key] = c.subChunk(s, nil, whole, c.inSlice(axis, cutAxis)) // of the view that a statement made, because t itself has no memory
 		return c.slices[key]
 	}
 	if inner := hostir.Outside(t, axis); inner >= 0 && c.whole {
@@ -165,8 +165,8 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *host
 	return c.slices[key]
 }
 
-// made declares the view that a statement itself makes, for this iteration: of a slice, of a sub-chunk, or of several
-// slices.
+// made declares, for this iteration, the result of a statement that makes a view: of a slice, of a sub-chunk, or of
+// several slices.
 func (c *slicer) made(t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	var view *hostir.Tensor
 	if c.cut.width > 1 {
@@ -181,8 +181,8 @@ func (c *slicer) made(t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	return view
 }
 
-// inSlice returns the index of axis other in the part of a tensor that an iteration takes along axis. A single slice
-// lacks axis.
+// inSlice returns the index of the axis other in the part of a tensor that an iteration takes along axis. A single
+// slice does not have axis.
 func (c *slicer) inSlice(axis, other int) int {
 	if c.cut.width == 1 && other > axis {
 		return other - 1
@@ -190,7 +190,7 @@ func (c *slicer) inSlice(axis, other int) int {
 	return other
 }
 
-// without declares a view of t that lacks an axis.
+// without declares a view of t that does not have the given axis.
 func (c *slicer) without(t *hostir.Tensor, axis int) *hostir.Tensor {
 	var layout []int
 	if t.Layout != nil {

@@ -10,53 +10,53 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// step is a statement and its role in a pipeline.
+// step is a statement with its role in a pipeline.
 type step struct {
 	stmt hostir.Stmt
 	kind stepKind
-	loop int          // the axis of the result that the pipeline runs along; shard.NoAxis outside of pipelines
-	axis *domain.Axis // the Stream axis: of the result or, in a sum over ranks, of the operand; nil outside of pipelines
+	loop int          // the axis of the result along which the pipeline runs; shard.NoAxis outside of pipelines
+	axis *domain.Axis // the Stream axis of the result or, in a sum over ranks, of the operand; nil outside of pipelines
 
-	along string // the mesh axis whose coordinates decide the order of slices; empty for none
+	along string // the mesh axis whose coordinates decide the order of slices; empty: no axis
 	chain int    // steps of different chains do not share a pipeline; see chains
 }
 
-// stepKind is the work of one iteration of a pipeline for a statement.
+// stepKind says what one iteration of a pipeline does for a statement.
 type stepKind int
 
 const (
-	// outside of pipelines: the statement runs once, on the caller's stream.
+	// The statement is outside of pipelines, and runs once, on the caller's stream.
 	unpipelined stepKind = iota
-	// the statement itself, on slices.
+	// The statement itself runs, on slices.
 	onSlices
-	// rank s broadcasts its slice: DIDx in the operand, Stream in the result.
+	// Rank s broadcasts its slice: the axis is DIDx in the operand, and Stream in the result.
 	broadcastFromRank
-	// each rank receives from the rank at distance s: DIDx in the operand, Stream in the result.
+	// Each rank receives from the rank at distance s: the axis is DIDx in the operand, and Stream in the result.
 	fromRankAtDistance
-	// each rank sends its part of a sum to the rank at distance s, and sums the received parts after the
-	// loop: Stream in the operand, DIDx in the result.
+	// Each rank sends its part of a sum to the rank at distance s, and adds up the received parts after the loop: the
+	// axis is Stream in the operand, and DIDx in the result.
 	toRankAtDistance
-	// all ranks reduce to rank s: Stream in the operand, DIDx in the result.
+	// All ranks reduce to rank s: the axis is Stream in the operand, and DIDx in the result.
 	reduceToRank
-	// each rank receives a slice from the previous rank and passes it on in the next step: DIDx in the
-	// operand, Stream in the result.
+	// Each rank receives a slice from the previous rank and sends it on in the next step: the axis is DIDx in the
+	// operand, and Stream in the result.
 	gatherAlongRing
-	// each rank adds its part to a sum from the previous rank, and passes the sum on in the next step: Stream
-	// in the operand, DIDx in the result.
+	// Each rank adds its part to a sum from the previous rank, and sends the sum on in the next step: the axis is
+	// Stream in the operand, and DIDx in the result.
 	sumAlongRing
 )
 
-// atDistance reports whether the ranks exchange at a distance that changes from slice to slice.
+// atDistance reports whether the ranks exchange with ranks at a distance that changes from slice to slice.
 func (st step) atDistance() bool { return st.kind == fromRankAtDistance || st.kind == toRankAtDistance }
 
-// alongRing reports whether ranks pass received data on to the next rank.
+// alongRing reports whether ranks send received data on to the next rank.
 func (k stepKind) alongRing() bool { return k == gatherAlongRing || k == sumAlongRing }
 
-// exchanges reports whether ranks exchange slices from rank to rank in the step.
+// exchanges reports whether ranks exchange slices from rank to rank in the step, without a collective.
 func (st step) exchanges() bool { return st.atDistance() || st.kind.alongRing() }
 
-// classify returns the step of a statement. If its Stream axis cannot be lowered, it reports an error, and the step
-// is unpipelined.
+// classify returns the step of a statement. If the statement has a Stream axis that cannot be lowered, classify reports
+// an error, and the step is unpipelined.
 func (l *streamLowering) classify(s hostir.Stmt) step {
 	out, once := hostir.Result(s), step{stmt: s, kind: unpipelined, loop: shard.NoAxis}
 	if out == nil || hostir.AxisMap(s) == nil {
@@ -88,7 +88,7 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 			hostir.Called(l.program, s, out))
 	case *hostir.Reshape:
 		if shard.SlicedAlong(s) == shard.NoAxis {
-			return once // it creates the axis; later statements run along it
+			return once // the reshape creates the axis; later statements run along it
 		}
 	case *hostir.Broadcast:
 		if s.Axis == loop {
@@ -110,8 +110,8 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 	return st
 }
 
-// cutsBlocks returns a tensor of a BlockLinear whose Stream axis cuts blocks or columns, or leaves one row in each slice or batch; nil if
-// there is none.
+// cutsBlocks returns a tensor of a BlockLinear whose Stream axis splits blocks or columns, or leaves one row in each
+// slice or batch. It returns nil if there is none.
 func cutsBlocks(s hostir.Stmt) *hostir.Tensor {
 	b, ok := s.(*hostir.BlockLinear)
 	if !ok {
@@ -129,14 +129,15 @@ func cutsBlocks(s hostir.Stmt) *hostir.Tensor {
 	return nil
 }
 
-// complain reports that a statement cannot be pipelined, with a hint. It returns an unpipelined step.
+// complain reports that a statement cannot be in a pipeline, with a hint. It returns an unpipelined step.
 func (l *streamLowering) complain(s hostir.Stmt, hint, format string, args ...any) step {
 	d := l.errors.Add(s.Meta().Pos, diag.NotLowerable, format, args...).WithHint("%s", hint)
 	_ = hostir.NoteDeclared(d, l.program, s, hostir.Result(s))
 	return step{stmt: s, kind: unpipelined, loop: shard.NoAxis}
 }
 
-// fromRank returns the step of a Set that turns axis i, split over ranks, into the Stream axis.
+// fromRank returns the step of a Set that turns axis i of the operand, which is split over ranks, into the Stream axis
+// of the result. st is the step so far.
 func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 	switch l.program.Choices.Get(schedule.Pipeline) {
 	case schedule.BroadcastEach:
@@ -150,7 +151,7 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 		return st
 	}
 	if s.In.Axes[i].Size == 1 {
-		return st // one rank has all of it
+		return st // there is a single rank, which has the whole axis
 	}
 	d := l.errors.Add(s.Pos, diag.NotLowerable, "%s is split over mesh axis %s along the Stream axis of %s: "+
 		"the collective pipeline streams along an axis that is not split", hostir.Called(l.program, s, s.In), s.In.Axes[i].Mesh,
@@ -160,9 +161,8 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 	return step{stmt: s, kind: unpipelined, loop: shard.NoAxis}
 }
 
-// toRank returns the step of a Reduce over ranks that scatters along the operand's Stream axis, if the
-// schedule selects one. Otherwise it returns false, and such a Reduce becomes a ReduceScatter after the
-// pipeline that made the operand.
+// toRank returns the step of a Reduce over ranks that scatters along the operand's Stream axis, if the schedule selects
+// one. Otherwise it returns false, and the Reduce becomes a ReduceScatter after the pipeline that computes the operand.
 func (l *streamLowering) toRank(s hostir.Stmt) (step, bool) {
 	kind, asked := map[string]stepKind{schedule.ReduceTo: reduceToRank,
 		schedule.P2P: toRankAtDistance}[l.program.Choices.Get(schedule.Pipeline)]

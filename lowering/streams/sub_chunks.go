@@ -12,16 +12,16 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// A point-to-point pipeline has as many slices as ranks, but the best number of GEMMs depends on the problem. So a pipeline
-// may cut each slice into sub-chunks, with an inner loop around the whole iteration. Or it may compute on several slices
-// with one GEMM, with an inner loop around their transfers. A point-to-point sum and its gather may also take the
-// sub-chunks one after the other, each of one slice or of several. The pass interchange-sub-chunks then interchanges their
-// loops.
+// A point-to-point pipeline has as many slices as ranks, but the best number of GEMMs depends on the problem. So a
+// pipeline may split each slice into sub-chunks, with an inner loop over the sub-chunks that contains the whole
+// iteration. Or one GEMM may compute several slices, with an inner loop over their transfers. A point-to-point sum and
+// the gather of its result may also go through the sub-chunks one after the other, each of one slice or of several. The
+// pass interchange-sub-chunks then swaps their loops.
 
-// cut describes how the slices of a pipeline become GEMMs: each GEMM takes one sub-chunk of width slices.
+// cut describes how the slices of a pipeline become GEMMs: each GEMM takes one sub-chunk of each of width slices.
 type cut struct {
-	subChunks int64  // per slice
-	width     int64  // slices per GEMM
+	subChunks int64  // number of sub-chunks in a slice; 1: slices are not split
+	width     int64  // number of slices per GEMM
 	subChunk  string // variable of the loop over the sub-chunks of a slice
 	// bracket merges the loops over slices and over their sub-chunks into one loop, which begins and ends in
 	// the middle of the local shard. The first sub-chunks hide receives, and the last ones hide sends.
@@ -29,8 +29,8 @@ type cut struct {
 	inner   string // variable of the loop over the slices of a GEMM
 }
 
-// chunk returns the cut that the schedule selects for a pipeline. It reports a block that does not divide the number
-// of slices.
+// chunk returns the cut that the schedule selects for a pipeline. It reports an error if a block does not divide the
+// number of slices.
 func (l *streamLowering) chunk(g *group) cut {
 	whole := cut{subChunks: 1, width: 1}
 	if !g.exchanges() {
@@ -59,12 +59,12 @@ func (l *streamLowering) chunk(g *group) cut {
 	return whole
 }
 
-// overSubChunks puts a loop over the sub-chunks of a slice around statements.
+// overSubChunks wraps statements in a loop over the sub-chunks of a slice.
 func (c *slicer) overSubChunks(s hostir.Stmt, body ...hostir.Stmt) *hostir.For {
 	return &hostir.For{Info: hostir.InfoFrom(s, ""), Var: c.cut.subChunk, Count: domain.Extent{Size: c.cut.subChunks}, Body: body}
 }
 
-// overSlices puts a loop over the slices of a GEMM around statements.
+// overSlices wraps statements in a loop over the slices of a GEMM.
 func (c *slicer) overSlices(s hostir.Stmt, body ...hostir.Stmt) []hostir.Stmt {
 	count := domain.Extent{Size: c.cut.width}
 	if c.group.atOnce() {
@@ -73,8 +73,8 @@ func (c *slicer) overSlices(s hostir.Stmt, body ...hostir.Stmt) []hostir.Stmt {
 	return []hostir.Stmt{&hostir.For{Info: hostir.InfoFrom(s, ""), Var: c.cut.inner, Count: count, Body: body}}
 }
 
-// isLocal returns the condition for the step of the local shard, the first or the last one, or both with
-// bracket. Steps count slices, even if an iteration takes several.
+// isLocal returns the condition for the local shard: the first or the last step or, with bracket, both. Steps count
+// slices, even if an iteration takes several slices.
 func (c *slicer) isLocal() expr.Expr {
 	step, local := c.shards(), expr.Expr(expr.Int(0))
 	if c.cut.bracket {
@@ -93,14 +93,14 @@ func (c *slicer) isLocal() expr.Expr {
 	return expr.Op("==", step, local)
 }
 
-// index returns the index of the slice of this iteration: s, or, in exchanges between ranks, the coordinate of the rank at
-// distance s. In a sum along a ring it is the coordinate of the rank s + 1 before this one.
+// index returns the index of the slice of this iteration: s or, in exchanges between ranks, the coordinate of the rank
+// at distance s. In a sum along a ring, it is the coordinate of the rank that is s + 1 before this one.
 func (c *slicer) index() expr.Expr {
 	switch {
 	case c.team == nil:
 		return expr.Var(c.lowering.loop)
 	case len(c.parts) > 0 && c.group.isRing():
-		return c.team.Before(ranks.Offset{Block: c.following()}) // so that the last one is the slice of this rank
+		return c.team.Before(ranks.Offset{Block: c.following()}) // the last step then has the slice of this rank
 	case c.group.isRing():
 		return c.team.Before(c.distance())
 	default:
@@ -117,8 +117,8 @@ func (c *slicer) distance() ranks.Offset {
 	return d
 }
 
-// shards returns the index of the current slice or block of slices. If each iteration takes one sub-chunk, that is the
-// iteration divided by the sub-chunks per slice.
+// shards returns the index of the current slice, or block of slices. If each iteration takes one sub-chunk, it is the
+// number of the iteration divided by the number of sub-chunks in a slice.
 func (c *slicer) shards() expr.Expr {
 	if c.cut.bracket {
 		return ranks.Blocks(expr.Var(c.lowering.loop), c.cut.subChunks)
@@ -134,13 +134,13 @@ func (c *slicer) subChunkIndex() expr.Expr {
 	return expr.Var(c.cut.subChunk)
 }
 
-// together returns the index of the block of slices that one GEMM of this iteration takes.
+// together returns the index of the block of slices that a GEMM of this iteration computes.
 func (c *slicer) together() expr.Expr {
 	return c.team.BlockAt(c.distance(), false)
 }
 
-// pick makes a view of the slice of t at an index of axis. If slices are cut and cutAxis is not shard.NoAxis,
-// it is a view of the current sub-chunk along cutAxis. pick redefines view, or declares a new one if view is
+// pick makes a view of the slice of t at an index along axis. If slices are split and cutAxis is not shard.NoAxis, it
+// is a view of the current sub-chunk of the slice along cutAxis. pick redefines view, or declares a new view if view is
 // nil.
 func (c *slicer) pick(s hostir.Stmt, view, t *hostir.Tensor, axis int, index expr.Expr, cutAxis int) *hostir.Tensor {
 	if c.cut.subChunks == 1 || cutAxis == shard.NoAxis {
@@ -153,7 +153,7 @@ func (c *slicer) pick(s hostir.Stmt, view, t *hostir.Tensor, axis int, index exp
 	return c.subChunk(s, view, whole, cutAxis)
 }
 
-// selected makes a view of t at an index of an axis.
+// selected makes a view of t at an index along an axis. It redefines view, or declares a new view if view is nil.
 func (c *slicer) selected(s hostir.Stmt, view, t *hostir.Tensor, axis int, index expr.Expr) *hostir.Tensor {
 	if view == nil {
 		view = c.without(t, axis)
@@ -162,7 +162,8 @@ func (c *slicer) selected(s hostir.Stmt, view, t *hostir.Tensor, axis int, index
 	return view
 }
 
-// subChunk makes a view of the current sub-chunk of t along an axis.
+// subChunk makes a view of the current sub-chunk of t along an axis. It redefines view, or declares a new view if view
+// is nil.
 func (c *slicer) subChunk(s hostir.Stmt, view, t *hostir.Tensor, cutAxis int) *hostir.Tensor {
 	if t.Axes[cutAxis].LocalSize()%c.cut.subChunks != 0 {
 		c.uneven(s, t, cutAxis)
@@ -174,8 +175,8 @@ func (c *slicer) subChunk(s hostir.Stmt, view, t *hostir.Tensor, cutAxis int) *h
 	return view
 }
 
-// block makes a view of the slices of t along an axis that one GEMM of this iteration takes. If slices are
-// cut, it is a view of the current sub-chunk of each of them.
+// block makes a view of the slices of t along an axis that a GEMM of this iteration computes. If slices are split, it
+// is a view of the current sub-chunk of each of them.
 func (c *slicer) block(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	view := t
 	if !c.group.atOnce() {
@@ -189,21 +190,22 @@ func (c *slicer) block(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *host
 	return c.subChunk(s, nil, view, cutAxis)
 }
 
-// viewUnless makes view an Either: the view as before if cond is not zero, and as pick redefines it otherwise.
+// viewUnless makes view an Either: its present definition if cond is not zero, and otherwise the definition that pick
+// gives it.
 func (c *slicer) viewUnless(s hostir.Stmt, note string, view *hostir.Tensor, cond expr.Expr, pick func(view *hostir.Tensor)) {
 	other := *view
 	pick(&other)
 	hostir.ViewUnless(view, hostir.InfoFrom(s, note), cond, other.Of)
 }
 
-// partOf declares a view of one of several equal parts of t along an axis.
+// partOf declares a view of one of several equal parts of t along an axis. The caller defines which part.
 func (c *slicer) partOf(t *hostir.Tensor, loop string, axis int, parts int64) *hostir.Tensor {
 	view := c.declare(t, loop, t.Axes, t.Layout)
 	view.Axes[axis] = domain.Axis{Extent: oneOf(t.Axes[axis].Extent, parts)}
 	return view
 }
 
-// uneven reports an axis that cannot be cut into equal sub-chunks, once for each extent.
+// uneven reports an axis that sub-chunks do not divide evenly, once for each extent.
 func (c *slicer) uneven(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	l, extent := c.lowering, t.Axes[axis].Extent
 	if l.uncut[extent] {
@@ -220,7 +222,7 @@ func (c *slicer) uneven(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	hostir.NoteDeclared(d, l.program, s, t).WithHint("choose another split")
 }
 
-// oneRun reports the first operand or result of a communication that is a sub-chunk, but not contiguous in memory.
+// oneRun reports the first operand or result of a communication that is a sub-chunk and not contiguous in memory.
 func (c *slicer) oneRun(s hostir.Stmt, tensors []*hostir.Tensor) {
 	for _, view := range tensors {
 		cut, ok := view.Of.(*hostir.Select)
@@ -236,7 +238,8 @@ func (c *slicer) oneRun(s hostir.Stmt, tensors []*hostir.Tensor) {
 	}
 }
 
-// ofAllRanks reports a gather along the axis that is cut, in which each sub-chunk would come from only some of the ranks.
+// ofAllRanks reports a gather along the axis that is split into sub-chunks. Each sub-chunk would come from only some of
+// the ranks.
 func (c *slicer) ofAllRanks(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	l := c.lowering
 	d := hostir.Refuse(&l.errors, l.program, s, l.chooser(c.group, schedule.Split), schedule.Split,
@@ -245,15 +248,15 @@ func (c *slicer) ofAllRanks(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	hostir.NoteDeclared(d, l.program, s, t).WithHint("leave out split")
 }
 
-// oneOf returns the extent of one of several equal parts.
+// oneOf returns the extent of one of several equal parts of an extent.
 func oneOf(e domain.Extent, parts int64) domain.Extent {
 	return domain.Extent{Text: expr.Compact(expr.Op("/", e.Expr(), expr.Int(parts))), Size: e.Size / parts}
 }
 
-// cutAxis returns the axis along which the slices of a tensor are cut. If this pipeline makes the tensor, it
-// is the axis along which its sub-chunks are made. Otherwise it is the outermost axis in memory of which a
-// rank has more than one element, except the axes in whole, which include the axis of the pipeline. It is
-// shard.NoAxis if there is no such axis, or if slices are not cut.
+// cutAxis returns the axis along which the slices of a tensor are split. If this pipeline computes the tensor, it is
+// the axis along which its sub-chunks are computed. Otherwise it is the outermost axis in memory of which a rank has
+// more than one element, apart from the axes in whole, which include the axis of the pipeline. It is shard.NoAxis if
+// there is no such axis, or if slices are not split.
 func (c *slicer) cutAxis(t *hostir.Tensor, whole ...int) int {
 	if c.cut.subChunks == 1 {
 		return shard.NoAxis
@@ -271,8 +274,8 @@ func (c *slicer) cutAxis(t *hostir.Tensor, whole ...int) int {
 	return c.along[t]
 }
 
-// wholeAxes lists the axes of a statement's result that sub-chunks must not cut. These are the axis of the pipeline, the
-// axis of a concat or slice, the columns of a kernel that needs whole rows, and the axes that a reshape combines or splits.
+// wholeAxes lists the axes of a statement's result that sub-chunks may not split: the axis of the pipeline, the axis of
+// a concat or slice, the columns of a kernel that needs whole rows, and axes that a reshape merges or splits.
 func wholeAxes(s hostir.Stmt, loop int) []int {
 	switch s := s.(type) {
 	case *hostir.Concat:
@@ -294,8 +297,7 @@ func wholeAxes(s hostir.Stmt, loop int) []int {
 	}
 }
 
-// oneElement reports a step between ranks whose shards have one element each, which cannot be cut into
-// sub-chunks.
+// oneElement reports a step that exchanges shards of one element, which cannot be split into sub-chunks.
 func (c *slicer) oneElement(st step) {
 	s, t, loop := st.stmt, hostir.Result(st.stmt), st.loop
 	switch st.kind {
@@ -314,10 +316,10 @@ func (c *slicer) oneElement(st step) {
 		WithHint("leave out split")
 }
 
-// follow chooses the axis along which the results of a statement are cut, and returns it. A sub-chunk of the results then
-// needs only the current sub-chunks of the operands. follow reports an error if the statement would need other sub-chunks
-// of its operands, which are not computed yet. It also reports an error if a sum takes the results in other sub-chunks
-// than the statement can compute.
+// follow chooses the axis along which the results of a statement are split, and returns it. A sub-chunk of the results
+// then needs only the current sub-chunks of the operands. follow reports an error if the statement would need other
+// sub-chunks of its operands, which are not computed yet, or if a sum needs the results in other sub-chunks than the
+// statement can compute.
 func (c *slicer) follow(s hostir.Stmt, whole []int) int {
 	out, axes := hostir.Result(s), hostir.AxisMap(s)
 	for i, t := range hostir.Uses(s) {
@@ -342,7 +344,7 @@ func (c *slicer) follow(s hostir.Stmt, whole []int) int {
 	return cut
 }
 
-// makesAll reports a statement that computes all sub-chunks of its result in one step, although a sum takes them one by
+// makesAll reports a statement that computes all sub-chunks of its result in one step, although a sum sends them one by
 // one.
 func (c *slicer) makesAll(s hostir.Stmt, t *hostir.Tensor, along int) {
 	p := c.lowering.program
@@ -352,7 +354,7 @@ func (c *slicer) makesAll(s hostir.Stmt, t *hostir.Tensor, along int) {
 	hostir.NoteDeclared(d, p, s, t).WithHint("leave out split")
 }
 
-// needsAll reports a statement that needs all sub-chunks of an operand at once.
+// needsAll reports a statement that needs all sub-chunks of an operand in one step.
 func (c *slicer) needsAll(s hostir.Stmt, t *hostir.Tensor, along int) {
 	p := c.lowering.program
 	d := hostir.Refuse(&c.lowering.errors, p, s, c.lowering.chooser(c.group, schedule.Split), schedule.Split,

@@ -8,14 +8,14 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// The result of a sum from rank to rank can only be gathered when it is complete, and then no work is left to
-// hide the transfer. So the slices of both pipelines may be cut into the same sub-chunks. Each sub-chunk is
-// summed as soon as its parts have arrived, and gathered while the GEMMs of the next one run.
+// The result of a point-to-point sum can only be gathered when it is complete, and then no work is left that could hide
+// the gather. So the slices of the sum and of the gather may be split into the same sub-chunks. Each sub-chunk is
+// summed as soon as its parts have arrived, and is gathered while the GEMMs of the next sub-chunk run.
 
-// subChunkNote explains the order to readers of the emitted program.
+// subChunkNote explains the order of the loops to readers of the emitted program.
 const subChunkNote = "sub-chunk by sub-chunk, so that one travels while the next one is computed"
 
-// nameSubChunkLoop names the variable of the loops over sub-chunks, if the schedule interchanges any.
+// nameSubChunkLoop sets the loop variable over sub-chunks, if the schedule interchanges any loops.
 func (l *streamLowering) nameSubChunkLoop(groups []*group) {
 	if interchanged(l.program) == 0 {
 		return
@@ -31,18 +31,19 @@ func (l *streamLowering) nameSubChunkLoop(groups []*group) {
 	}
 }
 
-// bySubChunks reports whether a pipeline takes the sub-chunks of its slices one after the other. The schedule
-// must set interchange for it. It must compute the parts of a sum from rank to rank, or gather such a sum.
+// bySubChunks reports whether a pipeline goes through the sub-chunks of its slices one after the other. The schedule
+// has to set interchange for it, and it has to compute the parts of a point-to-point sum, or gather the result of such
+// a sum.
 func (l *streamLowering) bySubChunks(g *group) bool {
 	return l.summed != nil && l.loopChoice(g, schedule.Interchange) == schedule.True && slices.ContainsFunc(g.steps, func(st step) bool {
 		return st.kind == toRankAtDistance || st.kind == fromRankAtDistance && l.isSummed(st)
 	})
 }
 
-// isSummed reports whether a step gathers a sum from rank to rank.
+// isSummed reports whether the operand of a step is the result of a point-to-point sum.
 func (l *streamLowering) isSummed(st step) bool { return l.summed[hostir.Uses(st.stmt)[0]] }
 
-// sumOfSubChunks returns the sum of the parts, sub-chunk by sub-chunk along an axis of the operand.
+// sumOfSubChunks returns a loop that adds up the parts, sub-chunk by sub-chunk along an axis of the operand.
 //
 //	before: C = Reduce(sum, P_parts, axis 0)
 //	after:  For c in 2: C_c = Reduce(sum, P_parts_c, axis 0)

@@ -9,8 +9,9 @@ import (
 	"github.com/hirgen/hirgen/model/transports"
 )
 
-// exchange returns statements that send to rank to of the team and receive from rank of. They use NCCL, or shared memory, or
-// shared memory intra-node and NCCL inter-node. In shared memory the ready flag comes first. The waits are last.
+// exchange returns statements that send to rank to of the team, and receive from rank of. They use NCCL, or shared
+// memory, or shared memory within nodes and NCCL between nodes. With shared memory, the ready flag comes first. The
+// waits are last.
 func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.Expr) []hostir.Stmt {
 	pair := transferPair{c: c, stmt: s, from: from, into: into, to: c.team.Rank(to), of: c.team.Rank(of)}
 	backend := hostir.BackendOf(c.via(s))
@@ -26,7 +27,7 @@ func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.
 	}
 }
 
-// transferPair is a send to the rank to and a receive from the rank of, which may be the same.
+// transferPair is a send to the rank to, and a receive from the rank of. Both may be the same rank.
 type transferPair struct {
 	c          *slicer
 	stmt       hostir.Stmt
@@ -46,8 +47,8 @@ func (p transferPair) transfers(backend hostir.Backend, locality hostir.Locality
 		}
 }
 
-// grouped returns the pair as one group, and the Wait for the group. A group is necessary because both the
-// send and the receive wait for a peer.
+// grouped returns the pair as one group, and the Wait for the group. The transfers have to be in a group, because a
+// send and a receive one after the other could deadlock: each waits for its peer.
 func (p transferPair) grouped(backend hostir.Backend, locality hostir.Locality) (start, waits []hostir.Stmt) {
 	send, recv := p.transfers(backend, locality)
 	end := &hostir.EndCoalescing{Info: hostir.InfoFrom(p.stmt, ""), Handle: p.c.lowering.names.Fresh("exchange")}
@@ -58,8 +59,8 @@ func (p transferPair) grouped(backend hostir.Backend, locality hostir.Locality) 
 	return []hostir.Stmt{begin, recv, send, end}, p.wait(end.Handle)
 }
 
-// shared returns the pair through shared memory: the statements that share the memory and set the ready flag, the copy, and the
-// waits.
+// shared returns the pair through shared memory: the statements that share the memory and set the ready flag, the copy,
+// and the Waits.
 func (p transferPair) shared(backend hostir.Backend, locality hostir.Locality) (ready, copied, waits []hostir.Stmt) {
 	send, recv := p.transfers(backend, locality)
 	share := &hostir.ShareMemHandles{Info: hostir.InfoFrom(p.stmt, ""), Comms: []string{recv.Handle, send.Handle}}
@@ -74,7 +75,7 @@ func (p transferPair) shared(backend hostir.Backend, locality hostir.Locality) (
 	return []hostir.Stmt{share, owner}, []hostir.Stmt{copier}, p.wait(send.Handle, recv.Handle)
 }
 
-// wait returns the Waits for some handles.
+// wait returns a Wait for each handle.
 func (p transferPair) wait(handles ...string) []hostir.Stmt {
 	list := make([]hostir.Stmt, len(handles))
 	for i, handle := range handles {
@@ -83,8 +84,8 @@ func (p transferPair) wait(handles ...string) []hostir.Stmt {
 	return list
 }
 
-// via returns the transport that the schedule chooses for a communication. It returns NCCL instead along the mesh axis that
-// connects nodes, and if the chosen transport has no point-to-point transfers.
+// via returns the transport that the schedule selects for a communication. It returns NCCL for transfers along the mesh
+// axis that connects nodes, and if the selected transport has no point-to-point transfers.
 func (c *slicer) via(s hostir.Stmt) string {
 	via := c.lowering.choice(s, schedule.Via)
 	if c.team.Name == c.lowering.program.Choices.Get(schedule.Nodes) || !transports.Named(via).Pairs {

@@ -4,13 +4,13 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// uses counts the readers of tensors and records views, before pipelines are formed.
+// uses counts the readers of tensors, and records which tensors are views of others.
 type uses struct {
 	readers map[*hostir.Tensor]int
 	viewed  map[*hostir.Tensor]*hostir.Tensor // view -> the tensor that it is a view of
 }
 
-// usesIn collects the uses in a list of statements, some of which make views.
+// usesIn collects the uses in a list of statements. makesView reports whether the result of a statement is a view.
 func usesIn(body []hostir.Stmt, makesView func(hostir.Stmt) bool) *uses {
 	u := &uses{readers: map[*hostir.Tensor]int{}, viewed: map[*hostir.Tensor]*hostir.Tensor{}}
 	for _, s := range body {
@@ -24,14 +24,14 @@ func usesIn(body []hostir.Stmt, makesView func(hostir.Stmt) bool) *uses {
 	return u
 }
 
-// madeView reports whether a statement makes its result a view of its operand.
+// madeView reports whether the result of a statement is a view of its operand.
 func madeView(s hostir.Stmt) bool {
 	out := hostir.Result(s)
 	return out != nil && out.Role == hostir.View
 }
 
-// mayAddTo reports whether a ring may overwrite a tensor with sums. Neither the tensor nor a tensor that it
-// is a view of may be an input or an output, or have more than one reader.
+// mayAddTo reports whether a ring may overwrite a tensor with sums. The tensor, and each tensor that it is a view of,
+// may be neither an input nor an output, and may have only one reader.
 func (u *uses) mayAddTo(t *hostir.Tensor) bool {
 	for ; t != nil; t = u.viewed[t] {
 		if t.Role == hostir.Input || t.Role == hostir.Output || u.readers[t] > 1 {
@@ -41,9 +41,9 @@ func (u *uses) mayAddTo(t *hostir.Tensor) bool {
 	return true
 }
 
-// KeepsParts reports whether body has a sum over ranks whose partial sums may not be overwritten. They, or a tensor that they are a view
-// of, are then an input or output, or have another reader. Views need not have the role View yet: KeepsParts treats the result of every
-// statement that can make a view (hostir.MakesView) as a view.
+// KeepsParts reports whether body has a sum over ranks whose partial sums may not be overwritten: they, or a tensor
+// that they are a view of, are an input or an output, or have another reader. The role View may not be set yet, so
+// KeepsParts treats the result of every statement that can make a view (hostir.MakesView) as a view.
 func KeepsParts(body []hostir.Stmt) bool {
 	u := usesIn(body, hostir.MakesView)
 	for _, s := range body {

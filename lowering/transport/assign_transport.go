@@ -7,9 +7,10 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// AssignTransport sets the backend of every communication without one: the transport of the schedule if it carries this
-// collective, and NCCL otherwise. Transfers of a point-to-point pipeline already have their backend. If no transfer of
-// the program uses CUDA IPC, its fallback variant replaces it, without choices of via, copy and signals.
+// AssignTransport sets the backend of every communication that has none: the transport of the schedule if it supports
+// this collective, and NCCL otherwise. Transfers of a point-to-point pipeline already have their backend. If no
+// transfer of the program uses CUDA IPC, the fallback variant replaces the program, with the fields via, copy and
+// signals unset.
 //
 // Requires: all transfers between ranks are communications.
 // Establishes: every communication has a backend.
@@ -39,7 +40,7 @@ func AssignTransport(p *hostir.Program) error {
 	return nil
 }
 
-// sharesMemory reports whether any transfer of a program goes over CUDA IPC.
+// sharesMemory reports whether any transfer of a program uses CUDA IPC.
 func sharesMemory(p *hostir.Program) bool {
 	return hostir.Any(p.Body, func(s hostir.Stmt) bool {
 		transfer, ok := s.(*hostir.P2PCommunication)

@@ -9,13 +9,14 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// ChooseTransport makes a fallback variant if the schedule has transport: auto. The program itself uses CUDA IPC. The
-// variant, for ranks that cannot all share memory, uses CUDA IPC within nodes and NCCL between nodes. All later passes run
-// on both. By measurements, put is faster for programs that scatter sums, and get for those that only gather. The pass
-// keeps choices of via, and adds no variant if via is never CUDA IPC, or if pipelines exchange no shards from rank to rank.
+// ChooseTransport adds a fallback variant if the schedule has transport: auto. The program itself uses CUDA IPC. The
+// fallback variant is for ranks that cannot all share memory, and uses CUDA IPC within nodes and NCCL between nodes.
+// All later passes run on both. In measurements, put was faster for programs that scatter sums, and get for programs
+// that only gather. The pass keeps via where it is set. It adds no variant if via is never CUDA IPC, or if pipelines do
+// not exchange shards from rank to rank.
 //
 // Requires: each transfer between ranks is a separate statement.
-// Establishes: the schedule has no transport: auto.
+// Establishes: transport: auto is unset.
 //
 //	before: choices pipeline p2p, transport auto, ...
 //	after:  choices pipeline p2p, all.via ipc-get, ...
@@ -50,8 +51,8 @@ func ChooseTransport(p *hostir.Program) error {
 	return nil
 }
 
-// prefer chooses all.via, unless the schedule has it: put if the program has a reduce-scatter without fuse: peer-read,
-// and get otherwise. A reduce-scatter with fuse: peer-read and without a choice of via uses get.
+// prefer sets all.via, unless it is set: to put if the program has a reduce-scatter without fuse: peer-read, and to get
+// otherwise. It sets get for each reduce-scatter with fuse: peer-read and without via.
 func prefer(p *hostir.Program) {
 	name, puts := hostir.Communications(p), false
 	var reading []string
@@ -78,7 +79,8 @@ func prefer(p *hostir.Program) {
 	}
 }
 
-// scattersSums reports whether a statement is a reduce-scatter: a reduction over ranks, of which each rank keeps one slice.
+// scattersSums reports whether a statement is a reduce-scatter: a reduction over ranks after which each rank keeps one
+// slice.
 func scattersSums(s hostir.Stmt) bool {
 	_, reduces := s.(*hostir.Reduce)
 	return reduces && shard.Describe(s).Scattered() != shard.NoAxis

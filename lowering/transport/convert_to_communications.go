@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// ConvertToCommunications replaces each transfer between ranks by a communication and a wait for it. The domains and
-// meshes determine the communication:
+// ConvertToCommunications replaces each transfer between ranks by a communication and a wait for the communication. The
+// axes and meshes of the operand and the result determine the communication:
 //
 //	statement  split operand  split result        meshes   communication
 //	Set        yes            no                  same     Allgather
@@ -26,8 +26,8 @@ import (
 //	Reduce     yes            yes                 same     ReduceScatter
 //	Reduce     yes            no                  differ   Reduce
 //
-// Requires: each Set or Reduce is a single movement of data between ranks, or local; the axes that it gathers or scatters are outermost
-// in their buffers.
+// Requires: each Set or Reduce is a single transfer between ranks, or local; the axes that it gathers or scatters are
+// outermost in their buffers.
 //
 //	before: A_all_s = Set(A_s)                   A_s [DIDx(D), m, K], A_all_s [D, m, K]
 //	after:  gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s); Wait(gather)
@@ -66,8 +66,8 @@ type converter struct {
 	errors  diag.List
 }
 
-// communication returns the communication that does a resharding. If there is none, or its slices are not contiguous, it
-// reports an error and returns nil.
+// communication returns the communication that a resharding needs. If there is no such communication, or if its slices
+// are not contiguous, it reports an error and returns nil.
 func (c *converter) communication(s hostir.Stmt) *hostir.Communication {
 	m := shard.Describe(s)
 	comm := &hostir.Communication{
@@ -91,7 +91,7 @@ func (c *converter) communication(s hostir.Stmt) *hostir.Communication {
 	return comm
 }
 
-// within sets the fields of a communication on one mesh. The type stays empty if there is no such communication.
+// within sets the fields of a communication on one mesh. The type stays empty if no communication fits.
 func within(m shard.Movement, comm *hostir.Communication) {
 	if len(m.Shifts) != 1 {
 		return
@@ -104,7 +104,7 @@ func within(m shard.Movement, comm *hostir.Communication) {
 	}
 }
 
-// between sets the fields of a communication between two meshes. The type stays empty if there is none.
+// between sets the fields of a communication between two meshes. The type stays empty if no communication fits.
 func (c *converter) between(m shard.Movement, comm *hostir.Communication) {
 	switch {
 	case len(m.Shifts) == 0 && shard.IsSplit(m.In):
@@ -122,8 +122,9 @@ func (c *converter) between(m shard.Movement, comm *hostir.Communication) {
 	}
 }
 
-// onTeam sets the team, all ranks of a mesh with one axis, and the root: the first rank of the other mesh that is also in the team.
-// Without such a rank there is no communication, and onTeam clears the type.
+// onTeam sets the team and the root of a communication. The team has all ranks of a mesh with one axis. The root is the
+// first rank of the other mesh that is also in the team. If there is no such rank, no communication is possible, and
+// onTeam clears the type.
 func onTeam(comm *hostir.Communication, team, other *domain.Mesh) {
 	root, ok := shard.CommonRank(other, team)
 	if !ok {
@@ -134,8 +135,9 @@ func onTeam(comm *hostir.Communication, team, other *domain.Mesh) {
 	comm.Root = expr.Int(slices.Index(team.Ranks, root))
 }
 
-// broadcast sets team and root of a Broadcast. The team is the result's mesh. The root is a rank of the team that has the operand, if
-// there is one. Otherwise the first rank of the operand's mesh joins the team as the last rank.
+// broadcast sets the team and the root of a Broadcast. The team is the result's mesh. The root is a rank of the team
+// that has the operand, if there is one. Otherwise the first rank of the operand's mesh is added to the team, as its
+// last rank.
 func (c *converter) broadcast(m shard.Movement, comm *hostir.Communication) {
 	comm.Type, comm.Mesh = collective.Broadcast, m.Out.Mesh
 	root, ok := shard.CommonRank(m.In.Mesh, m.Out.Mesh)
@@ -156,9 +158,9 @@ func (c *converter) refuse(s hostir.Stmt, m shard.Movement) {
 	hostir.NoteDeclared(d, c.program, s, m.Out).WithHint("change one split axis at a time, on one mesh")
 }
 
-// outermost checks that a collective moves contiguous slices: the gathered axis must be outermost in the result, and
-// the scattered axis in the operand. Both buffers must have the remaining axes in the same order. If not, it reports an
-// error and returns false.
+// outermost checks that a collective moves contiguous slices: the gathered axis has to be outermost in the result, and
+// the scattered axis in the operand. Both buffers need the other axes in the same order. If they do not fit, outermost
+// reports an error and returns false.
 func (c *converter) outermost(s hostir.Stmt, m shard.Movement) bool {
 	for _, side := range []struct {
 		whole *hostir.Tensor

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/shard"
 )
 
-// ownPart replaces a Set that takes a rank's local shard from a whole tensor by a view. If the result is a caller's
-// buffer or a view, or has another layout, ownPart keeps the Set, with the view as its operand.
+// ownPart replaces a Set that selects a rank's local shard from a whole tensor by a view. If the result is an output or
+// a view, or has another layout than the shard, ownPart keeps the Set, with the view as its operand.
 func (c *converter) ownPart(s hostir.Stmt) []hostir.Stmt {
 	m := shard.Describe(s)
 	along, view := ranks.Along(m.In.Mesh, m.Shifts[0].Mesh), *m.Out
@@ -20,7 +20,7 @@ func (c *converter) ownPart(s hostir.Stmt) []hostir.Stmt {
 		Index: along.Coordinate, Parts: along.Size,
 	}
 	if m.Out.Role == hostir.Temp && liesAs(&view, m.Out) {
-		m.Out.Role, m.Out.Of = hostir.View, hostir.MadeAs(view.Of, m.Out) // m.Out keeps its layout, because its views have the same order of axes
+		m.Out.Role, m.Out.Of = hostir.View, hostir.MadeAs(view.Of, m.Out) // m.Out keeps its layout, which the layouts of its views agree with
 		return nil
 	}
 	view.Name = c.names.Fresh(m.In.Name + "_own")
@@ -28,7 +28,7 @@ func (c *converter) ownPart(s hostir.Stmt) []hostir.Stmt {
 	return []hostir.Stmt{&hostir.Set{Info: *s.Meta(), Out: m.Out, In: &view}}
 }
 
-// liesAs reports whether a view has the strides of a contiguous buffer.
+// liesAs reports whether a view has the strides that a contiguous buffer has.
 func liesAs(view, buffer *hostir.Tensor) bool {
 	w, err := hostir.WindowOf(view, func(expr.Expr) (int64, error) { return 0, nil }) // all parts have the same strides
 	want := hostir.BufferWindow(buffer)
@@ -40,8 +40,8 @@ func liesAs(view, buffer *hostir.Tensor) bool {
 	return true
 }
 
-// carried returns the layout of a movement's operand, in the axes of the result. Axes that the operand lacks, such as
-// reduced ones, are outermost.
+// carried returns the layout of the operand of a transfer, in the axes of the result. Axes that the operand does not
+// have, such as reduced ones, are outermost.
 func carried(m shard.Movement) []int {
 	var order []int
 	for j := range m.Out.Axes {
