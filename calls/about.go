@@ -16,8 +16,8 @@ type Described struct {
 // AcrossNodes is the suffix of names that belong to the fallback variant alone.
 const AcrossNodes = "_across_nodes"
 
-// With replaces the calls of each variant, in the order of Programs. It returns an error if the number of variants or of arguments
-// differs.
+// With replaces the calls of each variant, in the order of Programs. It returns an error if the number of variants or
+// of arguments differs.
 func (d *Described) With(given []*Program) error {
 	variants := []*Described{d}
 	if d.Fallback != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Field is one field of a statement or a declaration: its key in the text form, and a pointer to its value. The pointer is a
-// *string, *int64, *bool, *expr.Expr, *[]expr.Expr, *[]string, *[]int64, *Pointer, **Pointer or *Stream.
+// Field is one field of a statement or a declaration: its key in the text form, and a pointer to its value. The pointer
+// is a *string, *int64, *bool, *expr.Expr, *[]expr.Expr, *[]string, *[]int64, *Pointer, **Pointer or *Stream.
 type Field struct {
 	Key   string
 	Value any

@@ -2,9 +2,9 @@ package calls
 
 import "slices"
 
-// A Step is an action of each rank's host outside of the calls. All ranks do the same steps in the same order. A rank skips steps
-// for objects that it does not have. Name is a buffer, a set of events, a team, a share, the flags of a share (FlagsOf), a
-// workspace, Copies or Compute; empty for Finish and Meet.
+// A Step is an action of each rank's host outside of the calls. All ranks do the same steps in the same order. A rank
+// skips steps for objects that it does not have. Name is a buffer, a set of events, a team, a share, the flags of a
+// share (FlagsOf), a workspace, Copies or Compute; empty for Finish and Meet.
 type Step struct {
 	Do   Deed
 	Name string

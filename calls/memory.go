@@ -85,8 +85,8 @@ func (w *Workspace) bytes(values Values) int64 {
 	return most
 }
 
-// WorkspaceBytes returns the bytes of workspace that the runtime's own attention kernels need: one fp32 number for each query row
-// of a gradient, and none for a forward pass.
+// WorkspaceBytes returns the bytes of workspace that the runtime's own attention kernels need: one fp32 number for each
+// query row of a gradient, and none for a forward pass.
 func (a *Attention) WorkspaceBytes(values Values) int64 {
 	if a.Gradients == "" {
 		return 0

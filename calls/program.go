@@ -4,7 +4,8 @@
 // that is printed.
 //
 // A statement names the stream that it runs on; there is no current stream. Names are names of the emitted program.
-// Expressions use parameters, constants, StreamCount, loop variables, "rank" and numbers that Let declares. Pointers count elements.
+// Expressions use parameters, constants, StreamCount, loop variables, "rank" and numbers that Let declares. Pointers
+// count elements.
 package calls
 
 import (
@@ -42,9 +43,9 @@ type Program struct {
 
 // Values of Kernel.Uses: how the elements of a kernel's operand are indexed.
 const (
-	ForElement = "element" // one for each row and column
-	ForColumn  = "column"  // one for each column, the same in all rows
-	ForRow     = "row"     // one for each row, the same in all columns
+	ForElement = "element" // one element for each row and column
+	ForColumn  = "column"  // one element for each column, the same in all rows
+	ForRow     = "row"     // one element for each row, the same in all columns
 	ForSeed    = "seed"    // a single int64, which is not converted to fp32
 )
 
@@ -177,7 +178,8 @@ type (
 		Count expr.Expr
 		Where string // the Label of the statement
 	}
-	// Share is memory that other ranks read or write over CUDA IPC. Each transfer of a call has two flags, ready and done.
+	// Share is memory that other ranks read or write over CUDA IPC. Each transfer of a call has two flags, ready and
+	// done.
 	Share struct {
 		Name, Shape string // the name of the handle in a call; the name of the constant that describes the share
 		Memory      string // the buffer or argument
@@ -213,7 +215,8 @@ func (k *Kernel) InParts() bool {
 	return k.Columns > longest && !slices.ContainsFunc(k.Steps(), domain.Step.Folds)
 }
 
-// Kernel returns the program's kernel that a Launch uses; nil for kernels of the runtime, or if there is none of that name.
+// Kernel returns the program's kernel that a Launch uses; nil for kernels of the runtime, or if there is none of that
+// name.
 func (p *Program) Kernel(l *Launch) *Kernel {
 	for _, k := range p.Kernels {
 		if l.Own() && k.Name == l.Kernel {

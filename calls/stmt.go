@@ -179,8 +179,8 @@ type (
 		Workspace        expr.Expr // index of the compute stream whose workspace is used; nil: the caller's stream
 		On               Stream
 	}
-	// Attend is one attention. It writes O and, if Logs is set, the log-sum-exp of the scores of each row. With GradO it writes the
-	// gradients of Q, K and V instead.
+	// Attend is one attention. It writes O and, if Logs is set, the log-sum-exp of the scores of each row. With GradO
+	// it writes the gradients of Q, K and V instead.
 	Attend struct {
 		Info
 		Attention                  string // the Attention with its plan

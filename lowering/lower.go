@@ -50,8 +50,8 @@ func Calls(host *hostir.Program, opt Options) (*calls.Described, error) {
 	return t.Describe(), nil
 }
 
-// OrderOf returns the calls of a host program and of its fallback variant for predictions, after the passes that a prediction
-// needs (callpasses.Order).
+// OrderOf returns the calls of a host program and of its fallback variant for predictions, after the passes that a
+// prediction needs (callpasses.Order).
 func OrderOf(host *hostir.Program) ([]*calls.Program, error) {
 	t, err := translate(host, callpasses.Order, Options{})
 	if err != nil {

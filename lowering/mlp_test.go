@@ -31,8 +31,8 @@ ops:
   - Y = sum(Q, axis=1)
 `
 
-// TestEndsOfAnMLPAreEnough checks that the other shardings follow from the axes that mlp declares, and that all operations are
-// one pipeline.
+// TestEndsOfAnMLPAreEnough checks that the other shardings follow from the axes that mlp declares, and that all
+// operations are one pipeline.
 func TestEndsOfAnMLPAreEnough(t *testing.T) {
 	p, err := model.Load("spec.yaml", []byte(mlp), nil)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package align computes the alignment of the pointers of a program of calls, over all ranks and iterations. All alignments are
-// in bytes, and powers of two.
+// Package align computes the alignment of the pointers of a program of calls, over all ranks and iterations. All
+// alignments are in bytes, and powers of two.
 package align
 
 import (
@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// Widest is the widest memory access of libraries and kernels, in bytes. No operand in memory of the caller needs a larger
-// alignment.
+// Widest is the widest memory access of libraries and kernels, in bytes. No operand in memory of the caller needs a
+// larger alignment.
 const Widest = 16
 
 // Alignments of memory.

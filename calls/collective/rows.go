@@ -27,8 +27,8 @@ const (
 	SendRecv      Type = "SendRecv"
 )
 
-// Form describes how data moves. The zero Form is an allgather: every rank gets the operands of all ranks, one after the other.
-// No two rows have the same form.
+// Form describes how data moves. The zero Form is an allgather: every rank gets the operands of all ranks, one after
+// the other. No two rows have the same form.
 type Form struct {
 	FromRoot bool // only the root has an operand
 	ToRoot   bool // only the root has a result

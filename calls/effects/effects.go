@@ -1,5 +1,5 @@
-// Package effects lists the memory that copies, GEMMs, attentions and kernels access, element by element. The interpreter, the
-// passes, the prover and the cost model use this table.
+// Package effects lists the memory that copies, GEMMs, attentions and kernels access, element by element. The
+// interpreter, the passes, the prover and the cost model use this table.
 package effects
 
 import (

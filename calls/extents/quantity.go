@@ -1,4 +1,5 @@
-// Package extents represents numbers of elements, ranks and iterations together with the expressions that the emitted program shows.
+// Package extents represents numbers of elements, ranks and iterations together with the expressions that the emitted
+// program shows.
 package extents
 
 import (
@@ -115,7 +116,8 @@ func Multiplied(e expr.Expr) []expr.Expr {
 // ErrOverflow is the panic value of Times, Together and MustMultiply.
 type ErrOverflow struct{}
 
-// MustMultiply multiplies numbers that are not negative. It panics with ErrOverflow if the product does not fit in 64 bits.
+// MustMultiply multiplies numbers that are not negative. It panics with ErrOverflow if the product does not fit in 64
+// bits.
 func MustMultiply(a, b int64) int64 {
 	if a != 0 && (b > math.MaxInt64/a || b < 0 || a < 0) {
 		panic(ErrOverflow{})

@@ -46,7 +46,8 @@ func (r *rank) mapping(share string) *mapping {
 	return m
 }
 
-// uses records that the current statement uses a thing of a rank. The statement fails if the thing does not exist when it runs.
+// uses records that the current statement uses a thing of a rank. The statement fails if the thing does not exist when
+// it runs.
 func (r *rank) uses(owner *rank, name string) {
 	if r.created == nil {
 		return // the program does not list its host steps
@@ -254,8 +255,8 @@ func (m *machine) begin() {
 	}
 }
 
-// end issues the steps after the calls. If the program lists its host steps, the run fails if something is not freed, or if a peer
-// still has the caller's memory open.
+// end issues the steps after the calls. If the program lists its host steps, the run fails if something is not freed,
+// or if a peer still has the caller's memory open.
 func (m *machine) end() {
 	m.steps(m.program.Life.Destroy)
 	for _, r := range m.ranks {

@@ -21,8 +21,8 @@ type part struct {
 	issue.Part
 }
 
-// pairing identifies a sequence of meetings: the collectives of a communicator (from and to are -1), or the messages from one of its
-// ranks to another.
+// pairing identifies a sequence of meetings: the collectives of a communicator (from and to are -1), or the messages
+// from one of its ranks to another.
 type pairing struct{ comm, from, to int32 }
 
 // turn identifies a meeting of a pairing: number counts its meetings from 0.

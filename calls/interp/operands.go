@@ -81,7 +81,8 @@ func (v view) get(index ...int64) float64 { return v.data[v.offset(index)] }
 // set rounds and stores an element.
 func (v view) set(index []int64, value float64) { v.data[v.offset(index)] = v.dtype.Round(value) }
 
-// offset returns the index of an element in the data. If index lacks the last axes, they count as 0.
+// offset returns the index of an element in the data. If index is shorter than the shape, its missing last numbers
+// count as 0.
 func (v view) offset(index []int64) int64 {
 	at := v.at
 	for i, n := range index {

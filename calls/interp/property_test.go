@@ -169,8 +169,8 @@ func settings(schedule string) []model.Setting {
 	return list
 }
 
-// TestSchedules checks that no schedule changes the result of a point-to-point pipeline. A pipeline may reject a schedule,
-// with a position in the spec, but every schedule has to be accepted by some pipeline.
+// TestSchedules checks that no schedule changes the result of a point-to-point pipeline. A pipeline may reject a
+// schedule, with a position in the spec, but every schedule has to be accepted by some pipeline.
 func TestSchedules(t *testing.T) {
 	const least = 120
 	accepted := 0

@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/calls/text"
 )
 
-// crossed gathers two halves of A on two communicators, each with a separate stream. ORDER is a condition: the ranks for
-// which it holds gather the second half first.
+// crossed gathers two halves of A on two communicators, each with a separate stream. ORDER is a condition: the ranks
+// for which it holds gather the second half first.
 const crossed = `calls crossed from "spec.yaml"
 streams 1
 Param(name D, spec "D", value 2)

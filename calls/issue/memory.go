@@ -115,7 +115,7 @@ func (w *World) Has(rank int32) []bool {
 type Span struct {
 	Name       string
 	Number     int32
-	Size       int64 // of an element
+	Size       int64 // bytes of an element
 	First, End int64
 }
 
@@ -194,7 +194,8 @@ func (r *Rank) share(s calls.Stmt, name string) (int32, bool) {
 	return n, ok
 }
 
-// peer evaluates the rank of a peer. It returns false after a fault, such as a peer that shares no memory with this rank.
+// peer evaluates the rank of a peer. It returns false after a fault, such as a peer that shares no memory with this
+// rank.
 func (r *Rank) peer(s calls.Stmt, e expr.Expr, share int32) (int32, bool) {
 	peer, ok := r.rankAt(s, e)
 	if !ok {

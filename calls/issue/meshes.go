@@ -94,8 +94,8 @@ func (w *World) inMesh(name string, rank int32) bool {
 	return name == "" || m != nil && m.at[rank] >= 0
 }
 
-// Share reports whether ranks a and b share memory through the share d. They must be on one node. If d has a mesh, both must be in it,
-// on the same line along d's axis.
+// Share reports whether ranks a and b share memory through the share d. They must be on one node. If d has a mesh, both
+// must be in it, on the same line along d's axis.
 func (w *World) Share(d *calls.Share, a, b int32) bool {
 	if w.node(a) != w.node(b) {
 		return false

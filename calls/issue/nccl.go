@@ -7,14 +7,14 @@ import (
 	"github.com/hirgen/hirgen/calls/collective"
 )
 
-// Part is the contribution of a rank to one NCCL call. Parts are matched in the order of issue: collectives by their Comm; sends
-// and receives by Comm, sender and receiver.
+// Part is the contribution of a rank to one NCCL call. Parts are matched in the order of issue: collectives by their
+// Comm; sends and receives by Comm, sender and receiver.
 type Part struct {
 	Kind   PartKind
 	Comm   int32
 	Peer   int32 // world rank, of Send and Recv; otherwise -1
 	Root   int32 // index within the team; -1: there is none
-	Count  int64 // elements
+	Count  int64 // Count of the call, in elements
 	Sent   int64 // elements that this rank reads from In of the call; -1: none
 	Stored int64 // elements that this rank writes to Out; -1: none
 }
@@ -29,7 +29,8 @@ const (
 	Recv
 )
 
-// Parts lists the parts of this rank in a call. It is nil after a fault, and for a send_recv without a part for this rank.
+// Parts lists the parts of this rank in a call. It is nil after a fault, and for a send_recv without a part for this
+// rank.
 func (r *Rank) Parts(s *calls.NcclCall) []Part {
 	of, ok := r.communicators()[s.Team]
 	if !ok {
@@ -106,8 +107,8 @@ func (p Part) from(peer int64) Part {
 	return p
 }
 
-// counterparts lists a send if the rank is in mesh From, and a receive if it is in mesh To. The peer has the same position in the
-// other mesh. There is no part for a position that the other mesh lacks.
+// counterparts lists a send if the rank is in mesh From, and a receive if it is in mesh To. The peer has the same
+// position in the other mesh. There is no part for a position that does not exist in the other mesh.
 func (r *Rank) counterparts(s *calls.NcclCall, p Part) (list []Part) {
 	from, to := r.meshes[s.From], r.meshes[s.To]
 	if from == nil || to == nil {

@@ -82,8 +82,8 @@ func (s *scope) build(e expr.Expr) *node {
 	return &node{op: 'k', value: unset}
 }
 
-// eval evaluates an expression. ok is false if a name has no value, a sum or product overflows, a divisor is 0, or a division leaves a
-// remainder.
+// eval evaluates an expression. ok is false if a name has no value, a sum or product overflows, a divisor is 0, or a
+// division leaves a remainder.
 func (n *node) eval(env []int64) (value int64, ok bool) {
 	switch n.op {
 	case 'k':

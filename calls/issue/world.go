@@ -11,11 +11,11 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// World contains the declarations of a program, with the values that all ranks have in common. Streams, memories, events, flags
-// and communicators have the same numbers on all ranks.
+// World contains the declarations of a program, with the values that all ranks have in common. Streams, memories,
+// events, flags and communicators have the same numbers on all ranks.
 type World struct {
 	Calls    *calls.Program
-	Nodes    []int    // of ranks; nil: all ranks are on one node
+	Nodes    []int    // by rank: the number of its node; nil: all ranks are on one node
 	Size     int32    // number of ranks
 	Streams  []string // names: "caller", "copy", "compute[0]", "x_.stream"
 	Memories []Memory

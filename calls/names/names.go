@@ -12,8 +12,8 @@ import (
 	"github.com/hirgen/hirgen/model/names"
 )
 
-// Table assigns C++ identifiers. An emitted file has one flat name space: no name shadows another. A name may be assigned
-// again after its scope has ended (Release).
+// Table assigns C++ identifiers. An emitted file has one flat name space: no name shadows another. A name may be
+// assigned again after its scope has ended (Release).
 type Table struct {
 	taken map[string]bool
 	next  map[string]int // the number to try next, by base + suffix
@@ -37,7 +37,8 @@ func (n *Table) Reserve(list ...string) {
 	}
 }
 
-// Release frees the name of a variable whose scope has ended. want is the argument of the call of Local that returned name.
+// Release frees the name of a variable whose scope has ended. want is the argument of the call of Local that returned
+// name.
 func (n *Table) Release(want, name string) {
 	delete(n.taken, name)
 	delete(n.next, identifier(want))

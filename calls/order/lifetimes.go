@@ -12,8 +12,8 @@ import (
 type Lifetime struct {
 	Buffer *calls.Buffer
 	Output bool            // Buffer is one of calls.Program.Outputs
-	spans  map[int64]*span // by rank
-	apart  bool
+	spans  map[int64]*span // by rank; only ranks that use the buffer
+	apart  bool            // the buffer needs memory of its own, and is left out of the result of Lifetimes
 }
 
 // span is a lifetime on one rank. begin covers the work that ends before all uses of the buffer. end covers the work

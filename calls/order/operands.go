@@ -47,8 +47,8 @@ func spanOf(o *effects.Operand, rank *issue.Rank) int64 {
 	return elements * o.Type.Size()
 }
 
-// owned lists the memory of this rank that a statement releases to peers with a ready flag, or acquires again by a wait for a done
-// flag.
+// owned lists the memory of this rank that a statement releases to peers with a ready flag, or acquires again by a wait
+// for a done flag.
 func owned(p *calls.Program, s calls.Stmt) []string {
 	var names []string
 	add := func(share string) {

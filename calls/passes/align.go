@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// declareAlignment declares the alignment of operands of GEMMs and attentions that are, on some rank in some iteration, less
-// aligned than their rows.
+// declareAlignment declares the alignment of operands of GEMMs and attentions that are, on some rank in some iteration,
+// less aligned than their rows.
 //
 //	Shape(name kCShape, n 8)                     Shape(name kCShape, n 8, align_b 2)
 //	Gemm(shape kCShape, b V + 1)             ->  Gemm(shape kCShape, b V + 1)

@@ -14,7 +14,7 @@ type memoryUses struct {
 	ranks    []*issue.Rank // all ranks, after their run of the whole program, so that they can resolve its pointers
 	buffers  map[string]*calls.Buffer
 	labels   map[string]*calls.Label
-	shares   map[string][]*calls.Share // by memory
+	shares   map[string][]*calls.Share // by name of the memory
 	memories map[string][]string       // by name of a share, of its memory, and of a declared pointer into it: the memories
 	users    map[string][]int          // by memory: indices in the body of the statements that use it, increasing
 	waits    map[string]int            // by share: index in the body of the last statement that waits for its flags

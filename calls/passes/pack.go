@@ -114,8 +114,8 @@ func kinds(blocks []*block, apart []bool) (rest, outputs []int) {
 	return rest, outputs
 }
 
-// lastFirst moves the block with the highest end in the program's own memory to the front of a list. It reports whether the list
-// changed.
+// lastFirst moves the block with the highest end in the program's own memory to the front of a list. It reports whether
+// the list changed.
 func lastFirst(blocks []*block, list []int) bool {
 	last := slices.MaxFunc(list, func(i, j int) int { return cmp.Compare(blocks[i].ownEnd(), blocks[j].ownEnd()) })
 	at := slices.Index(list, last)

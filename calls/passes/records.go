@@ -192,7 +192,8 @@ func trimmed(p *calls.Program, loop *calls.For) []calls.Stmt {
 	return []calls.Stmt{loop}
 }
 
-// periodOf returns how a loop depends on its variable: 0 not at all, 1 modulo the number of compute streams, -1 otherwise.
+// periodOf returns how a loop depends on its variable: 0 not at all, 1 modulo the number of compute streams, -1
+// otherwise.
 func periodOf(loop *calls.For) int {
 	period := 0
 	calls.RewriteAll(loop.Body, &calls.Rewriter{Expression: func(e expr.Expr) expr.Expr {

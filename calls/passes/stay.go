@@ -6,9 +6,9 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// stayOnCaller moves the calls of a communicator to the caller's stream if that stream waits for each of them immediately.
-// Nothing could run at the same time, and a change of streams costs microseconds. The record after a call stays, for the
-// watchdog.
+// stayOnCaller moves the calls of a communicator to the caller's stream if that stream waits for each of them
+// immediately. Nothing could run at the same time, and a change of streams costs microseconds. The record after a call
+// stays, for the watchdog.
 //
 //	EventRecord(ready_[0], on caller)
 //	StreamWait(ready_[0], on x_.stream)

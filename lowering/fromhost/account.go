@@ -89,7 +89,8 @@ func (b *builder) accountGemm(p gemm) {
 		[4]int64{m.Size, p.n.Size, p.k.Size, batch.Size}})
 }
 
-// perIteration names the loops around a communication: ", one slice in each iteration over s". It is empty outside of loops.
+// perIteration names the loops around a communication: ", one slice in each iteration over s". It is empty outside of
+// loops.
 func (b *builder) perIteration() string {
 	if len(b.loops) == 0 {
 		return ""

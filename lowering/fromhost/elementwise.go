@@ -12,7 +12,8 @@ import (
 // maxAxes is hirgen::kMaxAxes: the largest number of axes in a kernel's strided view.
 const maxAxes = 8
 
-// elementwise returns the memory of the result and of the operands of a statement, in this order, and the walk over them.
+// elementwise returns the memory of the result and of the operands of a statement, in this order, and the walk over
+// them.
 func (b *builder) elementwise(s hostir.Stmt) ([]*buffer, walk) {
 	tensors := append([]*hostir.Tensor{hostir.Result(s)}, hostir.Uses(s)...)
 	buffers := b.operandBuffers(s, tensors...)

@@ -79,7 +79,7 @@ type kernelGroup struct {
 	members []hostir.Stmt
 	also    map[hostir.Stmt]bool    // members whose results are outputs or are also read outside of the group
 	columns domain.Axis             // the axis along which rows run; its extent is at most 1 if all results have one element per row
-	folded  map[*hostir.Tensor]bool // the tensor has one element per row: it lacks the axis of the columns
+	folded  map[*hostir.Tensor]bool // the tensor has one element per row: it does not have the axis of the columns
 }
 
 func (g *kernelGroup) result() hostir.Stmt { return g.members[len(g.members)-1] }

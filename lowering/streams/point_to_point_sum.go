@@ -74,7 +74,7 @@ func (c *slicer) partAxis(st step) int {
 //	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
 //
 //	after:  P_s = Select(P, axis 1, index (rank + s) % D)
-//	        If s == 0: (P_s is the part of this rank, made there or copied)
+//	        If s == 0: (P_s is the part of this rank: copy it to the buffer for the parts, unless it was computed there)
 //	        Else: (send P_s to rank (rank + s) % D, receive a part from rank (D + rank - s) % D)
 //	        and after the loop: C = Reduce(sum, P_parts, axis 0)
 func (c *slicer) passToRank(st step) {
