@@ -110,7 +110,7 @@ type (
 		Elements expr.Expr
 		Guard    string      // the Guard for the ranks that have it; empty: all
 		Where    string      `text:"quoted"` // its origin in the spec, for error messages
-		Shape    []expr.Expr // for a comment
+		Shape    []expr.Expr // extents of its axes, outermost first, for a comment
 		// the Attention that uses it as scratch memory. If it is too small, the attention allocates memory of its own
 		Works       string
 		First, Last string // labels of the first and last statement that use it, for a comment; empty: there is no such comment

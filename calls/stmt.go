@@ -280,7 +280,7 @@ type (
 		Cond  expr.Expr
 		Else  Pointer
 		Guard string      // the Guard for the ranks that have the memory; empty: all
-		Shape []expr.Expr // for a comment
+		Shape []expr.Expr // extents of the axes, outermost first, for a comment
 	}
 	// Let names a number: the Value of an expression or, with a Mesh, this rank's coordinate along Axis. With At, it is
 	// the rank at that coordinate of the axis. With neither Value nor Mesh, it is this rank.

@@ -26,7 +26,7 @@ type World struct {
 
 	scope      *scope
 	meshes     map[string]*mesh
-	guards     map[string][]bool  // by world rank
+	guards     map[string][]bool  // by guard and world rank: whether the guard includes the rank
 	teams      map[string][]int32 // by team and world rank: number of the communicator; -1: none. nil: not computed so far
 	streams    map[string]int16
 	computes   []int16          // numbers of compute streams, by index; 0: not numbered so far

@@ -10,7 +10,7 @@ import (
 type operand struct {
 	at    calls.Pointer
 	bytes int64 // -1: any bytes of the buffer
-	alike bool  // as in effects.Operand
+	alike bool  // effects.Operand.Alike
 }
 
 // operandsOf lists the memory that a statement accesses. If effects.Table does not know the statement, it lists all

@@ -26,7 +26,7 @@ type use struct {
 	task         int
 	from         int64 // offset in bytes of the first pointer in the chain of declared pointers to the operand
 	first, end   int64
-	alike        bool // as in effects.Operand
+	alike        bool // effects.Operand.Alike
 	behind, done Clock
 }
 

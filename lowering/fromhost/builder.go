@@ -40,7 +40,7 @@ type builder struct {
 	guards    map[string]string // names of guards, by their ranks as text
 	handles   map[string]*transfer
 	waits     map[string]wording                  // by handle: the wording of its wait
-	limited   map[string]*hostir.P2PCommunication // see function limited
+	limited   map[string]*hostir.P2PCommunication // the result of function limited
 	kernels   map[string]*calls.Kernel            // by text of what they compute
 	labels    map[string]string                   // names of label constants, by text
 

@@ -79,7 +79,7 @@ func (g *group) keepsView(st step) bool {
 type grouping struct {
 	groups []*group
 	open   map[int]*group            // chain of a step -> the last pipeline of the chain
-	latest *group                    // the last pipeline
+	latest *group                    // the pipeline that was added last
 	made   map[*hostir.Tensor]*group // result -> its group
 	last   map[*hostir.Tensor]int
 }
