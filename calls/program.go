@@ -84,7 +84,7 @@ type (
 	Team struct {
 		Name  string
 		Mesh  string
-		Axis  int64
+		Axis  int64  // index of the axis in the mesh
 		Whole bool   // all ranks of the mesh, not only those along Axis
 		Via   string // the transport; empty: NCCL
 		Where string `text:"quoted"` // the team's name in error messages
@@ -95,10 +95,10 @@ type (
 		Tensor   string `text:"quoted"` // the name in the spec
 		Type     domain.DType
 		Output   bool
-		Used     bool
+		Used     bool        // the program mentions it
 		Elements expr.Expr   // on one rank
 		Mesh     string      // the mesh whose ranks have a part of it; empty: all ranks
-		Shape    []expr.Expr // on one rank, for a comment
+		Shape    []expr.Expr // extents on one rank, outermost first, for a comment
 	}
 	// Buffer is memory that the program keeps from call to call, or a part of another buffer or of an output.
 	Buffer struct {
@@ -122,7 +122,7 @@ type (
 		Like                      string // an earlier Shape that differs only in names and label; empty: none
 		Plan                      string
 		M, N, K, Batch            expr.Expr
-		StrideA, StrideB, StrideC expr.Expr
+		StrideA, StrideB, StrideC expr.Expr // elements from one matrix of a batch to the next
 		RowB                      expr.Expr // leading dimension of B, in elements; nil: dense
 		AlignA, AlignB, AlignC    int64     // bytes to which all pointers are aligned, if the rows have a larger alignment; otherwise 0
 		TransposeA, TransposeB    bool
@@ -140,8 +140,8 @@ type (
 		Name, Plan string
 		// constants for the layouts of operands and of gradients; Gradients is empty in a forward pass
 		Layout, Gradients                                     string
-		Fn                                                    string `text:"quoted"` // in the syntax of domain.AttentionOf
-		Batch, QueryHeads, KeyHeads, QueryRows, KeyRows, Size expr.Expr
+		Fn                                                    string    `text:"quoted"` // in the syntax of domain.AttentionOf
+		Batch, QueryHeads, KeyHeads, QueryRows, KeyRows, Size expr.Expr // Size: elements of a row of a head
 		Start                                                 expr.Expr
 		Mesh                                                  string // empty: all ranks have the same Start
 		Axis                                                  int64
@@ -186,7 +186,7 @@ type (
 		Tensor      string `text:"quoted"` // the name of the memory's tensor
 		Elements    expr.Expr
 		Type        domain.DType
-		Transfers   expr.Expr
+		Transfers   expr.Expr // number of transfers in a call
 		Rows        expr.Expr // rows of a RowExchange, in which each row of a transfer has these flags; nil: no RowExchange uses it
 		Mesh        string    // the ranks of a node along Axis of this mesh share the memory; empty: all ranks of a node
 		Axis        int64

@@ -54,7 +54,7 @@ type Event struct {
 // Base is a Share, and the address is relative to the start of its memory on that rank.
 type Pointer struct {
 	Base   string
-	Peer   expr.Expr
+	Peer   expr.Expr // world rank; nil: memory of this rank
 	Offset expr.Expr // nil: 0
 }
 
@@ -68,7 +68,7 @@ type Operand struct {
 type Flag struct {
 	Share    string
 	Done     bool
-	Transfer expr.Expr
+	Transfer expr.Expr // number of the transfer, from 0
 }
 
 // The statements.
@@ -104,7 +104,7 @@ type (
 		Info
 		Flag   Flag
 		Kernel bool
-		Joins  string
+		Joins  string // this and Batch: as in FlagWrite
 		Batch  string
 		On     Stream
 	}
@@ -113,7 +113,7 @@ type (
 	MemOpBatch struct {
 		Info
 		Name   string
-		Use    string // "write", "wait", "copy"
+		Use    string // what Body does: "write", "wait" or "copy"
 		Kernel bool   // a kernel issues the operations, not a batch of stream memory operations
 		On     Stream
 		Body   []Stmt
@@ -137,19 +137,19 @@ type (
 		Share    string
 		Peer     expr.Expr
 		Transfer expr.Expr
-		Joins    string
+		Joins    string // this and Batch: as in FlagWrite
 		Batch    string
 		On       Stream
 	}
 	// NcclCall is a call of NCCL, or of the library that Via of its Team names. It may also be the sends and receives
-	// that implement a collective that NCCL lacks.
+	// of a collective for which NCCL has no function.
 	NcclCall struct {
 		Info
 		Kind     string // "allgather", ..., "send", "recv"
 		In, Out  Pointer
-		InPlace  bool // the root of a broadcast has no result, so its operand is also the receive buffer
-		Writable bool // the call may overwrite the operand
-		Count    expr.Expr
+		InPlace  bool      // the root of a broadcast has no result, so its operand is also the receive buffer
+		Writable bool      // the call may overwrite the operand
+		Count    expr.Expr // elements in a slice (collective.Form.Slices)
 		Type     domain.DType
 		Fn       string    // "sum", ...; empty: no reduction
 		Root     expr.Expr // the root's position in the team, for rooted collectives
@@ -244,7 +244,7 @@ type (
 	// PeerPart is peer memory that a PeerSum reads or, with Store, writes.
 	PeerPart struct {
 		Info
-		Sum      string
+		Sum      string // Name of the PeerSum
 		Store    bool
 		At       Pointer
 		Elements expr.Expr
