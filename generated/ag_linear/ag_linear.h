@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* The tensors of a call, in the order of hirgen_ag_linear_run. */
+/* Indices of the tensors in the argument `tensors` of hirgen_ag_linear_run. */
 enum {
   /* input [S, DIDx(D), M/(S*D), K] bf16 */
   HIRGEN_AG_LINEAR_A,
@@ -36,7 +36,7 @@ HIRGEN_EXPORT int hirgen_ag_linear_create(const hirgen_options* options, hirgen_
  * the device; blocks the host only to share new memory with other ranks. Calls of one handle share
  * buffers: issue them on one stream, or order the streams. Several handles may share a stream.
  * Tensors must not overlap: outputs may hold intermediate results until the call ends. If other
- * ranks access a tensor over CUDA IPC and its memory is not of cudaMalloc, each call copies it.
+ * ranks access a tensor over CUDA IPC and cudaMalloc did not allocate it, each call copies it.
  *
  * Returns HIRGEN_USAGE, with the name of the tensor, if a pointer is null, is no multiple of
  * HIRGEN_ALIGNMENT (16) bytes, or points to memory of the host, page-locked or not, and if
@@ -45,7 +45,7 @@ HIRGEN_EXPORT int hirgen_ag_linear_create(const hirgen_options* options, hirgen_
  * After HIRGEN_USAGE nothing was issued, and the other ranks do not know: their call waits for this
  * rank. Repeat the call with correct arguments before the deadline. Otherwise they end with
  * HIRGEN_TIMEOUT, or with HIRGEN_PEER if this process ends first.
- * After any other code the other ranks have been told, and every later run returns that code. */
+ * After any other code the other ranks know of it, and every later run returns that code. */
 HIRGEN_EXPORT int hirgen_ag_linear_run(hirgen_handle* handle, void* stream, void* const* tensors);
 
 /* Returns HIRGEN_OK, or the code that run returns from now on because this or another rank has
@@ -55,7 +55,7 @@ HIRGEN_EXPORT int hirgen_ag_linear_status(hirgen_handle* handle);
 /* Describes a tensor: name, type, extents, and the bytes of its buffer. */
 HIRGEN_EXPORT int hirgen_ag_linear_tensor(hirgen_handle* handle, size_t index, hirgen_tensor* tensor);
 
-/* The transport between ranks: "nccl", "ipc-get", "ipc-put" or, with `transport: auto` on several
+/* Returns the transport between ranks: "nccl", "ipc-get", "ipc-put" or, with `transport: auto` on several
  * nodes, "ipc-get within nodes, nccl between them". Valid until destroy. */
 HIRGEN_EXPORT const char* hirgen_ag_linear_transport(const hirgen_handle* handle);
 
@@ -63,15 +63,15 @@ HIRGEN_EXPORT const char* hirgen_ag_linear_transport(const hirgen_handle* handle
  * handle return HIRGEN_USAGE. A null handle is allowed. After a failure, returns its code. */
 HIRGEN_EXPORT int hirgen_ag_linear_destroy(hirgen_handle* handle);
 
-/* The message of the last failure of the handle, in any thread. With a null handle: of the last
- * create or destroy of this thread that failed, or use of a null handle. Valid until this thread's
- * next call of the library. */
+/* Returns the message of the last failure of the handle, in any thread. With a null handle, returns
+ * the message of this thread's last create or destroy that failed, or last use of a null handle.
+ * Valid until this thread's next call of the library. */
 HIRGEN_EXPORT const char* hirgen_ag_linear_last_error(const hirgen_handle* handle);
 
-/* main() of the program: options, launch, check, timing, report. Returns the exit code. */
+/* Runs the command-line program: options, launch, check, timing, report. Returns the exit code. */
 HIRGEN_EXPORT int hirgen_ag_linear_main(int argc, char** argv);
 
-/* HIRGEN_ABI_VERSION of the library. */
+/* Returns the HIRGEN_ABI_VERSION with which the library was built. */
 HIRGEN_EXPORT int hirgen_ag_linear_abi_version(void);
 
 #ifdef __cplusplus

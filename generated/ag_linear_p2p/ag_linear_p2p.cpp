@@ -31,13 +31,13 @@ using bf16 = __nv_bfloat16;
 // emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D;
-constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape =
     {.m = kShardM, .n = N, .k = K, .transpose_b = true, .bias = true, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "spec.yaml:14:5 wait for the caller's stream";
 constexpr const char* kReadyA = "spec.yaml:14:5 let peers read A";
 constexpr const char* kShareA = "spec.yaml:9:3 sharing A with the other ranks";
@@ -49,7 +49,8 @@ constexpr const char* kLinearC = "spec.yaml:14:5 linear into C";
 constexpr const char* kJoined = "spec.yaml:14:5 wait for the compute streams";
 constexpr const char* kWaitReadA = "spec.yaml:14:5 wait until peers have read A";
 
-// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
+// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
+// the local shard none.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
@@ -84,7 +85,8 @@ class AgLinearP2p final : public hirgen::Program {
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:14:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kLinearC};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_receive_A_ = context_.events("after_receive_A", kReceiveA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -163,7 +165,7 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -10,7 +10,8 @@ namespace hirgen_ag_matmul {
 /// The program, as the driver and the C ABI use it.
 const hirgen::ProgramTable& table();
 
-/// The operations of the spec on whole tensors, one by one: what a call is checked against.
+/// Computes the operations of the spec one by one on whole tensors. The check compares a call with
+/// the results.
 void reference(hirgen::Reference& model);
 
 }  // namespace hirgen_ag_matmul

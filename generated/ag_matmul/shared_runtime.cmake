@@ -6,7 +6,7 @@
 # contain a digest of all sources and flags, so a program never links another runtime.
 set(HIRGEN_RUNTIME_ARCHIVE "" CACHE INTERNAL "The compiled runtime that programs share; empty: none")
 
-# Says, where the runtime is compiled, how long that takes.
+# Prints about how long it takes to compile the runtime, and the text `and`.
 function(tell_of_runtime and)
   set(work 90)  # seconds of one core
   set(largest 20)  # seconds of its largest file
@@ -62,7 +62,7 @@ foreach(file ${runtime_files})
   file(SHA256 ${file} digest)
   list(APPEND ingredients ${digest})
 endforeach()
-# How the runtime is compiled, which is the same for all programs but for their names.
+# The commands that compile the runtime. All programs have the same, apart from the program's name.
 file(STRINGS ${HIRGEN_DEVICE}.cmake options REGEX "^[^#]")
 file(STRINGS CMakeLists.txt lines REGEX "^ *[a-z_]+[(](CMAKE_|hirgen_[A-Za-z0-9_]+_runtime )")
 list(APPEND options ${lines})
@@ -73,7 +73,7 @@ set(runtime_archive ${cache}/libhirgen_runtime_${HIRGEN_DEVICE}_${digest}.a)
 set(shared_device ${cache}/libhirgen_cpu_${digest}.so)
 if(EXISTS ${runtime_archive} AND (HIRGEN_DEVICE STREQUAL cuda OR EXISTS ${shared_device}))
   set(runtime_found TRUE)
-  # Where it is gone, this is done again.
+  # Configure again if the archive is removed.
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${runtime_archive})
   message(STATUS "hirgen: the compiled runtime is in ${cache}")
 else()
@@ -90,8 +90,9 @@ else()
 endif()
 set(HIRGEN_RUNTIME_ARCHIVE ${runtime_archive} CACHE INTERNAL "The compiled runtime that programs share; empty: none")
 
-# Leaves the objects of a library as the archive, and the CPU device, if it is one. They appear whole,
-# also where several programs are built at the same time, and the archive last.
+# Puts the objects of a library into the cache as the archive, and before it the CPU device, if there
+# is one. Each file is renamed into place, so that it is complete even if several programs are built at
+# the same time.
 function(share_runtime objects)
   set(archive hirgen_ag_matmul_archive)
   add_library(${archive} STATIC $<TARGET_OBJECTS:${objects}>)

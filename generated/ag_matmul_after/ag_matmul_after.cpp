@@ -28,13 +28,13 @@ using bf16 = __nv_bfloat16;
 // it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceShardM = M / (S * D);
-constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCLocalShape =
     {.m = kSliceShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "spec.yaml:12:5 wait for the caller's stream";
 constexpr const char* kMatmulC = "spec.yaml:12:5 matmul into C";
 constexpr const char* kAllgatherC = "spec.yaml:12:5 allgather of C";
@@ -99,7 +99,7 @@ void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(
         ncclAllGather(C_local_s, C + s * (M / S) * N, kSliceShardM * N, ncclBfloat16, x_.comm, x_.stream),
         kAllgatherC);
-    // only the last one is waited for
+    // only the last of these events is waited for
     HG_CHECK(cudaEventRecord(after_allgather_C_[s], x_.stream), kAllgatherC);
   }
 
@@ -109,7 +109,7 @@ void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -15,7 +15,8 @@ const hirgen::ProgramTable& table();
 /// The program for several nodes, ag_matmul_anywhere_across_nodes.cpp: ranks share memory only within a node.
 std::unique_ptr<hirgen::Program> create_across_nodes(hirgen::Context& context);
 
-/// The operations of the spec on whole tensors, one by one: what a call is checked against.
+/// Computes the operations of the spec one by one on whole tensors. The check compares a call with
+/// the results.
 void reference(hirgen::Reference& model);
 
 }  // namespace hirgen_ag_matmul_anywhere

@@ -37,7 +37,7 @@ constexpr int64_t kShardM = M / D;
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "spec.yaml:12:5 wait for the caller's stream";
 constexpr const char* kReadyA = "spec.yaml:12:5 let peers read A";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
@@ -48,7 +48,8 @@ constexpr const char* kWaitReceiveA = "spec.yaml:12:5 wait until A is received";
 constexpr const char* kMatmulC = "spec.yaml:12:5 matmul into C";
 constexpr const char* kWaitReadA = "spec.yaml:12:5 wait until peers have read A";
 
-// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
+// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
+// the local shard none.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
@@ -77,7 +78,7 @@ class AgMatmulAuto final : public hirgen::Program {
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   void* workspace_ = context_.workspace(hirgen::workspace_for(C_plan_), "spec.yaml:12:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop. The local shard's step uses none.
+  // A set has one event for each step of a loop. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_receive_A_ = context_.events("after_receive_A", kReceiveA, D);
   hirgen::Events wait_read_A_ = context_.events("wait_read_A", kWaitReadA, 1);
@@ -141,7 +142,7 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -29,12 +29,12 @@ using bf16 = __nv_bfloat16;
 // emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D;
-constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kExchangeA = "spec.yaml:13:5 exchange of A";
 constexpr const char* kReceiveA = "spec.yaml:13:5 receive A";
 constexpr const char* kSendA = "spec.yaml:13:5 send A";
@@ -127,7 +127,7 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

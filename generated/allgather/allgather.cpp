@@ -29,7 +29,7 @@ constexpr int64_t kSliceShardM = M / (S * D);
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kAllgatherA = "spec.yaml:11:5 allgather of A";
 constexpr const char* kWaitAllgatherA = "spec.yaml:11:5 wait for the allgather of A";
 
@@ -60,7 +60,7 @@ void Allgather::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(ncclAllGather(A + s * kSliceShardM * N, C + s * (M / S) * N, kSliceShardM * N, ncclBfloat16,
                            x_.comm, x_.stream),
              kAllgatherA);
-    // only the last one is waited for
+    // only the last of these events is waited for
     HG_CHECK(cudaEventRecord(after_allgather_A_[s], x_.stream), kAllgatherA);
   }
 
@@ -69,7 +69,7 @@ void Allgather::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

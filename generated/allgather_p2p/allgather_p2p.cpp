@@ -28,11 +28,11 @@ using bf16 = __nv_bfloat16;
 // emit it again.
 constexpr int64_t D = 4, M = 8192, K = 8192;
 constexpr int64_t kShardM = M / D;
-constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "spec.yaml:12:5 wait for the caller's stream";
 constexpr const char* kReadyC = "spec.yaml:12:5 let peers write C";
 constexpr const char* kShareC = "spec.yaml:10:3 sharing C with the other ranks";
@@ -44,7 +44,8 @@ constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
 constexpr const char* kWaitReceiveC = "spec.yaml:12:5 wait until C is received";
 constexpr const char* kWaitSendA = "spec.yaml:12:5 wait until A is sent";
 
-// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
+// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
+// the local shard none.
 constexpr hirgen::SharedShape kCShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 
@@ -65,7 +66,8 @@ class AllgatherP2p final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();      // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_send_A_ = context_.events("after_send_A", kSendA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -102,7 +104,7 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, s), C_ipc.sequence(),
                                           CU_STREAM_WRITE_VALUE_DEFAULT),
              kDoneC);
-    HG_CHECK(cudaEventRecord(after_send_A_[s], copy), kSendA);  // only the last one is waited for
+    HG_CHECK(cudaEventRecord(after_send_A_[s], copy), kSendA);  // only the last of these events is waited for
   }
 
   // All compute streams start after the caller's earlier work.
@@ -134,7 +136,7 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

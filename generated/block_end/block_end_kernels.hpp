@@ -11,7 +11,7 @@ namespace hirgen_block_end {
 
 using bf16 = __nv_bfloat16;
 
-// Each enqueues its kernel on a stream. `where` is the label of the statement, for errors.
+// Each function enqueues its kernel on `stream`. `where` is the label of the statement, for errors.
 
 void add_rms_norm(bf16* U, bf16* X1, const bf16* X_rows_own, const bf16* attention, const bf16* gamma,
                   int64_t rows, cudaStream_t stream, const char* where);

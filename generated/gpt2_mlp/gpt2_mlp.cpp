@@ -43,7 +43,7 @@ using bf16 = __nv_bfloat16;
 // emit it again.
 constexpr int64_t D = 8, M = 8192, K = 4096, N = 4 * K;
 constexpr int64_t kShardM = M / D, kShardN = N / D;
-constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 2;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kAShape = {.m = kShardM, .n = kShardN, .k = K, .transpose_b = true,
@@ -52,7 +52,7 @@ constexpr hirgen::MatmulShape kAShape = {.m = kShardM, .n = kShardN, .k = K, .tr
 constexpr hirgen::MatmulShape kPSShape =
     {.m = kShardM, .n = K, .k = kShardN, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "spec.yaml:20:5 wait for the caller's stream";
 constexpr const char* kReadyU = "spec.yaml:20:5 let peers write U, P_parts";
 constexpr const char* kShareU = "spec.yaml:20:5 sharing U with the other ranks";
@@ -72,7 +72,8 @@ constexpr const char* kSumV = "spec.yaml:24:5 sum into V";
 constexpr const char* kAddY = "spec.yaml:25:5 add into Y";
 constexpr const char* kWaitSendP = "spec.yaml:24:5 wait until P is sent";
 
-// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
+// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
+// the local shard none.
 constexpr hirgen::SharedShape kUShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "U", .where = kShareU};
 constexpr hirgen::SharedShape kPPartsShared =
@@ -108,8 +109,8 @@ class Gpt2Mlp final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();  // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
-  // each iteration of a loop.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it, in each iteration of a loop.
 
   // [D, 1, kShardM, K], filled by the allgather of G over x, kReadyU to kLinearA
   bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:20:5 U");
@@ -121,7 +122,8 @@ class Gpt2Mlp final : public hirgen::Program {
   hirgen::MatmulPlan A_plan_{context_, kAShape, kLinearA};
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events wait_receive_U_ = context_.events("wait_receive_U", kWaitReceiveU, D);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, D);
@@ -208,7 +210,8 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(partner, s), P_parts_ipc.sequence(),
                                             CU_STREAM_WRITE_VALUE_DEFAULT),
                kDonePParts);
-      HG_CHECK(cudaEventRecord(after_send_P_[s], copy), kSendP);  // only the last one is waited for
+      // only the last of these events is waited for
+      HG_CHECK(cudaEventRecord(after_send_P_[s], copy), kSendP);
     }
   }
 
@@ -236,7 +239,7 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

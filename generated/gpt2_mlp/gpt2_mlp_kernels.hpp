@@ -11,7 +11,7 @@ namespace hirgen_gpt2_mlp {
 
 using bf16 = __nv_bfloat16;
 
-// Each enqueues its kernel on a stream. `where` is the label of the statement, for errors.
+// Each function enqueues its kernel on `stream`. `where` is the label of the statement, for errors.
 
 void add(bf16* Y, const bf16* V, const bf16* b2, int64_t rows, cudaStream_t stream, const char* where);
 

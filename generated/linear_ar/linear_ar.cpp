@@ -32,13 +32,13 @@ using bf16 = __nv_bfloat16;
 // these values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceM = M / S, kShardK = K / D;
-constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kYPartsShape =
     {.m = kSliceM, .n = N, .k = kShardK, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "spec.yaml:16:5 wait for the caller's stream";
 constexpr const char* kLinearY = "spec.yaml:16:5 linear into Y";
 constexpr const char* kAllreduceY = "spec.yaml:16:5 allreduce of Y";
@@ -125,7 +125,7 @@ void LinearAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -40,14 +40,14 @@ using bf16 = __nv_bfloat16;
 // these values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceM = M / S, kShardK = K / D;
-constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kDXShape = {.m = kSliceM, .n = kShardK, .k = N, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kPShape =
     {.m = N, .n = kShardK, .k = kSliceM, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "spec.yaml:18:5 wait for the caller's stream";
 constexpr const char* kMatmulDX = "spec.yaml:19:5 matmul into dX";
 constexpr const char* kMatmulP = "spec.yaml:22:5 matmul into P";
@@ -125,7 +125,7 @@ void LinearArBackward::run(cudaStream_t caller, const std::vector<void*>& tensor
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -77,7 +77,7 @@ constexpr int64_t C = 128, E = H * C, F = 7 * E / 2;
 constexpr int64_t kShardH2G =
     (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kHalfC = C / 2;
 constexpr int64_t kShardG = G / D, kShardBL = B * L / D;
-constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 2;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
@@ -98,7 +98,7 @@ constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_he
 constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, C, kShardH * C}, .k = {0, C, kShardG * C},
                                                .v = {0, C, kShardH2G * C}, .o = {0, C, kShardH * C}};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm into U1";
 constexpr const char* kLinearQKV = "spec.yaml:23:5 linear into QKV";
 constexpr const char* kRopeRq = "spec.yaml:28:5 rope into Rq";
@@ -135,7 +135,8 @@ constexpr const char* kSendY = "spec.yaml:50:5 send Y";
 constexpr const char* kWaitReceiveY = "spec.yaml:50:5 wait until Y is received";
 constexpr const char* kWaitSendY = "spec.yaml:50:5 wait until Y is sent";
 
-// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
+// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
+// the local shard none.
 constexpr hirgen::SharedShape kWopPartsShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Wop_parts", .where = kShareWopParts};
 constexpr hirgen::SharedShape kU2AllShared =
@@ -180,8 +181,8 @@ class LlamaBlock final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   // one per compute stream: their GEMMs may run at the same time. The caller's stream uses the first
   void* workspaces_[kComputeStreams];
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
-  // each iteration of a loop.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it, in each iteration of a loop.
 
   // [B * L, E], kRmsNormU1 to kLinearQKV
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");
@@ -212,7 +213,8 @@ class LlamaBlock final : public hirgen::Program {
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_Wop_ = context_.events("before_send_Wop", kSendWop, D + 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -223,8 +225,8 @@ class LlamaBlock final : public hirgen::Program {
   hirgen::Events after_send_Y_ = context_.events("after_send_Y", kSendY, 1);
 };
 
-// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, of which the cache keeps
-// kMostLists. In the first call with new pointers, and while the caller captures, issue() runs on the
+// Launches a CUDA graph of issue(). Each list of pointers has its own graph. The cache keeps the graphs of
+// kMostLists lists. In the first call with new pointers, and while the caller captures, issue() runs on the
 // caller's stream instead. A capture cannot share memory, so outputs that ranks share are prepared first.
 void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[8], kYShared);
@@ -424,7 +426,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaStreamWaitEvent(caller, after_send_Y_[0], 0), kWaitSendY);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -14,7 +14,7 @@ namespace hirgen_llama_block {
 
 using bf16 = __nv_bfloat16;
 
-// Each enqueues its kernel on a stream. `where` is the label of the statement, for errors.
+// Each function enqueues its kernel on `stream`. `where` is the label of the statement, for errors.
 
 void rms_norm(bf16* U1, const bf16* X, const bf16* gamma1, int64_t rows, cudaStream_t stream,
               const char* where);

@@ -72,7 +72,7 @@ constexpr int64_t C = 128, E = H * C, F = 7 * E / 2;
 constexpr int64_t kShardBL =
     B * L / D, kShardH2G = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D;
 constexpr int64_t kHalfC = C / 2, kShardG = G / D;
-constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 2;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
@@ -93,7 +93,7 @@ constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_he
 constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, C, kShardH * C}, .k = {0, C, kShardG * C},
                                                .v = {0, C, kShardH2G * C}, .o = {0, C, kShardH * C}};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm into U1";
 constexpr const char* kStarted = "spec.yaml:23:5 wait for the caller's stream";
 constexpr const char* kReadyU1 = "spec.yaml:23:5 let peers read U1";
@@ -141,7 +141,8 @@ constexpr const char* kWaitReadWop = "spec.yaml:39:5 wait until peers have read 
 constexpr const char* kWaitReadU2 = "spec.yaml:44:5 wait until peers have read U2";
 constexpr const char* kWaitReadW2p = "spec.yaml:49:5 wait until peers have read W2p";
 
-// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
+// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
+// the local shard none.
 constexpr hirgen::SharedShape kU1Shared =
     {.bytes = kShardBL * E * sizeof(bf16), .transfers = D, .name = "U1", .where = kShareU1};
 constexpr hirgen::SharedShape kWopShared =
@@ -185,8 +186,8 @@ class LlamaBlockSp final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   // one per compute stream: their GEMMs may run at the same time. The caller's stream uses the first
   void* workspaces_[kComputeStreams];
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
-  // each iteration of a loop.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it, in each iteration of a loop.
 
   bf16* U1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:22:5 U1");  // [1, kShardBL, E]
   // [D, kShardBL, E], filled by the allgather of U1 over x, kReceiveU1 to kLinearQKV
@@ -218,7 +219,8 @@ class LlamaBlockSp final : public hirgen::Program {
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_receive_U1_ = context_.events("after_receive_U1", kReceiveU1, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -355,7 +357,8 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWriteValue32(copy, Wop_ipc.done_at(from, s), Wop_ipc.sequence(),
                                             CU_STREAM_WRITE_VALUE_DEFAULT),
                kDoneWop);
-      HG_CHECK(cudaEventRecord(after_receive_Wop_[s], copy), kReceiveWop);  // only the last one is waited for
+      // only the last of these events is waited for
+      HG_CHECK(cudaEventRecord(after_receive_Wop_[s], copy), kReceiveWop);
     }
   }
 
@@ -439,7 +442,8 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWriteValue32(copy, W2p_ipc.done_at(from, s), W2p_ipc.sequence(),
                                             CU_STREAM_WRITE_VALUE_DEFAULT),
                kDoneW2p);
-      HG_CHECK(cudaEventRecord(after_receive_W2p_[s], copy), kReceiveW2p);  // only the last one is waited for
+      // only the last of these events is waited for
+      HG_CHECK(cudaEventRecord(after_receive_W2p_[s], copy), kReceiveW2p);
     }
   }
 
@@ -482,7 +486,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -56,7 +56,7 @@ constexpr hirgen::MatmulShape kGateShape =
 constexpr hirgen::MatmulShape kPSShape =
     {.m = kShardM, .n = K, .k = kShardN, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kRmsNormU = "spec.yaml:16:5 rms_norm into U";
 constexpr const char* kLinearGate = "spec.yaml:17:5 linear into gate";
 constexpr const char* kLinearUp = "spec.yaml:18:5 linear into up";
@@ -75,7 +75,8 @@ constexpr const char* kReceiveY = "spec.yaml:23:5 receive Y";
 constexpr const char* kWaitReadP = "spec.yaml:22:5 wait until peers have read P, Y";
 constexpr const char* kWaitReceiveY = "spec.yaml:23:5 wait until Y is received";
 
-// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
+// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
+// the local shard none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kYShared =
@@ -105,8 +106,8 @@ class LlamaMlp final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml llama_mlp"};  // memory that ranks share
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_mlp");
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
-  // each iteration of a loop.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it, in each iteration of a loop.
 
   bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:16:5 U");  // [M, K], kRmsNormU to kLinearUp
   // [1, M, kShardN], kLinearGate to kSiluMulA
@@ -122,15 +123,15 @@ class LlamaMlp final : public hirgen::Program {
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(gate_plan_, up_plan_, P_s_plan_), "spec.yaml:17:5 workspace");
-  // Sets have an event for each step of a loop. The local shard's step uses none.
+  // A set has one event for each step of a loop. The local shard's step uses none.
   hirgen::Events before_receive_P_ = context_.events("before_receive_P", kReceiveP, D);
   hirgen::Events after_receive_P_ = context_.events("after_receive_P", kReceiveP, 1);
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_receive_Y_ = context_.events("after_receive_Y", kReceiveY, 1);
 };
 
-// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, of which the cache keeps
-// kMostLists. In the first call with new pointers, and while the caller captures, issue() runs on the
+// Launches a CUDA graph of issue(). Each list of pointers has its own graph. The cache keeps the graphs of
+// kMostLists lists. In the first call with new pointers, and while the caller captures, issue() runs on the
 // caller's stream instead. A capture cannot share memory, so outputs that ranks share are prepared first.
 void LlamaMlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[5], kYShared);
@@ -216,7 +217,7 @@ void LlamaMlp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaStreamWaitEvent(caller, after_receive_Y_[0], 0), kWaitReceiveY);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

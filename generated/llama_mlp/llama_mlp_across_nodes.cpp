@@ -60,7 +60,7 @@ constexpr hirgen::MatmulShape kGateShape =
 constexpr hirgen::MatmulShape kPSShape =
     {.m = kShardM, .n = K, .k = kShardN, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kRmsNormU = "spec.yaml:16:5 rms_norm into U";
 constexpr const char* kLinearGate = "spec.yaml:17:5 linear into gate";
 constexpr const char* kLinearUp = "spec.yaml:18:5 linear into up";
@@ -85,7 +85,8 @@ constexpr const char* kWaitReadP = "spec.yaml:22:5 wait until peers have read P,
 constexpr const char* kWaitReceiveY = "spec.yaml:23:5 wait until Y is received";
 constexpr const char* kWaitExchangeY = "spec.yaml:23:5 wait for the exchange of Y";
 
-// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
+// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
+// the local shard none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kYShared =
@@ -129,7 +130,7 @@ class LlamaMlpAcrossNodes final : public hirgen::Program {
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(gate_plan_, up_plan_, P_s_plan_), "spec.yaml:17:5 workspace");
-  // Sets have an event for each step of a loop. The local shard's step uses none.
+  // A set has one event for each step of a loop. The local shard's step uses none.
   hirgen::Events before_exchange_P_ = context_.events("before_exchange_P", kExchangeP, D);
   hirgen::Events after_exchange_P_ = context_.events("after_exchange_P", kExchangeP, D);
   hirgen::Events before_receive_P_ = context_.events("before_receive_P", kReceiveP, D);
@@ -140,8 +141,8 @@ class LlamaMlpAcrossNodes final : public hirgen::Program {
   hirgen::Events copy_joined_ = context_.events("copy_joined", kReceiveY, 1);
 };
 
-// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, of which the cache keeps
-// kMostLists. In the first call with new pointers, and while the caller captures, issue() runs on the
+// Launches a CUDA graph of issue(). Each list of pointers has its own graph. The cache keeps the graphs of
+// kMostLists lists. In the first call with new pointers, and while the caller captures, issue() runs on the
 // caller's stream instead. A capture cannot share memory, so outputs that ranks share are prepared first.
 void LlamaMlpAcrossNodes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[5], kYShared);
@@ -195,7 +196,7 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
         HG_CHECK(ncclSend(P_s, kShardM * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSendP);
       }
       HG_CHECK(ncclGroupEnd(), kExchangeP);
-      // only the last one is waited for
+      // only the last of these events is waited for
       HG_CHECK(cudaEventRecord(after_exchange_P_[s], x_.stream), kExchangeP);
       if (peers_.is_ipc_peer(from)) {
         HG_CHECK(cudaEventRecord(before_receive_P_[s], caller), kReceiveP);

@@ -29,12 +29,12 @@ using bf16 = __nv_bfloat16;
 // these values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceM = M / S, kShardK = K / D;
-constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "spec.yaml:13:5 wait for the caller's stream";
 constexpr const char* kMatmulP = "spec.yaml:13:5 matmul into P";
 constexpr const char* kAllreduceP = "spec.yaml:14:5 allreduce of P";
@@ -97,7 +97,7 @@ void MatmulAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allreduce_P_[s], 0), kAllreduceP);
     HG_CHECK(ncclAllReduce(P_s, C + s * kSliceM * N, kSliceM * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
              kAllreduceP);
-    // only the last one is waited for
+    // only the last of these events is waited for
     HG_CHECK(cudaEventRecord(after_allreduce_P_[s], x_.stream), kAllreduceP);
   }
 
@@ -107,7 +107,7 @@ void MatmulAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -36,12 +36,12 @@ using bf16 = __nv_bfloat16;
 // emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
-constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "spec.yaml:16:5 wait for the caller's stream";
 constexpr const char* kMatmulP = "spec.yaml:16:5 matmul into P";
 constexpr const char* kReadyP = "spec.yaml:17:5 let peers read P";
@@ -62,7 +62,8 @@ constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P"
 constexpr const char* kWaitReadC = "spec.yaml:18:5 wait until peers have read C";
 constexpr const char* kWaitReceiveR = "spec.yaml:18:5 wait until R is received";
 
-// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
+// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
+// the local shard none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kCShared =
@@ -101,7 +102,8 @@ class MatmulArP2p final : public hirgen::Program {
   bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:17:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_receive_P_ = context_.events("before_receive_P", kReceiveP, D);
   hirgen::Events after_receive_P_ = context_.events("after_receive_P", kReceiveP, D);
@@ -156,7 +158,8 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWriteValue32(copy, P_ipc.done_at(from, s), P_ipc.sequence(),
                                             CU_STREAM_WRITE_VALUE_DEFAULT),
                kDoneP);
-      HG_CHECK(cudaEventRecord(after_receive_P_[s], copy), kReceiveP);  // only the last one is waited for
+      // only the last of these events is waited for
+      HG_CHECK(cudaEventRecord(after_receive_P_[s], copy), kReceiveP);
     }
   }
 
@@ -196,7 +199,8 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(from, s), C_ipc.sequence(),
                                           CU_STREAM_WRITE_VALUE_DEFAULT),
              kDoneC);
-    HG_CHECK(cudaEventRecord(after_receive_R_[s], copy), kReceiveR);  // only the last one is waited for
+    // only the last of these events is waited for
+    HG_CHECK(cudaEventRecord(after_receive_R_[s], copy), kReceiveR);
   }
 
   // Wait until peers have read their parts of the reduce-scatter of P over x, into R.
@@ -218,7 +222,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

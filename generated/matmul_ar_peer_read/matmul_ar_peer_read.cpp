@@ -41,7 +41,7 @@ constexpr int64_t kShardM = M / D, kShardK = K / D;
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = M, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "spec.yaml:18:5 wait for the caller's stream";
 constexpr const char* kReadyC = "spec.yaml:18:5 let peers write C";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
@@ -52,7 +52,8 @@ constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
 constexpr const char* kSumR = "spec.yaml:17:5 sum into R";
 constexpr const char* kWaitReceiveC = "spec.yaml:18:5 wait until C is received, wait until peers have read P";
 
-// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
+// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
+// the local shard none.
 constexpr hirgen::SharedShape kCShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 constexpr hirgen::SharedShape kPShared =
@@ -150,7 +151,7 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -37,12 +37,12 @@ using bf16 = __nv_bfloat16;
 // emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D, kHalfM = kShardM / 2;
-constexpr int kComputeStreams = 1;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 1;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSCShape = {.m = kHalfM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "spec.yaml:16:5 wait for the caller's stream";
 constexpr const char* kReadyPParts = "spec.yaml:17:5 let peers write P_parts, C";
 constexpr const char* kSharePParts = "spec.yaml:17:5 sharing P_parts with the other ranks";
@@ -60,7 +60,8 @@ constexpr const char* kDoneC = "spec.yaml:18:5 set the done flag of C at the pee
 constexpr const char* kWaitReceiveC = "spec.yaml:18:5 wait until C is received";
 constexpr const char* kWaitSendR = "spec.yaml:18:5 wait until R is sent";
 
-// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
+// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
+// the local shard none.
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D * 2, .name = "P_parts", .where = kSharePParts};
 constexpr hirgen::SharedShape kCShared =
@@ -98,7 +99,8 @@ class MatmulArSubChunks final : public hirgen::Program {
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_s_c_plan_), "spec.yaml:16:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, (D + 1) * 2);
   hirgen::Events started_R_ = context_.events("started_R", kStartedR, 1);
@@ -197,7 +199,8 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
       HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, c * D + s), C_ipc.sequence(),
                                             CU_STREAM_WRITE_VALUE_DEFAULT),
                kDoneC);
-      HG_CHECK(cudaEventRecord(after_send_R_[c * D + s], copy), kSendR);  // only the last one is waited for
+      // only the last of these events is waited for
+      HG_CHECK(cudaEventRecord(after_send_R_[c * D + s], copy), kSendR);
     }
   }
 
@@ -217,7 +220,7 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

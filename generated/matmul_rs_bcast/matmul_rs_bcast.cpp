@@ -30,12 +30,12 @@ using bf16 = __nv_bfloat16;
 // both. The program is for these values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S, kShardK = K / D;
-constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "spec.yaml:15:5 wait for the caller's stream";
 constexpr const char* kMatmulP = "spec.yaml:15:5 matmul into P";
 constexpr const char* kReduceScatterP = "spec.yaml:16:5 reduce-scatter of P";
@@ -99,7 +99,7 @@ void MatmulRsBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(ncclReduceScatter(P_s, C + s * kSliceShardM * N, kSliceShardM * N, ncclBfloat16, ncclSum,
                                x_.comm, x_.stream),
              kReduceScatterP);
-    // only the last one is waited for
+    // only the last of these events is waited for
     HG_CHECK(cudaEventRecord(after_reduce_scatter_P_[s], x_.stream), kReduceScatterP);
   }
 
@@ -109,7 +109,7 @@ void MatmulRsBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -38,7 +38,7 @@ constexpr int64_t kShardM = M / D, kShardK = K / D;
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = M, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kMatmulP = "spec.yaml:15:5 matmul into P";
 constexpr const char* kStarted = "spec.yaml:16:5 wait for the caller's stream";
 constexpr const char* kReadyP = "spec.yaml:16:5 let peers read P";
@@ -46,7 +46,8 @@ constexpr const char* kShareP = "spec.yaml:16:5 sharing P with the other ranks";
 constexpr const char* kSumC = "spec.yaml:16:5 sum into C";
 constexpr const char* kWaitReadP = "spec.yaml:16:5 wait until peers have read P";
 
-// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
+// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
+// the local shard none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 
@@ -120,7 +121,7 @@ void MatmulRsPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -37,7 +37,7 @@ constexpr int64_t kShardM = M / D, kShardK = K / D, kHalfM = kShardM / 2;
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSCShape = {.m = kHalfM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "spec.yaml:15:5 wait for the caller's stream";
 constexpr const char* kReadyPSums = "spec.yaml:16:5 let peers write P_sums";
 constexpr const char* kSharePSums = "spec.yaml:16:5 sharing P_sums with the other ranks";
@@ -49,7 +49,8 @@ constexpr const char* kWaitReceivePSums = "spec.yaml:16:5 wait until P_sums is r
 constexpr const char* kAddP = "spec.yaml:16:5 add into P";
 constexpr const char* kWaitSendP = "spec.yaml:16:5 wait until P is sent";
 
-// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
+// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
+// the local shard none.
 constexpr hirgen::SharedShape kPSumsShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D * 2, .name = "P_sums", .where = kSharePSums};
 
@@ -81,7 +82,7 @@ class MatmulRsRing final : public hirgen::Program {
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_s_c_plan_), "spec.yaml:15:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop. The local shard's step uses none.
+  // A set has one event for each step of a loop. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, D * 2);
   hirgen::Events after_send_P_ = context_.events("after_send_P", kSendP, D * 2);
@@ -129,7 +130,8 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         HG_CHECK(driver_.cuStreamWriteValue32(copy, P_sums_ipc.done_at(to, s * 2 + c), P_sums_ipc.sequence(),
                                               CU_STREAM_WRITE_VALUE_DEFAULT),
                  kDonePSums);
-        HG_CHECK(cudaEventRecord(after_send_P_[s * 2 + c], copy), kSendP);  // only the last one is waited for
+        // only the last of these events is waited for
+        HG_CHECK(cudaEventRecord(after_send_P_[s * 2 + c], copy), kSendP);
       }
 
       // The last sum is the local one: the result.
@@ -158,7 +160,7 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

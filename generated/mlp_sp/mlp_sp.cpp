@@ -47,7 +47,7 @@ constexpr hirgen::MatmulShape kZShape =
 constexpr hirgen::MatmulShape kPShape =
     {.m = M, .n = K, .k = kShardN, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kLayerNormU = "spec.yaml:17:5 layer_norm into U";
 constexpr const char* kAllgatherU = "spec.yaml:18:5 allgather of U";
 constexpr const char* kLinearZ = "spec.yaml:19:5 linear into Z";
@@ -74,7 +74,8 @@ class MlpSp final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:18:5 mesh world axis x");
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it.
 
   // [D, kShardM, K], filled by the allgather of U over x, kAllgatherU to kLinearZ
   bf16* U_all_ = context_.allocate<bf16>(M * K, "spec.yaml:18:5 U_all");
@@ -115,7 +116,7 @@ void MlpSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

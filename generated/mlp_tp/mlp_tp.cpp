@@ -36,7 +36,7 @@ using bf16 = __nv_bfloat16;
 // both. The program is for these values; for others, emit it again.
 constexpr int64_t D = 8, S = 4, M = 8192, K = 8192, N = 4 * K;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S, kShardN = N / D;
-constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kZShape =
@@ -44,7 +44,7 @@ constexpr hirgen::MatmulShape kZShape =
 constexpr hirgen::MatmulShape kPShape =
     {.m = kSliceM, .n = K, .k = kShardN, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kAllgatherX = "spec.yaml:14:5 allgather of X";
 constexpr const char* kWaitAllgatherX = "spec.yaml:14:5 wait for the allgather of X";
 constexpr const char* kLinearZ = "spec.yaml:15:5 linear into Z";
@@ -78,8 +78,8 @@ class MlpTp final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
-  // each iteration of a loop.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it, in each iteration of a loop.
 
   // [S, D, kSliceShardM, K], filled by the allgather of X over x
   bf16* X_all_ = context_.allocate<bf16>(M * K, "spec.yaml:14:5 X_all");
@@ -133,7 +133,7 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(ncclReduceScatter(P_ + s * kSliceM * K, Y + s * kSliceShardM * K, kSliceShardM * K, ncclBfloat16,
                                ncclSum, x_.comm, x_.stream),
              kReduceScatterR);
-    // only the last one is waited for
+    // only the last of these events is waited for
     HG_CHECK(cudaEventRecord(after_reduce_scatter_R_[s], x_.stream), kReduceScatterR);
   }
 
@@ -143,7 +143,7 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -11,7 +11,7 @@ namespace hirgen_mlp_tp {
 
 using bf16 = __nv_bfloat16;
 
-// Each enqueues its kernel on a stream. `where` is the label of the statement, for errors.
+// Each function enqueues its kernel on `stream`. `where` is the label of the statement, for errors.
 
 void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const char* where);
 

@@ -57,7 +57,7 @@ constexpr hirgen::MatmulShape kDW2Shape =
 constexpr hirgen::MatmulShape kDW1Shape =
     {.m = kShardN, .n = K, .k = M, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kAllgatherDY = "spec.yaml:17:5 allgather of dY";
 constexpr const char* kAllgatherX = "spec.yaml:18:5 allgather of X";
 constexpr const char* kWaitAllgatherDY = "spec.yaml:17:5 wait for the allgather of dY";
@@ -150,7 +150,7 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

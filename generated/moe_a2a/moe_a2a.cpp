@@ -33,13 +33,13 @@ using bf16 = __nv_bfloat16;
 
 // The parameters. The program is for these values; for others, emit it again.
 constexpr int64_t D = 8, S = 4, C = 256, K = 4096, N = 14336;
-constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kZShape = {.m = D * C, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kPShape = {.m = D * C, .n = K, .k = N, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kAllToAllX = "spec.yaml:15:5 all-to-all of X";
 constexpr const char* kWaitAllToAllX = "spec.yaml:15:5 wait for the all-to-all of X";
 constexpr const char* kMatmulZ = "spec.yaml:16:5 matmul into Z";
@@ -73,8 +73,8 @@ class MoeA2a final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
-  // each iteration of a loop.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it, in each iteration of a loop.
 
   // [S, D, 1, C, K], filled by the all-to-all of X over x
   bf16* T_ = context_.allocate<bf16>(S * D * C * K, "spec.yaml:15:5 T");
@@ -140,7 +140,7 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                kAllToAllP);
     }
     HG_CHECK(ncclGroupEnd(), kAllToAllP);
-    // only the last one is waited for
+    // only the last of these events is waited for
     HG_CHECK(cudaEventRecord(after_all_to_all_P_[s], x_.stream), kAllToAllP);
   }
 
@@ -150,7 +150,7 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

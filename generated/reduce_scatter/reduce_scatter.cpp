@@ -29,7 +29,7 @@ constexpr int64_t kSliceShardM = M / (S * D);
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kReduceScatterA = "spec.yaml:11:5 reduce-scatter of A";
 constexpr const char* kWaitReduceScatterA = "spec.yaml:11:5 wait for the reduce-scatter of A";
 
@@ -60,7 +60,7 @@ void ReduceScatter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(ncclReduceScatter(A + s * (M / S) * N, C + s * kSliceShardM * N, kSliceShardM * N, ncclBfloat16,
                                ncclSum, x_.comm, x_.stream),
              kReduceScatterA);
-    // only the last one is waited for
+    // only the last of these events is waited for
     HG_CHECK(cudaEventRecord(after_reduce_scatter_A_[s], x_.stream), kReduceScatterA);
   }
 
@@ -69,7 +69,7 @@ void ReduceScatter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -38,13 +38,13 @@ using bf16 = __nv_bfloat16;
 // both. The program is for these values; for others, emit it again.
 constexpr int64_t D = 8, S = 4, M = 8192, K = 8192, N = 4 * K;
 constexpr int64_t kSliceM = M / S, kShardN = N / D, kSliceShardM = M / (S * D);
-constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = K, .k = kShardN, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kZShape = {.m = kSliceM, .n = kShardN, .k = K, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "spec.yaml:17:5 wait for the caller's stream";
 constexpr const char* kMatmulP = "spec.yaml:17:5 matmul into P";
 constexpr const char* kReduceScatterR = "spec.yaml:19:5 reduce-scatter of R";
@@ -150,7 +150,7 @@ void RsNormAg::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

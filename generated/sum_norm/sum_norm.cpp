@@ -44,12 +44,13 @@ constexpr int64_t kShardK = K / D;
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPPartsShape = {.m = M, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kMatmulP = "spec.yaml:16:5 matmul into P";
 constexpr const char* kSharePParts = "spec.yaml:17:5 sharing P_parts with the other ranks";
 constexpr const char* kSumAddRmsNormY = "spec.yaml:19:5 sum_add_rms_norm into Y";
 
-// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
+// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
+// the local shard none.
 constexpr hirgen::SharedShape kPPartsShared = {.bytes = 2 * (D * M * N) * sizeof(bf16), .transfers = D,
                                                .name = "P_parts", .where = kSharePParts, .rows = M};
 
@@ -83,8 +84,8 @@ class SumNorm final : public hirgen::Program {
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_parts_plan_), "spec.yaml:16:5 workspace");
 };
 
-// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, of which the cache keeps
-// kMostLists. In the first call with new pointers, and while the caller captures, issue() runs on the
+// Launches a CUDA graph of issue(). Each list of pointers has its own graph. The cache keeps the graphs of
+// kMostLists lists. In the first call with new pointers, and while the caller captures, issue() runs on the
 // caller's stream instead.
 void SumNorm::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
@@ -128,7 +129,7 @@ void SumNorm::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   sum_add_rms_norm(Y, X1, P_parts_, P_parts_ + M * N, X, gamma, M, P_parts_rows, caller, kSumAddRmsNormY);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -13,7 +13,7 @@ namespace hirgen_sum_norm {
 
 using bf16 = __nv_bfloat16;
 
-// Each enqueues its kernel on a stream. `where` is the label of the statement, for errors.
+// Each function enqueues its kernel on `stream`. `where` is the label of the statement, for errors.
 
 void sum_add_rms_norm(bf16* Y, bf16* X1, const bf16* P_parts_0, const bf16* P_parts_1, const bf16* X,
                       const bf16* gamma, int64_t rows, const hirgen::RowExchange& parts, cudaStream_t stream,

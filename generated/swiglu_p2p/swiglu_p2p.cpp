@@ -43,13 +43,13 @@ using bf16 = __nv_bfloat16;
 // emit it again.
 constexpr int64_t D = 8, M = 8192, K = 4096, N = 14336;
 constexpr int64_t kShardM = M / D, kShardN = N / D, kHalfM = kShardM / 2;
-constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 2;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kZgShape = {.m = kHalfM, .n = kShardN, .k = K, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kPSCShape = {.m = kHalfM, .n = K, .k = kShardN, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "spec.yaml:19:5 wait for the caller's stream";
 constexpr const char* kReadyU = "spec.yaml:19:5 let peers write U, P_parts";
 constexpr const char* kShareU = "spec.yaml:19:5 sharing U with the other ranks";
@@ -70,7 +70,8 @@ constexpr const char* kWaitReceivePParts = "spec.yaml:25:5 wait until P_parts is
 constexpr const char* kSumY = "spec.yaml:25:5 sum into Y";
 constexpr const char* kWaitSendP = "spec.yaml:25:5 wait until P is sent";
 
-// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
+// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
+// the local shard none.
 constexpr hirgen::SharedShape kUShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D * 2, .name = "U", .where = kShareU};
 constexpr hirgen::SharedShape kPPartsShared =
@@ -106,8 +107,8 @@ class SwigluP2p final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();   // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
-  // each iteration of a loop.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it, in each iteration of a loop.
 
   // [D, 1, kShardM, K], filled by the allgather of G over x
   bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:19:5 U");
@@ -122,7 +123,8 @@ class SwigluP2p final : public hirgen::Program {
   hirgen::MatmulPlan Zu_plan_{context_, kZgShape, kMatmulZu};
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events wait_receive_U_ = context_.events("wait_receive_U", kWaitReceiveU, 2 * D + 1);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, 2 * D + 1);
@@ -215,7 +217,8 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(partner, s), P_parts_ipc.sequence(),
                                             CU_STREAM_WRITE_VALUE_DEFAULT),
                kDonePParts);
-      HG_CHECK(cudaEventRecord(after_send_P_[s], copy), kSendP);  // only the last one is waited for
+      // only the last of these events is waited for
+      HG_CHECK(cudaEventRecord(after_send_P_[s], copy), kSendP);
     }
   }
 
@@ -242,7 +245,7 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

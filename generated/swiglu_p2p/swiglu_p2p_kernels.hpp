@@ -11,7 +11,7 @@ namespace hirgen_swiglu_p2p {
 
 using bf16 = __nv_bfloat16;
 
-// Each enqueues its kernel on a stream. `where` is the label of the statement, for errors.
+// Each function enqueues its kernel on `stream`. `where` is the label of the statement, for errors.
 
 void silu_mul(bf16* A, const bf16* Zg, const bf16* Zu, int64_t elements, cudaStream_t stream,
               const char* where);

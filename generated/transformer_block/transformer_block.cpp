@@ -84,7 +84,7 @@ constexpr hirgen::AttentionLayout kPVLayout = {.q = {L * kShardH * C, C, kShardH
                                                .v = {L * kShardH * C, C, kShardH * C},
                                                .o = {L * kShardH * C, C, kShardH * C}};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kLayerNormU1 = "spec.yaml:24:5 layer_norm into U1";
 constexpr const char* kLinearUq = "spec.yaml:25:5 linear into Uq";
 constexpr const char* kLinearUk = "spec.yaml:26:5 linear into Uk";
@@ -117,7 +117,8 @@ class TransformerBlock final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:40:5 mesh world axis x");
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it.
 
   // [B * L, E], kLayerNormU1 to kLinearUv
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");
@@ -189,7 +190,7 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -146,7 +146,7 @@ constexpr hirgen::AttentionLayout kDQGradients = {.q = {L * kShardH * C, C, kSha
                                                   .v = {L * kShardH * C, C, kShardH * C},
                                                   .o = {L * kShardH * C, C, kShardH * C}};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kMatmulDA = "spec.yaml:47:5 matmul into dA";
 constexpr const char* kGeluGradMulDZ = "spec.yaml:49:5 gelu_grad_mul into dZ";
 constexpr const char* kMatmulDU2p = "spec.yaml:52:5 matmul into dU2p";
@@ -204,7 +204,8 @@ class TransformerBlockBackward final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:53:5 mesh world axis x");
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it.
 
   // [1, B * L, kShardF], kMatmulDA to kGeluGradMulDZ
   bf16* dA_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:47:5 dA");
@@ -339,7 +340,7 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -10,10 +10,11 @@ namespace hirgen_transformer_block_backward {
 /// The program, as the driver and the C ABI use it.
 const hirgen::ProgramTable& table();
 
-/// From the other inputs, computes those that a forward pass saves. The check begins with them.
+/// Computes the inputs that a forward pass saves from the other inputs, before the check.
 void saved(hirgen::Reference& model);
 
-/// The operations of the spec on whole tensors, one by one: what a call is checked against.
+/// Computes the operations of the spec one by one on whole tensors. The check compares a call with
+/// the results.
 void reference(hirgen::Reference& model);
 
 }  // namespace hirgen_transformer_block_backward

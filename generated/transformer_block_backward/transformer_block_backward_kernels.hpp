@@ -12,7 +12,7 @@ namespace hirgen_transformer_block_backward {
 using bf16 = __nv_bfloat16;
 using fp32 = float;
 
-// Each enqueues its kernel on a stream. `where` is the label of the statement, for errors.
+// Each function enqueues its kernel on `stream`. `where` is the label of the statement, for errors.
 
 void gelu_grad_mul(bf16* dZ, const bf16* Z, const bf16* dA, int64_t elements, cudaStream_t stream,
                    const char* where);

@@ -15,7 +15,7 @@ type BF16 uint16
 func ToBF16(f float32) BF16 {
 	bits := math.Float32bits(f)
 	if f != f {
-		return BF16(bits>>16 | 0x40) // the lower half may have all fraction bits of the NaN
+		return BF16(bits>>16 | 0x40) // keep it a NaN: its fraction may have ones only in the lower half
 	}
 	return BF16((bits + 0x7fff + bits>>16&1) >> 16)
 }

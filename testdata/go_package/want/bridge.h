@@ -10,14 +10,14 @@
 
 #include "go_names.h"
 
-/* What the Go package calls. The current device, and the message of a failed create, belong to a
- * thread, and Go may move to another one between two calls of C: each function here sets the device
- * and has the report of what fails. */
+/* The functions that the Go package calls. The current device, and the message of a failed create,
+ * belong to a thread, and Go may change the thread between two calls of C. So functions that call
+ * CUDA set the device, and each function returns the report of its failure. */
 
 /* How a call ended. */
 typedef struct bridge_outcome {
-  int code;     /* HIRGEN_OK, or of the failure */
-  char* report; /* of the failure, to be freed by the caller; null without one */
+  int code;     /* HIRGEN_OK, or the code of the failure */
+  char* report; /* report of the failure, which the caller frees; null without a failure */
 } bridge_outcome;
 
 /* This rank's part of the program: its tensors in the device's memory, and a stream for calls. */
@@ -34,20 +34,20 @@ static bridge_outcome bridge_failure(int code, const char* report) {
   return outcome;
 }
 
-/* The outcome of a call of the library; handle: null for create and destroy. */
+/* Returns the outcome of a call of the library. `handle` is null for create and destroy. */
 static bridge_outcome bridge_called(int code, const hirgen_handle* handle) {
   const bridge_outcome done = {HIRGEN_OK, NULL};
   return code == HIRGEN_OK ? done : bridge_failure(code, hirgen_go_names_last_error(handle));
 }
 
-/* The outcome of a call of CUDA. */
+/* Returns the outcome of a call of CUDA. */
 static bridge_outcome bridge_device(cudaError_t error) {
   return error == cudaSuccess ? bridge_called(HIRGEN_OK, NULL)
                               : bridge_failure(HIRGEN_DEVICE, cudaGetErrorString(error));
 }
 
-/* Leaves the other ranks and frees the part. After a failure a peer that lives may still read the
- * memory of tensors: it is not freed then. */
+/* Leaves the other ranks and frees the part. After a failure it does not free the memory of tensors,
+ * because other ranks may still read it. */
 static bridge_outcome bridge_close(bridge_part* part) {
   const bridge_outcome outcome = bridge_called(hirgen_go_names_destroy(part->handle), NULL);
   (void)cudaSetDevice(part->device);
@@ -59,7 +59,7 @@ static bridge_outcome bridge_close(bridge_part* part) {
   return outcome;
 }
 
-/* Makes the stream, and allocates tensors in multiples of 64 KB, as is best for shared memory. */
+/* Creates the stream, and allocates tensors in multiples of 64 KB, the best size to share. */
 static bridge_outcome bridge_allocate(bridge_part* part) {
   cudaError_t error = cudaGetDevice(&part->device); /* which create has set */
   if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&part->stream, cudaStreamNonBlocking);
@@ -110,12 +110,13 @@ static bridge_outcome bridge_read(bridge_part* part, size_t tensor, void* to) {
   return bridge_copy(part, to, part->memory[tensor], part->tensors[tensor].local_bytes);
 }
 
-/* Whether this or another rank has failed. */
+/* Returns the failure of this or another rank, if there is one. */
 static bridge_outcome bridge_status(bridge_part* part) {
   return bridge_called(hirgen_go_names_status(part->handle), part->handle);
 }
 
-/* Issues a call and waits for it. A failure is known before the stream is let go. */
+/* Issues a call and waits for it. The library knows of a failure before it lets the stream continue,
+ * so the status after the wait is final. */
 static bridge_outcome bridge_run(bridge_part* part) {
   cudaError_t error = cudaSetDevice(part->device);
   if (error != cudaSuccess) return bridge_device(error);

@@ -18,7 +18,7 @@ func ToFP16(f float32) FP16 {
 	switch {
 	case f != f:
 		return sign | 0x7e00
-	case magnitude >= 0x477ff000: // 65520
+	case magnitude >= 0x477ff000: // 65520, from which on numbers round to infinity
 		return sign | 0x7c00
 	case magnitude < 0x38800000: // subnormal numbers are multiples of 2^-24
 		return sign | FP16(math.RoundToEven(math.Abs(float64(f))*(1<<24)))

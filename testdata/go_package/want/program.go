@@ -17,20 +17,20 @@ import (
 	"unsafe"
 )
 
-// Options select how a rank joins the others. With the zero value, all comes from the environment of the launcher:
-// hirgen run, torchrun, Open MPI, PMI or Slurm.
+// Options select how a rank joins the other ranks. With the zero value, everything comes from the environment of the
+// launcher: hirgen run, torchrun, Open MPI, PMI or Slurm.
 type Options struct {
 	// World is the number of ranks. If it is 0, it comes from the launcher's environment, and the next four fields
 	// are not read.
 	World   int
-	Rank    int    // of this process, from 0
+	Rank    int    // number of this process, from 0
 	Device  int    // ordinal of its GPU
 	Address string // host name or address of rank 0
 	Port    int    // TCP port of rank 0
 
 	// Timeout bounds every wait for other ranks, in Open and in calls. It is at least a second; 0 stands for a minute.
 	Timeout time.Duration
-	// Plans is a file with the algorithms of GEMMs that the program has written with --tune; empty: none.
+	// Plans is a file of GEMM algorithms that the program has written when it ran with --tune; empty: none.
 	Plans string
 }
 
@@ -155,7 +155,7 @@ type Tensor[T any] struct {
 	present bool
 }
 
-// bind finds a tensor in the library, and checks that its size is that of its type.
+// bind finds a tensor in the library, and checks that this rank's shard has the size of T in bytes.
 func bind[T any](t *Tensor[T], l *library, index int) error {
 	found := l.part.tensors[index]
 	*t = Tensor[T]{l, C.size_t(index), found.local_bytes != 0}
@@ -194,7 +194,7 @@ func (t *Tensor[T]) Read(ctx context.Context, to *T) error {
 	return failure(C.bridge_read(t.library.part, t.index, unsafe.Pointer(to)))
 }
 
-// A library is the C side of a Program and its tensors.
+// A library is the state that a Program shares with its tensors: the handle of the C library, and its lock.
 type library struct {
 	turn chan struct{}  // a lock for part: it holds one element while no call uses part
 	part *C.bridge_part // nil if the program is closed

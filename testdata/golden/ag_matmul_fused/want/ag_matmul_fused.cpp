@@ -28,12 +28,12 @@ using bf16 = __nv_bfloat16;
 // values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 128, N = 24, K = 32;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S;
-constexpr int kComputeStreams = 3;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 3;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kSliceM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "spec.yaml:11:5 wait for the caller's stream";
 constexpr const char* kAllgatherA = "spec.yaml:11:5 allgather of A";
 constexpr const char* kWaitAllgatherA = "spec.yaml:11:5 wait for the allgather of A";
@@ -108,7 +108,7 @@ void AgMatmulFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -27,12 +27,12 @@ using fp32 = float;
 // values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 128, N = 24, K = 32;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S;
-constexpr int kComputeStreams = 4;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kSliceM, .n = N, .k = K, .dtype = hirgen::DType::kFp32};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kAllgatherA = "spec.yaml:11:5 allgather of A";
 constexpr const char* kWaitAllgatherA = "spec.yaml:11:5 wait for the allgather of A";
 constexpr const char* kMatmulC = "spec.yaml:11:5 matmul into C";
@@ -74,8 +74,8 @@ class AgMatmulGraph final : public hirgen::Program {
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
-// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, of which the cache keeps
-// kMostLists. In the first call with new pointers, and while the caller captures, issue() runs on the
+// Launches a CUDA graph of issue(). Each list of pointers has its own graph. The cache keeps the graphs of
+// kMostLists lists. In the first call with new pointers, and while the caller captures, issue() runs on the
 // caller's stream instead.
 void AgMatmulGraph::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
@@ -114,7 +114,7 @@ void AgMatmulGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
   }
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

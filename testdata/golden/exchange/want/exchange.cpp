@@ -27,12 +27,12 @@ using bf16 = __nv_bfloat16;
 
 // The parameters. The program is for these values; for others, emit it again.
 constexpr int64_t D = 4, M = 8, N = 16, K = 32;
-constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 2;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = M, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "exchange.hir:3:5 wait for the caller's stream";
 constexpr const char* kCopyA = "exchange.hir:3:5 copy into A";
 constexpr const char* kExchangeA = "exchange.hir:3:5 exchange of A";
@@ -78,8 +78,8 @@ class Exchange final : public hirgen::Program {
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
-// Launches a CUDA graph of issue(). Each list of pointers has a graph of its own, of which the cache keeps
-// kMostLists. In the first call with new pointers, and while the caller captures, issue() runs on the
+// Launches a CUDA graph of issue(). Each list of pointers has its own graph. The cache keeps the graphs of
+// kMostLists lists. In the first call with new pointers, and while the caller captures, issue() runs on the
 // caller's stream instead.
 void Exchange::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
@@ -131,7 +131,7 @@ void Exchange::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -34,12 +34,12 @@ using bf16 = __nv_bfloat16;
 // emit it again.
 constexpr int64_t D = 2, M = 32, N = 16, K = 24;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
-constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 2;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "spec.yaml:15:5 wait for the caller's stream";
 constexpr const char* kReadyPParts = "spec.yaml:16:5 let peers write P_parts";
 constexpr const char* kSharePParts = "spec.yaml:16:5 sharing P_parts with the other ranks";
@@ -50,7 +50,8 @@ constexpr const char* kWaitReceivePParts = "spec.yaml:16:5 wait until P_parts is
 constexpr const char* kSumC = "spec.yaml:16:5 sum into C";
 constexpr const char* kWaitSendP = "spec.yaml:16:5 wait until P is sent";
 
-// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
+// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
+// the local shard none.
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
 
@@ -86,7 +87,8 @@ class ExchangeAuto final : public hirgen::Program {
   bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, D);
   hirgen::Events after_send_P_ = context_.events("after_send_P", kSendP, D);
@@ -162,7 +164,7 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -33,13 +33,13 @@ using bf16 = __nv_bfloat16;
 // emit it again.
 constexpr int64_t D = 2, R = 2, M = 8, K = 16, N = 12;
 constexpr int64_t kShardM = M / D;
-constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 2;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({6});                  // x of 6 ranks
 const hirgen::Mesh mesh_grid({R, D}, {1, 2, 4, 5});  // y of R, x of D ranks
 constexpr hirgen::MatmulShape kEShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kStarted = "spec.yaml:16:5 wait for the caller's stream";
 constexpr const char* kReadyA = "spec.yaml:16:5 let peers read A";
 constexpr const char* kShareA = "spec.yaml:11:3 sharing A with the other ranks along x";
@@ -55,7 +55,8 @@ constexpr const char* kSendC = "spec.yaml:17:5 send C";
 constexpr const char* kWaitReadA = "spec.yaml:16:5 wait until peers have read A";
 constexpr const char* kWaitExchangeC = "spec.yaml:17:5 wait for the exchange of C";
 
-// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
+// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
+// the local shard none.
 constexpr hirgen::SharedShape kAShared = {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A",
                                           .where = kShareA, .mesh = &mesh_grid, .axis = 1};
 
@@ -92,7 +93,8 @@ class ExchangeRows final : public hirgen::Program {
   bf16* A_all_ = context_.allocate<bf16>(on_grid_ ? M * K : 0, "spec.yaml:16:5 A_all");
   hirgen::MatmulPlan E_plan_{context_, kEShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_receive_A_ = context_.events("after_receive_A", kReceiveA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -207,7 +209,7 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int y = mesh_grid.coordinate(rank, 0);
   const int x = mesh_grid.coordinate(rank, 1);

@@ -51,7 +51,7 @@ using fp32 = float;
 
 // The parameters. The program is for these values; for others, emit it again.
 constexpr int64_t D = 2, B = 3, M = 12, N = 8, K = 16;
-constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 2;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});           // x of D ranks
 const hirgen::Mesh mesh_turned({D}, {1, 0});  // x of D ranks
@@ -59,7 +59,7 @@ constexpr hirgen::MatmulShape kOutBatchedShape = {.m = M, .n = N, .k = K, .batch
                                                   .stride_b = K * N, .stride_c = M * N,
                                                   .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kSendRecvShard = "statements.hir:6:5 send-recv of shard";
 constexpr const char* kPermuteOutPermute = "statements.hir:6:5 permute into out_permute";
 constexpr const char* kCastOutCast = "statements.hir:7:5 cast into out_cast";
@@ -181,7 +181,7 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   const int x2 = mesh_turned.coordinate(rank, 0);

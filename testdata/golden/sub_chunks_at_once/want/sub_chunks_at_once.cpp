@@ -37,14 +37,14 @@ using fp16 = __half;
 // emit it again.
 constexpr int64_t D = 4, M = 32, N = 8, K = 16;
 constexpr int64_t kShardM = M / D, kShardK = K / D, kChunkM = kShardM / 4;
-constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 2;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kChunkM, .n = N, .k = kShardK, .batch = D,
                                          .stride_a = kShardM * kShardK, .stride_b = 0,
                                          .stride_c = kShardM * N, .dtype = hirgen::DType::kFp16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kMatmulP = "spec.yaml:16:5 matmul into P";
 constexpr const char* kStarted = "spec.yaml:17:5 wait for the caller's stream";
 constexpr const char* kJoined = "spec.yaml:17:5 wait for the compute streams";
@@ -65,7 +65,8 @@ constexpr const char* kDoneC = "spec.yaml:18:5 set the done flag of C at the pee
 constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P, C";
 constexpr const char* kWaitReceiveR = "spec.yaml:18:5 wait until R is received";
 
-// Shared buffers. Flags hold the number of the call; step s of a loop has flags s, and the local shard none.
+// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
+// the local shard none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(fp16), .transfers = D * 4, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kCShared =
@@ -103,7 +104,8 @@ class SubChunksAtOnce final : public hirgen::Program {
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:16:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events after_receive_P_ = context_.events("after_receive_P", kReceiveP, D * 4);
@@ -158,7 +160,7 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
       HG_CHECK(driver_.cuStreamWriteValue32(copy, P_ipc.done_at(from, c * D + s), P_ipc.sequence(),
                                             CU_STREAM_WRITE_VALUE_DEFAULT),
                kDoneP);
-      // only the last one is waited for
+      // only the last of these events is waited for
       HG_CHECK(cudaEventRecord(after_receive_P_[c * D + s], copy), kReceiveP);
     }
 
@@ -203,7 +205,7 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
       HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(from, c * D + s), C_ipc.sequence(),
                                             CU_STREAM_WRITE_VALUE_DEFAULT),
                kDoneC);
-      // only the last one is waited for
+      // only the last of these events is waited for
       HG_CHECK(cudaEventRecord(after_receive_R_[c * D + s], copy), kReceiveR);
     }
   }
@@ -228,7 +230,7 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

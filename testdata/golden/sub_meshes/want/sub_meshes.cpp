@@ -32,7 +32,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-constexpr int kComputeStreams = 2;  // as the schedule's field streams says; the default is 4
+constexpr int kComputeStreams = 2;  // number of compute streams: the schedule's field streams, by default 4
 
 const hirgen::Mesh mesh_world({4});              // x of 4 ranks
 const hirgen::Mesh mesh_pair({2}, {1, 3});       // x of 2 ranks
@@ -40,7 +40,7 @@ const hirgen::Mesh mesh_one({1}, {2});           // x of 1 ranks
 const hirgen::Mesh mesh_ranks_2_1({2}, {2, 1});  // x of 2 ranks
 constexpr hirgen::MatmulShape kCShape = {.m = 16, .n = 12, .k = 16, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kBroadcastBias = "spec.yaml:22:5 broadcast of bias";
 constexpr const char* kAllgatherA = "spec.yaml:19:5 allgather of A";
 constexpr const char* kWaitAllgatherA = "spec.yaml:19:5 wait for the allgather of A";
@@ -149,7 +149,7 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_pair.coordinate(rank, 0);
   return {

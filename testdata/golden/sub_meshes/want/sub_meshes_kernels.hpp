@@ -11,7 +11,7 @@ namespace hirgen_sub_meshes {
 
 using bf16 = __nv_bfloat16;
 
-// Each enqueues its kernel on a stream. `where` is the label of the statement, for errors.
+// Each function enqueues its kernel on `stream`. `where` is the label of the statement, for errors.
 
 void add(bf16* out, const bf16* moved, const bf16* bias, int64_t rows, cudaStream_t stream,
          const char* where);

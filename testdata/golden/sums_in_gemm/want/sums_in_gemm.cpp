@@ -37,7 +37,7 @@ constexpr hirgen::MatmulShape kPSCSumShape =
     {.m = kHalfM, .n = N, .k = kShardK, .addend = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kPSCShape = {.m = kHalfM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kMatmulP = "spec.yaml:13:5 matmul into P, added to what is there";
 constexpr const char* kMatmulP2 = "spec.yaml:13:5 matmul into P";
 constexpr const char* kExchangeP = "spec.yaml:14:5 exchange of P";
@@ -129,7 +129,7 @@ void SumsInGemm::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

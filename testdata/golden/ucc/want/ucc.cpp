@@ -46,7 +46,7 @@ constexpr int64_t X = 2, Y = 2, N = 8;
 
 const hirgen::Mesh mesh_world({X, Y});  // x of X, y of Y ranks
 
-// Names of the statements for errors and the watchdog, with their place in the spec.
+// Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kAllgatherParts = "ucc.hir:3:5 allgather of parts";
 constexpr const char* kAllreduceParts = "ucc.hir:4:5 allreduce of parts";
 constexpr const char* kReduceScatterParts = "ucc.hir:5:5 reduce-scatter of parts";
@@ -67,8 +67,8 @@ class Ucc final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Ucc ucc_{context_, "ucc.hir ucc"};
   hirgen::UccTeam x_ucc_{ucc_, mesh_world.team(context_.rank(), 0), "ucc.hir:3:5 mesh world axis x"};
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
-  // each iteration of a loop.
+  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
+  // uses it, in each iteration of a loop.
 
   // [X, X, N], filled by the gather of parts over x, kGatherParts to kBroadcastAtRoot
   fp32* at_root_ = context_.allocate<fp32>(X * X * N, "ucc.hir:11:5 at_root");
@@ -135,7 +135,7 @@ void Ucc::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);
 }
 
-// The inputs, then the outputs, as a rank sees them.
+// Describes the inputs, then the outputs, as one rank has them.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
