@@ -20,9 +20,9 @@ type Field struct {
 
 // Fields lists the fields of a statement or a declaration; item is a pointer to its struct. They are in the order of
 // the struct, and their keys are the field names in snake_case. Some fields are listed as several: an Event as event
-// and index, a Flag as share, done and transfer, an Operand x as x, x_extents and x_strides, and a list of Operands as
-// Operands a, b, ... The tag `text:"quoted"` marks strings that are not identifiers. Nested statements and Info are not
-// listed.
+// and index, and a Flag as share, done and transfer. An Operand x becomes x, x_extents and x_strides, and a list of
+// Operands becomes Operands a, b, ... The tag `text:"quoted"` marks strings that are not identifiers. Nested statements
+// and Info are not listed.
 func Fields(item any) []Field {
 	v := reflect.ValueOf(item).Elem()
 	layout := layoutOf(v.Type())
@@ -55,8 +55,8 @@ func operand(key string, o *Operand) []Field {
 	return []Field{{Key: key, Value: &o.At}, {Key: key + "_extents", Value: &o.Extents}, {Key: key + "_strides", Value: &o.Strides}}
 }
 
-// A layout describes a struct type. keys has the key of each field, text says which fields are quoted text, and bodies
-// has the indices of the fields that are lists of statements.
+// A layout describes a struct type. keys has the key of each field, text marks the fields that are quoted text, and
+// bodies has the indices of the fields that are lists of statements.
 type layout struct {
 	keys   []string
 	text   []bool

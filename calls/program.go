@@ -103,7 +103,7 @@ type (
 	// Buffer is memory that the program keeps from call to call, or a part of another buffer or of an output.
 	Buffer struct {
 		Name     string
-		In       string // the buffer or output that contains it; empty: it has memory of its own
+		In       string // the buffer or output that contains it; empty: it has separate memory
 		Offset   int64  // bytes from the start of In
 		Arena    bool   // it exists only to contain other buffers
 		Type     domain.DType
@@ -111,7 +111,7 @@ type (
 		Guard    string      // the Guard for the ranks that have it; empty: all
 		Where    string      `text:"quoted"` // its origin in the spec, for error messages
 		Shape    []expr.Expr // extents of its axes, outermost first, for a comment
-		// the Attention that uses it as scratch memory. If it is too small, the attention allocates memory of its own
+		// the Attention that uses it as scratch memory. If it is too small, the attention allocates memory itself
 		Works       string
 		First, Last string // labels of the first and last statement that use it, for a comment; empty: there is no such comment
 		From        string `text:"quoted"` // a communication that fills it, in words, for a comment; may be empty
@@ -169,7 +169,7 @@ type (
 		Uses     []string // ForElement, ForColumn, ForRow or ForSeed
 		Arrives  []string // operands that a RowExchange receives; nil: the kernel is not part of one
 		Body     string   `text:"quoted"` // domain.Body as text
-		Where    string   `text:"quoted"` // position in the spec, and words for what the kernel computes, for a comment
+		Where    string   `text:"quoted"` // position in the spec, and the kernel's computation in words, for a comment
 	}
 	// Events is the set of events that one statement records. The watchdog reports Label.
 	Events struct {
@@ -215,8 +215,8 @@ func (k *Kernel) InParts() bool {
 	return k.Columns > longest && !slices.ContainsFunc(k.Steps(), domain.Step.Folds)
 }
 
-// Kernel returns the program's kernel that a Launch uses; nil for kernels of the runtime, or if there is none of that
-// name.
+// Kernel returns the program's kernel that a Launch uses. It returns nil for kernels of the runtime, and if the program
+// has no kernel of that name.
 func (p *Program) Kernel(l *Launch) *Kernel {
 	for _, k := range p.Kernels {
 		if l.Own() && k.Name == l.Kernel {

@@ -108,7 +108,7 @@ type (
 		Batch  string
 		On     Stream
 	}
-	// MemOpBatch issues all flag operations of Body, also those in loops, as one operation. If Use is "copy", Body has
+	// MemOpBatch issues all flag operations of Body, including its loops, as one operation. If Use is "copy", Body has
 	// transfers, and one kernel runs them all.
 	MemOpBatch struct {
 		Info
@@ -193,9 +193,9 @@ type (
 	// Launch launches a kernel of the runtime, Out = Fn(In...), or a Kernel of the program, which has no Fn, and
 	// defines its types itself. In then begins with additional results, if there are any. Three kernels of the runtime
 	// are special. positions has no operands and no Fn, and stores First, First + 1, and so on. gather copies rows of
-	// its first operand, along axis 0; the second operand has the numbers of these rows, of type Fn, and an optional
-	// third has a number that is subtracted from them. top_k selects the largest elements along the last axis of its
-	// operand; the first of In is a second result with their positions, of type Fn.
+	// its first operand, along axis 0. The second operand has the numbers of these rows, of type Fn; an optional third
+	// has a number that is subtracted from them. top_k selects the largest elements along the last axis of its operand;
+	// the first of In is a second result with their positions, of type Fn.
 	Launch struct {
 		Info
 		Kernel   string // name of a kernel of the runtime ("unary", "binary", "reduce", "positions", "gather", "top_k") or of a Kernel

@@ -18,7 +18,7 @@ type (
 	// number the meetings with otherwise equal keys in the order of issue. With classes, comm is the group of the
 	// joint, and the other fields are constant.
 	meetingKey struct{ comm, from, to, turn int32 }
-	// meeting is a task that starts when all of its ranks have arrived: those of a team, or the two of a message.
+	// meeting is a task that starts when all ranks of its team, or both ranks of its message, have arrived.
 	meeting struct {
 		task    int32
 		arrived int

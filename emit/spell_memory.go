@@ -67,8 +67,9 @@ func (s *speller) memory(b *calls.Buffer) string {
 	return fmt.Sprintf("reinterpret_cast<%s*>(%s)", alias(b.Type), at)
 }
 
-// lives prints a comment on a buffer: its shape, what fills it if From names it, and, if others have the same memory,
-// the labels of the first and the last statement that uses it. Separate memory that only holds other buffers has no shape.
+// lives prints a comment on a buffer: its shape and, if From is set, the communication that fills it. If other buffers
+// have the same memory, the comment also has the labels of the first and the last statement that use the buffer.
+// Separate memory that only holds other buffers has no shape.
 func (s *speller) lives(b *calls.Buffer) string {
 	shape, place := brackets(b.Shape), ""
 	begin := endOf(b)

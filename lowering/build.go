@@ -98,8 +98,8 @@ func (b *builder) declare(p *model.Pipeline) {
 	add(p.Tensors, hostir.Temp)
 }
 
-// absent lists the indices of axes that a tensor does not have in PyTorch: axes that are split over a single rank, and
-// all axes of a tensor that is declared without axes.
+// absent lists the indices of the axes that a tensor lacks in PyTorch: axes that are split over a single rank, and all
+// axes of a tensor declared without axes.
 func absent(t *model.Tensor) []int {
 	var list []int
 	for i, a := range t.Axes {

@@ -12,7 +12,7 @@ import (
 const defaultDType = domain.BF16
 
 // assembler turns a source into a Pipeline. It continues after a mistake in a parameter, a mesh or a tensor. It then
-// adds the name to broken, so that uses of the name report no further errors. Methods that read or check a part of the
+// adds the name to broken, so that uses of the name report no more errors. Methods that read or check a part of the
 // source return false if the part has an error, which they or earlier methods have reported.
 type assembler struct {
 	src       *source

@@ -193,7 +193,8 @@ func plus(x, y number) number {
 	return sum
 }
 
-// sizes returns the sizes of the results of a split: those of the attribute sizes, or else equal parts of the axis.
+// sizes returns the sizes of the results of a split: the values of the attribute sizes, or else equal parts of the
+// axis.
 func (e *expansion) sizes() ([]number, bool) {
 	results, extent := len(e.src.results()), e.axesOf(0)[e.axis].Extent
 	attr := e.src.attr("sizes")

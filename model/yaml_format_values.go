@@ -86,7 +86,7 @@ func startsScalar(src []byte, at int) bool {
 	return before == "" || strings.ContainsRune("[{,:", rune(before[len(before)-1]))
 }
 
-// blockEnd returns the byte offset after the last line of a scalar. Its further lines are indented more than its first
+// blockEnd returns the byte offset after the last line of a scalar. Its later lines are indented more than its first
 // line.
 func (f *formatter) blockEnd(n *yaml.Node) int {
 	outer := indentation(f.text[n.Line-1])

@@ -47,9 +47,9 @@ func (v *verification) exchanges() {
 	}
 }
 
-// onlyOwnParts checks that only kernels that exchange rows use the rows that peers write. Other operations may use
-// only the rank's own part of that memory: peers may write the rows of the next call as soon as the kernel has read
-// the rows of this call.
+// onlyOwnParts checks that only kernels that exchange rows use the rows that peers write. Other operations may use only
+// the rank's own part of that memory. Elsewhere, peers may write the rows of the next call as soon as the kernel has
+// read the rows of this call.
 func (v *verification) onlyOwnParts(rank int32, own map[int32]unroll.Access, sums map[string]bool) {
 	r := &v.p.Ranks[rank]
 	for i := range r.Ops {

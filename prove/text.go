@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Text prints a report for people. For each finding it prints the message and, if the finding has them, its position
-// in the spec, the assignment of ranks to nodes, the operations that wait for each other, a drawing of its chains,
-// and the missing edge, statement or step. The last line is the outcome.
+// Text prints a report for people. For each finding it prints the message and, if known, the position in the spec and
+// the assignment of ranks to nodes. It also prints the operations that wait for each other, a drawing of the chains,
+// and the missing edge, statement or step, if the finding has them. The last line is the outcome.
 func (r *Report) Text(w io.Writer) {
 	for i := range r.Findings {
 		r.Findings[i].text(w)

@@ -131,7 +131,7 @@ func (at *Scope) of(p calls.Pointer) base {
 	return base{bytes: min(of.alignment(), of.size*at.Multiple(p.Offset))}
 }
 
-// Multiple returns a power of two that divides all values of an expression; 1 if nothing is known.
+// Multiple returns a power of two that divides all values of an expression, or 1 if it knows no larger one.
 func (at *Scope) Multiple(e expr.Expr) int64 {
 	if value, ok := at.values.Eval(e); ok {
 		return PowerOf(value)

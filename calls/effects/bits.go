@@ -18,10 +18,9 @@ type Output struct {
 	Why    string
 }
 
-// Outputs lists the outputs of a program. Memory has the same bits on every run if two conditions hold for each
-// statement that writes to it: the statement gives the same bits for the same operands (see Varies), and it reads only
-// memory with the same bits. All ranks run the same program, so the analysis treats a buffer as one memory for all
-// ranks. It treats a Share as another name of its memory.
+// Outputs lists the outputs of a program. Memory has the same bits on every run if each statement that writes to it
+// gives the same bits for the same operands (see Varies), and reads only such memory. All ranks run the same program,
+// so the analysis treats a buffer as one memory for all ranks. It treats a Share as another name of its memory.
 func Outputs(p *calls.Program) (list []Output) {
 	t, readers, first := New(p), map[string][]string{}, map[string]Output{}
 	for _, s := range p.Shares {

@@ -14,8 +14,8 @@ type mesh struct {
 	steps   []int64 // difference of positions between adjacent coordinates along an axis
 }
 
-// Comm is a communicator of a team, with its world ranks in the order of the mesh: the ranks of one line along the
-// team's axis or, for a whole mesh, all ranks.
+// Comm is a communicator of a team. Ranks lists its world ranks in the order of the mesh: one line along the team's
+// axis or, for a team of the whole mesh, all of them.
 type Comm struct {
 	Team  *calls.Team
 	Ranks []int32

@@ -13,7 +13,7 @@ type Lifetime struct {
 	Buffer *calls.Buffer
 	Output bool            // Buffer is one of calls.Program.Outputs
 	spans  map[int64]*span // by rank; only ranks that use the buffer
-	apart  bool            // the buffer needs memory of its own, and is left out of the result of Lifetimes
+	apart  bool            // the buffer may not share memory, and is left out of the result of Lifetimes
 }
 
 // span is a lifetime on one rank. begin covers the work that ends before all uses of the buffer. end covers the work
@@ -46,9 +46,9 @@ var never = Clock{math.MaxInt}
 // Lifetimes issues a program, once for each group of ranks that behave alike (RunAll), and returns the lifetimes of its
 // buffers and outputs, in the order in which they begin. A buffer has no lifetime if it is unused, or if some use is
 // not ordered after the caller's earlier work and before the end of the call on the caller's stream. A shared buffer
-// also has no lifetime if its share belongs to a RowExchange, or if a rank does not wait for a done flag for each ready
-// flag that it writes, because other ranks access the buffer between these two flags. A program that depends on the
-// nodes of ranks has no lifetimes.
+// has no lifetime in two more cases: its share belongs to a RowExchange, or a rank writes a ready flag without waiting
+// for the done flag. Other ranks access the buffer between these two flags. A program that depends on the nodes of
+// ranks has no lifetimes.
 func Lifetimes(p *calls.Program) []*Lifetime {
 	if calls.AsksForNodes(p.Body) {
 		return nil
@@ -88,8 +88,8 @@ func (l *lifetimes) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clo
 	}
 }
 
-// joined handles the end of a call. It sets apart for buffers that need memory of their own: buffers in use after the
-// call, buffers that peers may access without flags, and the memory of a RowExchange's share, because peers write rows
+// joined handles the end of a call. It sets apart for buffers that are in use after the call, and for buffers that
+// peers may access without flags. It also sets apart for the memory of a RowExchange's share, because peers write rows
 // of the next call into it.
 func (l *lifetimes) joined(o *Ordering) {
 	end := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]

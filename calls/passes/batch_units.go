@@ -23,8 +23,9 @@ func joinsOf(s calls.Stmt) *string {
 	return nil
 }
 
-// unit counts the statements at the beginning of a list that belong together: an operation with the records and waits
-// around it, or a loop or a branch with operations of one kind. Any other statement counts alone, with the zero kind.
+// unit returns the number of statements in the unit at the beginning of a list, and their kind. A unit is an operation
+// with the records and waits around it, or a loop or a branch with operations of one kind. Any other statement is a
+// unit of the zero kind.
 func unit(body []calls.Stmt) (n int, k kind) {
 	switch s := body[0].(type) {
 	case *calls.For:

@@ -9,9 +9,10 @@ import (
 
 // headSections adds the name of a communication to the note of the first statement of each of its sections:
 // "reduce-scatter of P over x, into C". A section is a run of statements of a list that only communicate; in a branch,
-// the note is on the branch's first statement. If a section moves no data, the note says so: "wait for all parts of the
-// reduce-scatter of ...", or "wait until peers have read their parts of ...". Waits for events alone are no section,
-// because their labels say what they wait for. Records and waits before a loop or a batch are not part of its section.
+// the note is on the branch's first statement. The note of a section that moves no data names its waits instead: "wait
+// for all parts of the reduce-scatter of ...", or "wait until peers have read their parts of ...". Waits for events
+// alone are no section, because their labels say what they wait for. Records and waits before a loop or a batch are not
+// part of its section.
 func headSections(list []calls.Stmt, labels map[string]*calls.Label) {
 	said := ""
 	for i, s := range list {

@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// keepSlice shrinks a buffer to one slice if its slices are used one after the other: on every rank, the existing waits
-// order all uses of a slice before all uses of the next slice.
+// keepSlice shrinks a buffer to one slice if its slices are used one after the other. That is, on every rank, the
+// existing waits order all uses of a slice before all uses of the next slice.
 //
 //	Buffer(name Z_, elements D * kRows)                  Buffer(name Z_, elements kRows)
 //	For(var s): Gemm(out Z_ + s * kRows)             ->
@@ -96,7 +96,7 @@ func factors(e expr.Expr) []expr.Expr {
 	return []expr.Expr{e}
 }
 
-// keepOne sets the elements and the shape of a buffer to those of one slice.
+// keepOne gives a buffer the elements and the shape of one slice.
 func keepOne(b *calls.Buffer, slice expr.Expr) {
 	whole := factors(b.Elements)
 	for _, count := range whole[:len(whole)-len(factors(slice))] {

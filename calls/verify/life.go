@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
-// life checks that the host steps of the program are those of the emitted class and the runtime (calls.LifeOf), in the
-// same order.
+// life checks that the program has the same host steps, in the same order, as the emitted class and the runtime
+// (calls.LifeOf).
 func (v *verifier) life() {
 	printed := calls.LifeOf(v.program)
 	for i, section := range printed.Sections() {

@@ -93,9 +93,9 @@ func (v *verifier) occupants(lifetimes map[string][]*order.Lifetime, values call
 	}
 }
 
-// writtenOver reports whether the buffer of life is written over the other buffer in place (order.Uses.InPlace): for
-// each common byte, the last use of other has ended, or it is in the task that overwrites the byte. An output is never
-// overwritten.
+// writtenOver reports whether the buffer of life is written over the other buffer in place (order.Uses.InPlace). This
+// means that, for each common byte, the last use of other has ended, or it is in the task that overwrites the byte. An
+// output is never overwritten.
 func writtenOver(uses *order.Uses, life, other *order.Lifetime) bool {
 	return !other.Output && uses.InPlace(life.Buffer, other.Buffer)
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-// backward returns the backward pass of a pipeline, with tensors distributed over the ranks as in the forward pass.
-// It takes the first of four forms that can be lowered: with and without the Stream axes of the forward pass, and
-// then the same two with declarations of the results of the backward pass. If none can be lowered, it returns the
-// first form, whose errors then show what to change.
+// backward returns the backward pass of a pipeline, with tensors distributed over the ranks as in the forward pass. It
+// tries four forms, and takes the first that can be lowered. The first form has the Stream axes of the forward pass,
+// and the second does without. The third and fourth add declarations of the results of the backward pass to these two.
+// If all fail, it returns the first form, whose errors then show what to change.
 func backward(p *model.Pipeline, o grad.Options) (*grad.Pass, error) {
 	axes, err := lowering.Axes(p)
 	if err != nil {

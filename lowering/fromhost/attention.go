@@ -26,7 +26,7 @@ func (b *builder) attention(s *hostir.Attention) []calls.Stmt {
 	return list
 }
 
-// attended is an attention with its memory: the buffers of its operands, then those of its results.
+// attended is an attention with its memory: the buffers of its operands, then of its results.
 type attended struct {
 	*builder
 	stmt    *hostir.Attention

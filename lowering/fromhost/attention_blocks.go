@@ -84,8 +84,8 @@ func (a *attended) blocks() walk {
 	return w
 }
 
-// keysStep returns the distance in elements, in keys, values or their gradients, from the key heads of one group of
-// blocks to those of the next group. It is 0 for other buffers, and if all blocks use the same heads.
+// keysStep returns the distance in elements from the key heads of one group of blocks to the key heads of the next
+// group, in keys, values or their gradients. It is 0 for other buffers, and if all blocks use the same heads.
 func (a *attended) keysStep(u *buffer) extents.Quantity {
 	if a.shape.HeadsStep == 0 || !a.stmt.ReadsKeys(u.tensor) && !slices.Contains(a.ofKeys(), u) {
 		return extents.Number(0)

@@ -41,7 +41,7 @@ type builder struct {
 	handles   map[string]*transfer
 	waits     map[string]wording                  // by handle: the wording of its wait
 	limited   map[string]*hostir.P2PCommunication // the result of function limited
-	kernels   map[string]*calls.Kernel            // by text of what they compute
+	kernels   map[string]*calls.Kernel            // by the text of their computation
 	labels    map[string]string                   // names of label constants, by text
 
 	loops      []loop

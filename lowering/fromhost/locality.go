@@ -18,8 +18,7 @@ func limited(body []hostir.Stmt) map[string]*hostir.P2PCommunication {
 }
 
 // onlyWithPeers wraps the calls of a transfer, or of a wait for the transfer, in a condition on the peer, if the
-// transfer runs only with peers on the same node, or only with peers on other nodes. by replaces loop variables, to
-// select another iteration.
+// transfer runs only within a node or only between nodes. by replaces loop variables, to select another iteration.
 func (b *builder) onlyWithPeers(handle string, by map[string]expr.Expr, list []calls.Stmt) []calls.Stmt {
 	t := b.limited[handle]
 	if t == nil || len(list) == 0 {

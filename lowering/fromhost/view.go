@@ -40,7 +40,7 @@ func (b *builder) viewOf(t *hostir.Tensor) *buffer {
 	return b.seenAs(t.Of, in)
 }
 
-// rearranged lowers a Broadcast, Reshape, Permute or Slice whose result has memory of its own. It copies the operand.
+// rearranged lowers a Broadcast, Reshape, Permute or Slice whose result has separate memory. It copies the operand.
 func (b *builder) rearranged(s hostir.Stmt) []calls.Stmt {
 	buffers := b.operandBuffers(s, hostir.Result(s), hostir.Uses(s)[0])
 	in := b.seenAs(s, buffers[1])

@@ -89,7 +89,7 @@ func (r *ringAdd) readers(from int) (places []int) {
 	return places
 }
 
-// lastAdd returns the add of a ring whose last sum is in a buffer of its own; nil if there is none.
+// lastAdd returns the add of a ring whose last sum is in a separate buffer; nil if there is none.
 func lastAdd(p *hostir.Program, loop *hostir.For) (found *ringAdd) {
 	behindFirst := expr.Op("!=", expr.Var(loop.Var), expr.Int(0)).String()
 	for s := range hostir.All(loop.Body) {
@@ -112,7 +112,7 @@ func ringAddOf(p *hostir.Program, loop *hostir.For, in *hostir.If, add *hostir.B
 		return nil
 	}
 	cond, ok := either.Cond.(*expr.Binary)
-	if !ok || cond.Op != "==" || cond.X.String() != loop.Var || loop.Count.Size == 1 { // with one rank nothing is received
+	if !ok || cond.Op != "==" || cond.X.String() != loop.Var || loop.Count.Size == 1 { // a single rank receives nothing
 		return nil
 	}
 	came, sums := sliceOf(add.B), hostir.Buffers(either.Then)

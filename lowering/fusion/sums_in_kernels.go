@@ -20,12 +20,12 @@ const mostParts = 4
 //	Y = Binary(add, C, X)
 //
 // If several kernels read the sum, each of them adds up the parts, as long as this reads no more bytes than the
-// separate sum and its readers access: the parts, the written sum, and the sum again in each reader. Otherwise the
-// first kernel adds up the parts, and stores the sum for the other kernels.
+// separate sum and its readers access. They access the parts, the written sum, and the sum again in each reader.
+// Otherwise the first kernel adds up the parts, and stores the sum for the other kernels.
 //
 // Requires: the parts of a sum over ranks are in one buffer, one after the other, when the sum is computed.
-// Establishes: a sum of up to four parts is written by a kernel that reads it, or is neither written nor read, if its
-// first reader can be such a kernel and the parts are not overwritten before.
+// Establishes: a sum of up to four parts is written by a kernel that reads it, or is neither written nor read. This
+// requires that the first reader of the sum can be such a kernel, and that the parts are not overwritten before.
 func SumsInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil

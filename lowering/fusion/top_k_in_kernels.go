@@ -114,8 +114,8 @@ func (k *topK) source() (in *hostir.Tensor) {
 	return in
 }
 
-// finals returns the values and the positions, each of which is nil if no statement reads it. It returns nil if other
-// statements read some other result of the statements, or if none is read.
+// finals returns the values and the positions, each of which is nil if no statement reads it. It returns nil if another
+// result of the statements is read as well, or if no result is read.
 func (k *topK) finals() []*hostir.Tensor {
 	out, read := make([]*hostir.Tensor, 2), map[*hostir.Tensor]bool{}
 	for _, s := range k.program.Body {

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// folds reports whether the result of a statement that ends a group has one element per row: the statement reduces
-// rows, or it is elementwise with such a result as an operand, like the division of a mean.
+// folds reports whether the result of a statement that ends a group has one element per row. That is so if the
+// statement reduces rows, or is elementwise and has such a result as an operand, like the division of a mean.
 func (f *fuser) folds(s hostir.Stmt) bool {
 	if is, known := f.ofFolds[s]; known {
 		return is

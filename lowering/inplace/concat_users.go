@@ -11,7 +11,7 @@ type users struct {
 	program    *hostir.Program
 	statements []hostir.Stmt // without loops and Allocates, in program order
 	sites      map[hostir.Stmt]site
-	of         map[*hostir.Tensor][]hostir.Stmt    // buffer -> those of statements that name it or a view of it
+	of         map[*hostir.Tensor][]hostir.Stmt    // buffer -> the statements that name it or a view of it
 	allocates  map[*hostir.Tensor]*hostir.Allocate // allocations outside of loops
 }
 

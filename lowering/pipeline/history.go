@@ -41,8 +41,8 @@ type pair struct {
 }
 
 // access records that instance number at reads or writes the elements of r. It appends to pairs the edges from the
-// instances that this instance depends on. beside reports whether an earlier instance and this one are exclusive: only
-// one of the two runs.
+// instances that this instance depends on. The function argument reports whether an earlier instance and this one are
+// exclusive: only one of the two runs.
 func (h *history) access(r run, at int, writes bool, beside func(int) bool, pairs []pair) []pair {
 	h.cut(r.low)
 	h.cut(r.high)

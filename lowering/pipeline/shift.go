@@ -92,8 +92,8 @@ func (s *shift) handle(old string) string {
 	return s.handles[old]
 }
 
-// task creates the task of transfer, the copy of old for the later iteration. It replaces the views in transfer and
-// the conditions of the task by those of the later iteration. It returns transfer.
+// task creates the task of transfer, the copy of old for the later iteration. It changes the views in transfer and the
+// conditions of the task to the later iteration, and returns transfer.
 func (s *shift) task(old, transfer hostir.Stmt) hostir.Stmt {
 	hostir.SubstituteUses(transfer, s.view)
 	hostir.SubstituteDefs(transfer, s.view)

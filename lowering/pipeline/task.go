@@ -25,7 +25,7 @@ type Task struct {
 
 	uses, defs []*hostir.Tensor
 
-	id    int   // index in Graph.Tasks; with Ahead, that of the original task
+	id    int   // index in Graph.Tasks; with Ahead, the index of the original task
 	count int64 // the largest number of instances on any rank
 }
 

@@ -17,7 +17,10 @@ type forms struct {
 	list   []Placements
 	bytes  []int64     // of a rank's part, by number
 	us     [][]float64 // the time of a change in microseconds, by the numbers before and after it; negative if it is impossible
-	paths  [][]path    // to each placement, from those of the tensor, then from those of the operand, its operand, and so on; see findPaths
+	// paths has the cheapest path from each placement in a list to each placement of the tensor. The list begins with
+	// the placements of the tensor. The placements of its operand follow, then of that operand's operand, and so on:
+	// see findPaths.
+	paths [][]path
 }
 
 // mostForms limits the placements of one tensor, because a number is one byte. The search drops choices that need more.

@@ -54,8 +54,8 @@ func (n node) path(to node) path {
 	return to.of.paths[from][to.at]
 }
 
-// findPaths fills paths: between the placements of a tensor by the algorithm of Floyd and Warshall, and from the nodes of its operand,
-// if the tensor is a view, through each statement that makes the view.
+// findPaths fills paths. Between the placements of a tensor, it uses the algorithm of Floyd and Warshall. If the tensor
+// is a view, paths from the nodes of its operand lead through each statement that makes the view.
 func (f *forms) findPaths() {
 	if f.paths != nil {
 		return

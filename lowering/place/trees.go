@@ -53,9 +53,9 @@ type tree struct {
 	edges []edge
 }
 
-// tree returns the cheapest tree from nodes that exist to nodes that statements read. Its edges may make further nodes, from which others
-// are cheaper: if one statement reads the whole tensor, a gather for it may come first, and another statement then takes its part of the
-// whole.
+// tree returns the cheapest tree from nodes that exist to nodes that statements read. Its edges may make nodes from
+// which others are cheaper. For example, if one statement reads the whole tensor, a gather may come first, and another
+// statement then takes its part of the whole.
 func (f *family) tree(r reading) tree {
 	t, known := f.trees[r]
 	if !known {

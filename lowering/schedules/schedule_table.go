@@ -60,7 +60,7 @@ func (m measurement) time() string {
 	return fmt.Sprintf("%.2f ms", m.us/1000)
 }
 
-// cuts are the fields that decide how shards are split. set applies either all or none of a measurement's.
+// cuts are the fields that decide how shards are split. set applies all cuts of a measurement, or none.
 var cuts = []string{schedule.Split, schedule.Block, schedule.Interchange}
 
 // set sets the fields of a measurement in a schedule. Fields that the schedule already has stay, except the preset. If
@@ -77,8 +77,8 @@ func (m measurement) set(s *schedule.Schedule) {
 }
 
 // fits reports whether a problem can have the schedule of a measurement together with the fields that the spec sets
-// (asked). A pipeline that the spec sets has to be that of the measurement, and excludes preset: eager. A split has to
-// divide the rows of each shard. A ring overwrites the parts of a sum, so the program may not read them afterwards. The
+// (asked). A pipeline that the spec sets has to be the measurement's, and excludes preset: eager. A split has to divide
+// the rows of each shard. A ring overwrites the parts of a sum, so the program may not read them afterwards. The
 // communications of the problem have to allow every other field.
 func (m measurement) fits(p problem, asked schedule.Schedule) bool {
 	made, own := schedule.Schedule{Choices: asked.Choices}, schedule.Schedule{Choices: m.choices}

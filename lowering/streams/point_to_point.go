@@ -103,8 +103,8 @@ func (c *slicer) localStep(s hostir.Stmt) *hostir.If {
 	return &hostir.If{Info: hostir.InfoFrom(s, note), Cond: c.isLocal()}
 }
 
-// receive returns statements that send this rank's slice to the rank that is s steps before, and receive the slice of
-// the rank that is s steps after, in the team's order of steps.
+// receive returns statements that send this rank's slice to the rank s steps before it, and receive the slice of the
+// rank s steps after it. Steps are in the team's order.
 func (c *slicer) receive(s hostir.Stmt, from, into *hostir.Tensor) []hostir.Stmt {
 	return c.exchange(s, from, into, c.team.Before(c.distance()), c.team.After(c.distance()))
 }

@@ -33,15 +33,15 @@ const (
 	broadcastFromRank
 	// Each rank receives from the rank at distance s: the axis is DIDx in the operand, and Stream in the result.
 	fromRankAtDistance
-	// Each rank sends its part of a sum to the rank at distance s, and adds up the received parts after the loop: the
+	// Each rank sends its part of a sum to the rank at distance s, and adds up the received parts after the loop. The
 	// axis is Stream in the operand, and DIDx in the result.
 	toRankAtDistance
 	// All ranks reduce to rank s: the axis is Stream in the operand, and DIDx in the result.
 	reduceToRank
-	// Each rank receives a slice from the previous rank and sends it on in the next step: the axis is DIDx in the
+	// Each rank receives a slice from the previous rank and sends it on in the next step. The axis is DIDx in the
 	// operand, and Stream in the result.
 	gatherAlongRing
-	// Each rank adds its part to a sum from the previous rank, and sends the sum on in the next step: the axis is
+	// Each rank adds its part to a sum from the previous rank, and sends the sum on in the next step. The axis is
 	// Stream in the operand, and DIDx in the result.
 	sumAlongRing
 )

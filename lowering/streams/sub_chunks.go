@@ -274,8 +274,9 @@ func (c *slicer) cutAxis(t *hostir.Tensor, whole ...int) int {
 	return c.along[t]
 }
 
-// wholeAxes lists the axes of a statement's result that sub-chunks may not split: the axis of the pipeline, the axis of
-// a concat or slice, the columns of a kernel that needs whole rows, and axes that a reshape merges or splits.
+// wholeAxes lists the axes of a statement's result that sub-chunks may not split. They are the axis of the pipeline,
+// the axis of a concat or slice, the columns of a kernel that needs whole rows, and axes that a reshape merges or
+// splits.
 func wholeAxes(s hostir.Stmt, loop int) []int {
 	switch s := s.(type) {
 	case *hostir.Concat:
@@ -318,8 +319,8 @@ func (c *slicer) oneElement(st step) {
 
 // follow chooses the axis along which the results of a statement are split, and returns it. A sub-chunk of the results
 // then needs only the current sub-chunks of the operands. follow reports an error if the statement would need other
-// sub-chunks of its operands, which are not computed yet, or if a sum needs the results in other sub-chunks than the
-// statement can compute.
+// sub-chunks of its operands, which are not computed yet. It also reports one if a sum needs the results in other
+// sub-chunks than the statement can compute.
 func (c *slicer) follow(s hostir.Stmt, whole []int) int {
 	out, axes := hostir.Result(s), hostir.AxisMap(s)
 	for i, t := range hostir.Uses(s) {

@@ -4,7 +4,7 @@ package domain
 // spelling, or nil for an unknown one. Programs use floating-point numbers. The prover uses numbers of a finite field,
 // in which equal formulas give equal results whatever the order of their sums.
 type Arithmetic struct {
-	Unary  func(spelling string) func(v float64) float64 // the spelling may be that of a cast: see CastFn
+	Unary  func(spelling string) func(v float64) float64 // the spelling may name a cast: see CastFn
 	Binary func(name string) func(a, b float64) float64
 	// Dropout returns the function Of of a dropout, with the same operands.
 	Dropout func(d Dropout) func(operands []float64) float64

@@ -37,7 +37,7 @@ type ElementType struct {
 	Other  []string // names in other systems, for which hints suggest this type
 	ABI    int      // its number in the C ABI, which never changes
 	Bytes  int64
-	Digits int // bits of the fraction; for integers those of fp32, in which operations compute with them
+	Digits int // bits of the fraction; for integers the same as for fp32, in which operations compute with them
 
 	// Least is the exponent of the smallest normal number, and Largest is the largest finite number. Both are 0 for
 	// types of more than 16 bits: Round rounds to fp32 first, and then has nothing else to do for them.
@@ -126,7 +126,7 @@ func (t DType) Constant() string {
 }
 
 // The kinds of values with which a program fills an input when it checks itself. An exact check uses small integers in
-// place of normal values, and is not possible if the spec asks for FillNormal or FillPositive.
+// place of normal values, and is not possible if the spec sets FillNormal or FillPositive.
 const (
 	FillNormal   = "normal"   // normally distributed
 	FillPositive = "positive" // absolute values of normal ones, plus 1/4

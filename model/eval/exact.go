@@ -13,16 +13,17 @@ import (
 // bits of fp32. Each GEMM multiplies their size by about 40.
 const maxProducts = 3
 
-// Exact reports whether the check of a pipeline is exact: its results for the inputs of FillIntegers depend neither on the
-// order of sums nor on rounding between elementwise operations. It is false if that is not certain, or if the spec asks for
-// FillNormal or FillPositive.
+// Exact reports whether the check of a pipeline is exact: its results for the inputs of FillIntegers depend neither on
+// the order of sums nor on rounding between elementwise operations. It is false if that is not certain, or if the spec
+// sets FillNormal or FillPositive.
 func Exact(p *model.Pipeline) bool {
 	asks := func(t *model.Tensor) bool { return t.Fill == domain.FillNormal || t.Fill == domain.FillPositive }
 	if slices.ContainsFunc(p.Inputs, asks) || roundsBetween(p) {
 		return false
 	}
-	products := make(map[*model.Tensor]int, len(p.Tensors)) // number of GEMMs on the longest path to a tensor; mul adds those of its operands
-	moved := map[*model.Tensor]*model.Tensor{}              // maps a moved tensor to the tensor that its elements come from
+	// products has the number of GEMMs on the longest path to each tensor; mul adds up the numbers of its operands.
+	products := make(map[*model.Tensor]int, len(p.Tensors))
+	moved := map[*model.Tensor]*model.Tensor{} // maps a moved tensor to the tensor that its elements come from
 	for _, op := range p.Ops {
 		n := 0
 		if op.Kind.Moves() && len(op.In) == 1 {

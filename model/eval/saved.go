@@ -8,10 +8,10 @@ import (
 )
 
 // Saved returns operations that compute the inputs of a backward pass that a forward pass saves: O and L of each
-// attention_grad, from its Q, K and V, if these do not depend on O and L. L is the log-sum-exp of each row of scores.
-// If O and L were random, rows of probabilities would not add up to 1 but to about the number of keys, and cancellation
-// would dominate the gradients. A set operation writes each of these inputs. The other operations are operations of the
-// pipeline, or write tensors with new names.
+// attention_grad. The operations compute them from its Q, K and V, if these do not depend on O and L. L is the
+// log-sum-exp of each row of scores. If O and L were random, rows of probabilities would not add up to 1 but to about
+// the number of keys, and cancellation would dominate the gradients. A set operation writes each of these inputs. The
+// other operations are operations of the pipeline, or write tensors with new names.
 func Saved(p *model.Pipeline) []*model.Op {
 	s := &saver{pipeline: p, made: map[*model.Tensor]bool{}, names: map[string]bool{}}
 	var waiting []*model.Op

@@ -98,8 +98,8 @@ func (m *machine) blocker(at Link) (next Link, why string, ok bool) {
 	return m.unwritten(at, o)
 }
 
-// unended returns the operation that holds up the issue of the operation at in mode Loading: the first one, in the
-// order of issue, that has not ended and comes before the kernel that the host is about to load.
+// unended returns the operation that holds up the issue of the operation at in mode Loading. It is the first one, in
+// the order of issue, that has not ended and comes before the kernel that the host is about to load.
 func (m *machine) unended(at Link) Link {
 	r := &m.ranks[at.Rank]
 	op := int32(slices.IndexFunc(r.ended[:r.kernels[at.Op]], func(calls int32) bool { return calls <= at.Call }))

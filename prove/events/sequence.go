@@ -5,9 +5,9 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// Sequential reports whether a call ends if ranks run their operations in the order of issue, and end each before
-// they begin the next. Then no mode gets stuck: in every mode an operation waits for no more than in this run, namely
-// for earlier operations of its rank, and for flags and NCCL parts of other ranks.
+// Sequential reports whether a call ends if ranks run their operations in the order of issue, and end each before they
+// begin the next. Then no mode gets stuck, because an operation waits for no more in any mode than in this run. It
+// waits for earlier operations of its rank, and for flags and NCCL parts of other ranks.
 func Sequential(p *unroll.Program) bool {
 	return newMachine(p, Options{Calls: 1}).inSequence()
 }

@@ -1,6 +1,6 @@
-# use_ucc(library) adds the runtime's code for UCC to a library: to that of a program, because the runtime library is
-# also used by programs without UCC, or in tests to the runtime itself. For GPUs, it searches for UCC under UCC_ROOT,
-# $UCC_ROOT, $HPCX_UCC_DIR and the usual paths. The CPU device has its own UCC (cpu/).
+# use_ucc(library) adds the runtime's code for UCC to a library. In a package, this is the program's library, because
+# programs without UCC use the runtime library, too. In tests on the CPU, it is the runtime itself. For GPUs, it
+# searches for UCC under UCC_ROOT, $UCC_ROOT, $HPCX_UCC_DIR and the usual paths. The CPU device has its own UCC (cpu/).
 set(ucc_folder ${CMAKE_CURRENT_LIST_DIR})
 
 function(use_ucc library)

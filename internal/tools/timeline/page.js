@@ -1,5 +1,6 @@
 'use strict';
-// Times are percent of svg.time, so zoom is its width, and what is seen its x.
+// Slices have positions in percent of an svg.time, so draw() zooms with its width and scrolls with its x. zoom is the
+// length of the axis in widths of the visible part. left is the start of the visible part as a share of the axis.
 const all = [...document.querySelectorAll('.time .s')];
 const times = [...document.querySelectorAll('.time')];
 const axis = document.getElementById('axis'), tip = document.getElementById('tip'), about = document.getElementById('about');
@@ -25,14 +26,16 @@ function draw() {
     time.setAttribute('x', -100 * left * zoom + '%');
   }
   drawAxis();
-  // Slices that are too narrow for a word have no edge, which would cover them: class wN is as wide as the axis halved N times.
+  // The edge of a slice that is too narrow for a word would cover it, so draw() hides the edge. Slices of class wN are
+  // at most as wide as the axis halved N times (see widthClass in layout.go).
   const whole = axis.clientWidth * zoom, rules = [];
   for (let n = 0; n <= widths; n++) if (whole / 2 ** (n + 1) < legible) rules.push(`.w${n} rect{stroke:none}`);
   narrow.textContent = rules.join('');
   if (whole !== labelled) label(whole);
 }
 
-// A slice has the longest form of its name that fits: the whole, without figures, or the tensor alone. A name without a tensor is cut.
+// A slice shows the longest form of its name that fits: the whole name, the name without figures, or the tensor alone.
+// A name without a tensor is cut short.
 const labels = all.map((slice, i) => [slice.querySelector('text'), data.slices[i][1] / data.length]).filter(([text]) => text).map(([text, share]) => {
   const whole = text.textContent, bare = whole.replace(/, [\d.]+ .*/, '');
   const tensor = bare.match(/^(?:\S+ (?:into|of)|send|receive) (\S+)$/)?.[1];
@@ -57,7 +60,7 @@ function label(whole) {
   }
 }
 
-// Ticks stand at 1, 2 or 5 times a power of ten.
+// drawAxis draws ticks whose distance is 1, 2 or 5 times a power of ten.
 function drawAxis() {
   const wide = axis.clientWidth, shown = data.length / zoom;
   const least = shown / Math.max(wide / 110, 1), power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
@@ -77,7 +80,8 @@ function tick(ns, step) {
   return (ns / one).toFixed(digits) + (ms ? ' ms' : ' us');
 }
 
-// under is the slice under the pointer or, as many are narrower than a pixel, one right beside it.
+// under returns the slice under the pointer. If there is none, it returns one at most 3 pixels to the left or right,
+// because many slices are narrower than a pixel.
 function under(event) {
   for (const by of [0, -1, 1, -2, 2, -3, 3]) {
     const slice = document.elementFromPoint(event.clientX + by, event.clientY)?.closest('.s');
@@ -85,7 +89,8 @@ function under(event) {
   }
 }
 
-// scale zooms about a place on the axis, a share of what is seen.
+// scale multiplies the zoom by a factor. The time at a place of the axis stays where it is; `at` is the place as a
+// share of the visible part.
 function scale(by, at = 0.5) {
   const under = left + at / zoom;
   zoom = Math.min(Math.max(zoom * by, 1), most);
@@ -115,7 +120,8 @@ function select(i, show) {
   if (show) reveal(i);
 }
 
-// reveal moves and zooms so that a slice is seen.
+// reveal scrolls and zooms until slice i is visible. With fit, the slice then fills half of the axis if the zoom can be
+// large enough.
 function reveal(i, fit) {
   const [begin, length] = data.slices[i];
   const wide = axis.clientWidth, at = (begin + length / 2) / data.length;
@@ -147,7 +153,8 @@ function next(by) {
   select(hits[at < 0 ? (by > 0 ? 0 : hits.length - 1) : (at + by + hits.length) % hits.length], true);
 }
 
-// neighbour is the next slice of the same stream of the same trace: they follow each other in the page.
+// neighbour selects the next (by = 1) or previous (by = -1) slice of the same stream and trace. Slices of a stream
+// follow each other in the page.
 function neighbour(by) {
   const to = selected + by;
   if (selected < 0 || !all[to] || all[to].parentNode !== all[selected].parentNode || data.slices[to][6] !== data.slices[selected][6]) return;

@@ -219,7 +219,7 @@ func gathered(s *hostir.Gather, in []*view) func(at []int64) float64 {
 		if row >= 0 && row < float64(count) {
 			return in[0].data[at[0]+int64(row)*step]
 		}
-		return 0 * row // zero, but NaN if the row number is NaN: nothing has written it yet
+		return 0 * row // zero, but NaN if the row number is NaN because it is not written yet
 	}
 }
 

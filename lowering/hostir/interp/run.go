@@ -18,8 +18,8 @@ func (m *machine) run(seed uint64) error {
 	return err
 }
 
-// deadlock returns an error with the wait of every stuck rank, the first communication that a rank does not
-// reach, and the first transfer over CUDA IPC of which only one of the two ranks issues its statement.
+// deadlock returns an error with the wait of every stuck rank. It also names the first communication that a rank does
+// not reach, and the first transfer over CUDA IPC whose statement only one of the two ranks issues.
 func (m *machine) deadlock() error {
 	var lines []string
 	for _, r := range m.ranks {

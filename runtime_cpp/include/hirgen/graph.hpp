@@ -19,8 +19,9 @@ namespace hirgen {
 extern std::atomic<int64_t> calls_per_graph;
 
 /// Whether the first call with a list of tensor pointers captures a graph. The driver sets this. By
-/// default, the first call is issued without a graph and the second call captures one: a framework
-/// may pass new memory in each call, and a capture takes longer than the call itself.
+/// default, the first call is issued without a graph, and the second call captures one. The reason
+/// is that a framework may pass new memory in each call, and a capture takes longer than the call
+/// itself.
 extern std::atomic<bool> capture_first_calls;
 
 /// The graphs of one program. A graph holds the pointers that it was captured with, so calls with

@@ -12,7 +12,7 @@
 
 namespace hirgen {
 
-/// Which keys a query sees, and the factor of its scores. The fields have the meaning of those of
+/// Which keys a query sees, and the factor of its scores. The fields mean the same as in
 /// AttentionShape.
 struct AttentionKind {
   bool causal = false;
@@ -44,9 +44,9 @@ class Reference {
   /// `bias` may be null.
   virtual void linear(const char* out, const char* x, const char* w, const char* bias,
                       DType dtype) = 0;
-  /// linear() of 8-bit x and w with scales: `s` has one for each block of 128 elements in a row of
-  /// x, and `t` one for each block of 128 x 128 elements of w. `s` and `t` have the axes of x and
-  /// w, but count blocks along the last axis of x, and along the last two axes of w.
+  /// linear() of 8-bit x and w with scales. `s` has a scale for each block of 128 elements in a row
+  /// of x, and `t` has one for each block of 128 x 128 elements of w. `s` and `t` have the axes of
+  /// x and w, but count blocks along the last axis of x, and along the last two axes of w.
   virtual void block_linear(const char* out, const char* x, const char* w, const char* s,
                             const char* t, DType dtype) = 0;
   /// Inserts an axis of one element before axis number `axis`. Later operations broadcast the new

@@ -7,7 +7,7 @@
 // A kernel that waits occupies SMs, but cannot block the work that it waits for. The peer writes
 // its ready flag before it starts any copy that depends on this rank, so the flag depends only on
 // work of the peer's GPU. That work finds free SMs, because kernels that wait on the peer's GPU
-// leave most SMs free: a stream runs one kernel after the other, and each kernel has few blocks (at
+// leave most SMs free. A stream runs one kernel after the other, and each kernel has few blocks (at
 // most 48, see transfers.cu). Two ranks can share one GPU only with HIRGEN_SHARE_GPU=1.
 #pragma once
 

@@ -49,9 +49,9 @@ struct Walk {
     for (int v = 0; v < N; ++v) stride[v][axes - 1] = step[v];
   }
 
-  /// Returns whether the walk can be divided into groups of `width` elements, from i * width to (i
-  /// + 1) * width - 1, such that in every view each group is contiguous and starts at a multiple of
-  /// `width`. Returns false if there is only one element.
+  /// Returns whether the walk can be divided into groups of `width` elements that, in every view,
+  /// are contiguous and start at a multiple of `width`. Group i has the elements from i * width to
+  /// (i + 1) * width - 1. Returns false if there is only one element.
   bool divides(int64_t width) const {
     if (axes == 0 || extent[axes - 1] % width != 0) return false;
     for (int v = 0; v < N; ++v) {

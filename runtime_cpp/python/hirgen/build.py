@@ -12,7 +12,7 @@ _STEP = re.compile(r"^\[(\d+)/(\d+)\]")
 
 
 class BuildError(RuntimeError):
-    """hirgen, CMake or a compiler failed or was not found. The message contains the last lines of what a failed program printed."""
+    """hirgen, CMake or a compiler failed or was not found. The message has the last lines of a failed program's output."""
 
 
 class Builder:

@@ -21,8 +21,8 @@ struct AttentionProblem {
   bool operator==(const AttentionProblem&) const = default;
 };
 
-/// The gradient of one attention: `layout` has the strides of Q, K, V and O, `gradients` those of
-/// their gradients.
+/// The gradient of one attention. `layout` has the strides of Q, K, V and O, and `gradients` has
+/// the strides of their gradients.
 struct AttentionGradProblem {
   using Operands = AttentionGradOperands;
   AttentionShape shape;

@@ -9,8 +9,8 @@ namespace hirgen {
 
 namespace {
 
-// The limit counts as reached if fewer descriptors than this are unused, not only if none is: the
-// call that failed may have closed some descriptors again.
+// The limit counts as reached if fewer descriptors than this are unused, not only if all are in
+// use: the call that failed may have closed some descriptors again.
 constexpr int kFew = 4;
 // Higher limits are not checked: a process hardly reaches them, and counting could take long.
 constexpr rlim_t kLargestLimit = 1 << 20;

@@ -34,9 +34,9 @@ constexpr const char* kSecretVariable = "HIRGEN_JOB_SECRET";
 // 64 random bits, set by mpi/cray_shasta of Slurm, PALS and Flux.
 constexpr const char* kCraySecret = "PMI_SHARED_SECRET";
 
-// If one launcher starts another and both agree, the first family of this list is used: that of the
-// inner launcher. torchrun has no secret: its run id appears in its output, and often is a fixed
-// word.
+// If one launcher starts another and both agree, the first family of this list is used, which is
+// the inner launcher's. torchrun has no secret: its run id appears in its output, and often is a
+// fixed word.
 constexpr Family kLaunchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", kNone, "LOCAL_RANK", "LOCAL_WORLD_SIZE",
      "TORCHELASTIC_RUN_ID", kNone, "torchrun --nproc-per-node 4 --no-python %s"},

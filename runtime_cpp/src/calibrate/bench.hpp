@@ -54,7 +54,8 @@ class Bench {
   void flags(Figures& figures);
   CollectiveFigures team(int ranks, bool sums);
   CollectiveFigures pair();
-  /// Measures the fixed time of a GEMM, and sets those of a tile and of split-k to constants.
+  /// Measures the fixed time of a GEMM, and sets the fixed times of a tile and of split-k to
+  /// constants.
   void fixed_times(const GemmRun& whole, Figures& figures);
   /// Makes and returns the largest GEMM of square matrices that runs in acceptable time.
   GemmRun& gemm(DType dtype);

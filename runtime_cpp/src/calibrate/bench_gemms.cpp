@@ -181,8 +181,8 @@ void Bench::contention(Figures& figures) {
   for (int i = 0; i < context_.world(); ++i) all[static_cast<size_t>(i)] = i;
   const Team& team = context_.team(all, kTeam);
   const double one = meter_.device([&] { gemm_->issue(workspace_, meter_.stream()); });
-  // The other work moves so many bytes that it takes about as long as one GEMM. loss() runs two
-  // GEMMs, so only half of their time overlaps with it: hence the factor 2.
+  // The other work moves enough bytes to take about as long as one GEMM. loss() runs two GEMMs, so
+  // only half of their time overlaps with it: hence the factor 2.
   const auto bytes = static_cast<size_t>(
       std::clamp<double>(one * figures.limit_gbps * 1e3, 1 << 16, static_cast<double>(most_)));
   figures.beside["copy"] = 2 * loss([&] {
@@ -203,7 +203,7 @@ void Bench::contention(Figures& figures) {
   double& nccl = figures.beside["nccl"];
   nccl = 1 - std::min(1.0, (1 - nccl) / on_others);
   for (auto& [name, share] : figures.beside) share = std::min(share, 0.5);
-  // Two GEMMs on two streams do twice the work. Time above twice that of a single GEMM is lost.
+  // Two GEMMs on two streams do twice the work. All time beyond twice a single GEMM's is lost.
   const double serial = 2 * one;
   const double together = meter_.device([&] {
     HG_CHECK(cudaEventRecord(to_, meter_.stream()), kGemm);

@@ -81,7 +81,7 @@ void* make_flags(Context& context, int64_t count, const char* where) {
 
 std::vector<Mapped> exchange(Context& context, const std::vector<int>& ranks, const Exported& mine,
                              std::vector<void*>* opened) {
-  if (ranks.size() == 1) {  // nothing is exported, so any memory will do
+  if (ranks.size() == 1) {  // a single rank exports nothing, so any memory will do
     std::vector<Mapped> alone(static_cast<size_t>(context.world()));
     alone[static_cast<size_t>(context.rank())] = {mine.buffer, mine.flags};
     return alone;

@@ -35,9 +35,9 @@ struct TransposeKernel {
 };
 
 /// Returns the axis along which elements of the source are adjacent; -1 if the copy cannot be split
-/// into squares of this axis and the last one. For that, elements of the result must be adjacent
-/// along the last axis, both extents must be multiples of W, and all squares must be aligned to W
-/// elements if the pointers are.
+/// into squares of this axis and the last one. For such a split, elements of the result must be
+/// adjacent along the last axis, and both extents must be multiples of W. If the pointers are
+/// aligned to W elements, all squares must be, too.
 template <int W>
 int transposed_axis(const Walk<2>& walk) {
   const int last = walk.axes - 1;

@@ -251,8 +251,8 @@ bool Watchdog::decide() {
   return true;
 }
 
-// The verdict of a rank other than 0, which judges only rank 0 and itself: nullopt unless rank 0
-// has left, is lost, or has sent no verdict for kVerdictSeconds after the first sign.
+// The verdict of a rank other than 0, which judges only rank 0 and itself. It is nullopt unless
+// rank 0 has left, is lost, or has sent no verdict for kVerdictSeconds after the first sign.
 std::optional<Verdict> Watchdog::decide_alone() {
   const RankView& hub = ranks_.front();
   const bool hub_lost = hub.died || hub.silent_seconds > silence_limit(options_.timeout_seconds);
@@ -315,7 +315,7 @@ void Watchdog::conclude() {
   settle(error);
 }
 
-// Do nothing here that could wait for the device or for another thread.
+// This must not wait for the device or for another thread.
 void Watchdog::end_process(const std::string& text) {
   // One write, so that the reports of several ranks do not mix.
   static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));

@@ -14,7 +14,7 @@
 
 namespace hirgen {
 
-/// Owns UCC's library and context. UCC has no thread of its own: collectives make progress only in
+/// Owns UCC's library and context. UCC starts no threads: collectives make progress only in
 /// ucc_context_progress(). A thread of this class calls that function while collectives are in
 /// progress.
 class UccLibrary {

@@ -19,10 +19,11 @@ namespace hirgen_cpu {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto kPoll = 20ms;  // interval at which waits check for an abort, which wakes nobody
+// Waits check for an abort at this interval, because an abort does not wake them.
+constexpr auto kPoll = 20ms;
 
 /// Shared memory of communicators, by inode: `mapped` has the areas that this process maps, and
-/// `unclaimed` owns the areas that it created and that none of its ranks has joined yet.
+/// `unclaimed` owns each area that it created, until one of the process's ranks joins it.
 struct Areas {
   std::mutex mutex;
   std::map<uint64_t, std::weak_ptr<Block>> mapped;

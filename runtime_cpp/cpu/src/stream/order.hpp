@@ -39,8 +39,8 @@ class Order {
   /// Returns the index of the candidate that runs next. There must be at least one candidate.
   size_t pick(const std::vector<Candidate>& candidates);
 
-  /// Returns the number of steps that may run when the host submits a task: 0 with probability
-  /// 9/10, so that most work is held back until the host waits; otherwise 1 to 6.
+  /// Returns the number of steps that may run when the host submits a task. It is 0 with
+  /// probability 9/10, so that most work is held back until the host waits, and 1 to 6 otherwise.
   int burst();
   /// Returns the number of steps that may run when the host queries a result that is not ready: 1
   /// to 16.

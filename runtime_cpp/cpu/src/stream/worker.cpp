@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A worker that sleeps on a word checks its task again after this time even if nobody wakes it: a
+// A worker that sleeps on a word checks its task again after this time even if it is not woken: a
 // plain copy may write the word without waking sleepers.
 constexpr auto kIdlePoll = 5ms;
 // With a seed: all held-back work may run once the host has made no call for this time. If a busy

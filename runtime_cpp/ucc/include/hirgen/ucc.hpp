@@ -42,8 +42,8 @@ struct UccKind {
 /// A UCC team of ranks, with a stream.
 class UccTeam {
  public:
-  /// Collective over the world. Each rank passes the world ranks of its own team, or an empty list
-  /// if it is in none.
+  /// Collective over the world. Each rank passes the world ranks of its team, or an empty list if
+  /// it is in no team.
   UccTeam(Ucc& ucc, const std::vector<int>& ranks, const char* where);
   ~UccTeam();
   UccTeam(const UccTeam&) = delete;
