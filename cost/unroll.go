@@ -59,7 +59,7 @@ type rank struct {
 	walk     *issue.Rank
 	place    int32   // index of the rank among the ranks of the world
 	byNumber []int32 // streams, by their numbers in the world; -1 until first used
-	events   []int32 // by event: the last task before its record; -1: none
+	events   []int32 // by event: the last task on its stream before its record; -1: none
 	turns    map[meetingKey]int32
 	kernel   *calls.RowExchange // the row exchange that the last task was part of; nil: none
 	joints   int32              // number of joints that the rank has taken part in

@@ -49,9 +49,9 @@ func (n *needed) need(at int) bool {
 	return true
 }
 
-// pays reports whether computing the operand of a reduction again is cheap. The operand may depend on few values only.
-// Of these, the operands with several rows and columns may together have at most as many bytes per element as writing
-// and reading the reduction's operand takes.
+// pays reports whether it is cheap to compute the operand of r again in the kernel that reduces it. That kernel may have at
+// most mostFolded operands and mostFoldedSteps steps. Its operands with several rows and columns together may have at most
+// as many bytes per element as one write and one read of the operand of r, which are saved.
 func (n *needed) pays(r *hostir.Reduce) bool {
 	bytes := int64(0)
 	for _, at := range n.operands {

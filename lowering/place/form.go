@@ -15,7 +15,8 @@ type dim struct {
 	domain.Extent
 }
 
-// summands is the axis of a dim that counts the parts of a partial tensor, or elements that a statement sums.
+// summands is the axis of a dim that is no axis of the tensor: the parts of a partial tensor, one for each rank, or the
+// elements that a statement sums.
 const summands = -1
 
 // split reports whether each rank has only one of the blocks.

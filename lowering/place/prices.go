@@ -1,6 +1,8 @@
 package place
 
 import (
+	"slices"
+
 	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -104,7 +106,7 @@ func (p *pricing) local(s hostir.Stmt, in, out []Placements) float64 {
 	}
 	bytes := int64(0)
 	for k, t := range uses {
-		if !onElements(s) || p.reads[s][t] {
+		if !onElements(s) || p.reads[s][t] && !slices.Contains(uses[:k], t) {
 			bytes += p.bytes(t, in[k])
 		}
 	}

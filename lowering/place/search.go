@@ -10,8 +10,8 @@ import (
 // choice is one way to run a statement over all mesh axes: the placements of its operands and results, and the time.
 type choice struct {
 	in, out []Placements
-	reads   []byte  // in, as numbers of forms
-	makes   []byte  // out, as numbers of forms; a result with a stated placement has the number of that placement
+	reads   []byte  // the number of each placement of in, its index in forms.list of the operand
+	makes   []byte  // the same for out; a result with a stated placement has the number of that placement
 	us      float64 // time of the local work and of changes of results to stated placements, in microseconds
 }
 

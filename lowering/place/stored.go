@@ -1,14 +1,18 @@
 package place
 
-import "github.com/hirgen/hirgen/lowering/hostir"
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
 
 // traffic records which operands and results kernels read from memory and write to it. Pass fuse-elementwise fuses operations on
 // elements into few kernels, so that most of their operands and results never reach memory.
 type traffic struct {
 	// writes has the outputs, and the tensors that statements that are not onElements read, also through views.
 	writes map[*hostir.Tensor]bool
-	// reads has the operands that a statement loads from memory. It lacks operands that stay inside a fused kernel, and
-	// operands that an earlier statement onElements has loaded.
+	// reads has the operands that each statement loads from memory. It lacks operands that stay inside a fused kernel, and
+	// operands that an earlier statement of a fused kernel has loaded. It has no meaning for statements that make views.
 	reads map[hostir.Stmt]map[*hostir.Tensor]bool
 }
 
@@ -41,7 +45,10 @@ func trafficOf(body []hostir.Stmt) traffic {
 	inside, read := map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
 	for _, s := range body {
 		t.reads[s] = map[*hostir.Tensor]bool{}
-		for _, in := range hostir.Uses(s) {
+		for k, in := range hostir.Uses(s) {
+			if slices.Contains(hostir.Uses(s)[:k], in) {
+				continue
+			}
 			t.reads[s][in] = !inside[in] && !read[in]
 			read[in] = read[in] || onElements(s)
 		}

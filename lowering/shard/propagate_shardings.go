@@ -300,7 +300,8 @@ func (pr *propagation) wish(t *hostir.Tensor, w wish) {
 	pr.wishes[t] = list
 }
 
-// settle gives the result of s each Stream axis that a reader wants, and each Device axis that all readers want.
+// settle makes an axis of the result of s a Stream axis if a reader wants that and give allows it, and a Device axis if
+// all readers want that. If readers want contradictory Device axes, it adds an error and changes nothing.
 func (pr *propagation) settle(s hostir.Stmt) {
 	out := hostir.Result(s)
 	if out == nil {

@@ -72,8 +72,8 @@ func Fill(p *model.Pipeline, seed uint64) map[string]*Array {
 	return inputs
 }
 
-// Contractions returns, for each input, the largest number of terms in the sums of a GEMM that multiplies the input, and 1
-// without such a GEMM: see domain.Contractions.
+// Contractions returns, for each input that GEMMs multiply, the number of terms of the longest sum of such a GEMM, times the
+// lengths of later sums of its results: see domain.Contractions. It returns 1 for other inputs.
 func Contractions(p *model.Pipeline) map[*model.Tensor]int64 {
 	shapes := make(map[string][]domain.Extent, len(p.Tensors))
 	for _, t := range p.Tensors {

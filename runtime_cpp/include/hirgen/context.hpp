@@ -203,7 +203,8 @@ class Context {
   /// Takes ownership of the memory and the stream that a program does not free after a failure.
   void inherit(Remains remains);
 
-  /// allocate() for the workspace of GEMMs and attentions.
+  /// Allocates a workspace of GEMMs or attentions. Its bytes count in MemoryBytes::workspaces, not
+  /// in MemoryBytes::buffers as those of allocate() do.
   void* workspace(size_t bytes, const std::string& what);
   /// Returns `scratch` if scratch_bytes >= bytes, and allocates a workspace otherwise. `scratch` is
   /// memory of the program that nothing else uses while the workspace is in use.

@@ -28,8 +28,9 @@ class FlagWaits {
   };
 
   /// `name` is the name of the tensor, `where` its position in the spec. `flags` is this rank's
-  /// device memory of `total` words: first the ready flags, then the done flags. If the device
-  /// counts the calls, the last word is the counter.
+  /// device memory of `total` 32-bit words: first `transfers` ready flags, then as many done flags,
+  /// and then words that this class does not read. The last word counts the calls, if the device
+  /// counts them.
   FlagWaits(std::string name, std::string where, int64_t transfers, uint32_t* flags, int64_t total);
 
   /// Notes that call number `call` of the context (Context::call) uses the buffer with this

@@ -48,9 +48,10 @@ class Comm {
   ncclResult_t run(std::function<void()> work);
   /// Waits until the work of run() has ended.
   void settle();
-  /// The result of ncclCommGetAsyncError. In NCCL, a query of a non-blocking communicator ends its
-  /// last call, which two threads must not do at the same time. So here a query by a thread that
-  /// did not make the communicator fails it with ncclInvalidUsage.
+  /// Returns the result of ncclCommGetAsyncError. In NCCL, this query also completes the last call
+  /// of a non-blocking communicator, which two threads must not do at the same time. So only the
+  /// thread that made a non-blocking communicator may query it. A query by another thread makes
+  /// the communicator fail with ncclInvalidUsage. Any thread may query a blocking communicator.
   ncclResult_t ask();
   ncclResult_t status() const;
   std::string last_error() const;
