@@ -46,7 +46,8 @@ var attentionAttrs = []string{"causal", "scale", "window", "split"}
 // The names of the elementwise and reduction operations, in the order of the documentation.
 var (
 	UnaryFns    = domain.FunctionNames(func(f domain.Function) bool { return f.Unary != nil })
-	ConstantFns = domain.FunctionNames(func(f domain.Function) bool { return f.Constant }) // functions of an operand and a constant, the attribute by
+	// ConstantFns have an operand and a constant, the attribute by.
+	ConstantFns = domain.FunctionNames(func(f domain.Function) bool { return f.Constant })
 	BinaryFns   = domain.FunctionNames(func(f domain.Function) bool { return f.Binary != nil && !f.Constant })
 	ReduceFns   = []string{"sum", "max", "min", "prod"}
 )

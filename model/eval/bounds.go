@@ -97,7 +97,8 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 		value, bound, jumped := varied(op, in, e)
 		raw, others, made = []*Array{value}, []*Array{doubles.evaluate(op, other)}, []*Array{bound}
 		jumps = jumps || jumped
-		if op.Kind == model.OpReduce && b.ranks > 1 && domain.FoldOf(op.Fn).DropsNaN() { // passes may distribute any fold over ranks, and NCCL may drop NaN
+		// Passes may distribute any fold over ranks, and NCCL may drop NaN.
+		if op.Kind == model.OpReduce && b.ranks > 1 && domain.FoldOf(op.Fn).DropsNaN() {
 			made[0] = combined(value, bound, func(v, e float64) float64 { return choose(v != v, math.Inf(1), e) })
 		}
 	}
@@ -395,7 +396,8 @@ func (b *bounder) shaken(op *model.Op, in, other, e []*Array) (results, others, 
 		return moved
 	}
 	none := lists.Map(in, func(a *Array) *Array { return NewArray(a.Shape...) })
-	results, others = attention(doubles, a, op, in), attention(doubles, a, op, move(other, none, 0.25)) // an attention also rounds intermediate results
+	// An attention also rounds intermediate results.
+	results, others = attention(doubles, a, op, in), attention(doubles, a, op, move(other, none, 0.25))
 	for _, r := range results {
 		bounds = append(bounds, NewArray(r.Shape...))
 	}
