@@ -118,25 +118,6 @@ func (f *fuser) narrow(t *hostir.Tensor) *hostir.Tensor {
 	return cast.In
 }
 
-// mayCount reports whether the kernel of a group may count positions. No pipeline may slice its result. The result or
-// an operand has to have an element for each column, because such a tensor determines the length of the rows.
-func (f *fuser) mayCount(g *kernelGroup) bool {
-	out := hostir.Result(g.result())
-	if hostir.StreamAxis(out) >= 0 {
-		return false
-	}
-	made := map[*hostir.Tensor]bool{}
-	wide := func(t *hostir.Tensor) bool {
-		_, counts := f.counts[t]
-		live := hostir.Live(t)
-		return !counts && !made[t] && len(live) > 0 && t.Axes[live[len(live)-1]].LocalSize() > 1
-	}
-	return !g.folded[out] || slices.ContainsFunc(g.members, func(s hostir.Stmt) bool {
-		made[hostir.Result(s)] = true
-		return slices.ContainsFunc(hostir.Uses(s), wide)
-	})
-}
-
 // functionOf returns the function of a member, or "" if the member only changes the type or the shape.
 func functionOf(s hostir.Stmt) string {
 	switch s := s.(type) {

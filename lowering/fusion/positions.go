@@ -59,6 +59,28 @@ func onlyAxis(t *hostir.Tensor) int {
 	return only
 }
 
+// mayCount reports whether a kernel may count positions. No pipeline may cut its result. If the result lacks the columns, operands must
+// have all axes, and an element for each column: hostir.Fused reads both from its operands.
+func (f *fuser) mayCount(g *kernelGroup) bool {
+	out := hostir.Result(g.result())
+	if hostir.StreamAxis(out) >= 0 {
+		return false
+	}
+	made := map[*hostir.Tensor]bool{}
+	all, most, wide := 0, 0, false
+	for _, s := range g.members {
+		made[hostir.Result(s)] = true
+		for _, t := range hostir.Uses(s) {
+			live := hostir.Live(t)
+			all = max(all, len(live))
+			if _, counts := f.counts[t]; !counts && !made[t] && len(live) > 0 {
+				most, wide = max(most, len(live)), wide || t.Axes[live[len(live)-1]].LocalSize() > 1
+			}
+		}
+	}
+	return !g.folded[out] || wide && most == all
+}
+
 // unread removes positions and casts that no statement reads and that are not outputs, with reshapes and broadcasts of
 // positions: kernels count positions themselves, and read the operands of casts. It adds the removed tensors to gone.
 func (f *fuser) unread(body []hostir.Stmt, gone map[*hostir.Tensor]bool) []hostir.Stmt {
