@@ -13,7 +13,7 @@ import (
 // Composites are the operations that Load expands into primitive ones, so that later stages see only primitive
 // operations. Most compute in fp32 and round each result once: the gradients of layer_norm and rms_norm to the types of
 // their tensors, and other results to the element type of the first operand. where, clamp, split, gather and the values of top_k
-// only choose elements. argmax and the indices of top_k are int32, and scatter_add is a GEMM. quantize,
+// only choose elements. argmax and the indices of top_k are int32, and scatter_add is a GEMM, or a sum of single elements. quantize,
 // dequantize and scaled_linear have an attribute for the type of their result.
 var Composites = []string{
 	"mean", "softmax", "softmax_grad", "log_softmax", "log_softmax_grad", "normalize", "normalize_grad", "layer_norm", "layer_norm_grad",

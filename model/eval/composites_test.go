@@ -122,12 +122,17 @@ func TestCumsum(t *testing.T) {
 
 // TestScatterAdd checks that scatter_add adds each row at its id. A row whose id is out of range adds nothing.
 func TestScatterAdd(t *testing.T) {
-	p := mustLoad(t, spec("ids: {axes: [2, 3], dtype: int64}, X: [2, 3, 2], v: {axes: [2, 3], dtype: bf16}",
-		"- Y = scatter_add(ids, X, rows=4)\n- Z = scatter_add(ids, X, rows=2, blocks=2)\n- W = scatter_add(ids, v, rows=5)"))
-	values := mustEvaluate(t, p, map[string]*Array{"ids": array([]int64{2, 3}, 1, 3, 1, -1, 4, 1),
-		"X": array([]int64{2, 3, 2}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12), "v": array([]int64{2, 3}, 1, 2, 4, 8, 16, 32)})
-	rows := []float64{0, 0, 17, 20, 0, 0, 3, 4}
-	for name, want := range map[string][]float64{"Y": rows, "Z": rows, "W": {0, 37, 0, 2, 16}} {
+	p := mustLoad(t, spec("ids: {axes: [2, 3], dtype: int64}, X: [2, 3, 2], v: {axes: [2, 3], dtype: bf16}, "+
+		"n: {axes: [2, 3], dtype: int64}, N: {axes: [2, 3, 2], dtype: int32}",
+		"- Y = scatter_add(ids, X, rows=4)\n- Z = scatter_add(ids, X, rows=2, blocks=2)\n- W = scatter_add(ids, v, rows=5)\n"+
+			"- I = scatter_add(ids, n, rows=5)\n- J = scatter_add(ids, n, rows=2, batches=1)\n- K = scatter_add(ids, n, rows=2, blocks=2)\n"+
+			"- L = scatter_add(ids, N, rows=4)"))
+	matrix, vector := array([]int64{2, 3, 2}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12), array([]int64{2, 3}, 1, 2, 4, 8, 16, 32)
+	values := mustEvaluate(t, p, map[string]*Array{"ids": array([]int64{2, 3}, 1, 3, 1, -1, 4, 1), "X": matrix, "N": matrix, "v": vector,
+		"n": vector})
+	rows, elements := []float64{0, 0, 17, 20, 0, 0, 3, 4}, []float64{0, 37, 0, 2, 16}
+	for name, want := range map[string][]float64{"Y": rows, "Z": rows, "L": rows, "W": elements, "I": elements, "J": {0, 5, 0, 32},
+		"K": elements[:4]} {
 		if got := values[name].Data; !slices.Equal(got, want) {
 			t.Errorf("%s = %v, want %v", name, got, want)
 		}
