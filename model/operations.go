@@ -45,7 +45,7 @@ var attentionAttrs = []string{"causal", "scale", "window", "split"}
 
 // The names of the elementwise and reduction operations, in the order of the documentation.
 var (
-	UnaryFns    = domain.FunctionNames(func(f domain.Function) bool { return f.Unary != nil })
+	UnaryFns = domain.FunctionNames(func(f domain.Function) bool { return f.Unary != nil })
 	// ConstantFns have an operand and a constant, the attribute by.
 	ConstantFns = domain.FunctionNames(func(f domain.Function) bool { return f.Constant })
 	BinaryFns   = domain.FunctionNames(func(f domain.Function) bool { return f.Binary != nil && !f.Constant })

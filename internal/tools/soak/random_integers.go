@@ -34,6 +34,11 @@ func (g *generator) whole(v *value) {
 		v = g.add(on("top_k", v).with(number("k", k)), axes, v)
 		g.further(axes, v.as(domain.Int32))
 	}
+	if len(v.axes) > 0 && g.chance(0.2) {
+		if sums := g.scattered(v); sums != nil {
+			v = sums
+		}
+	}
 	rows, columns := g.extent(), g.extent()
 	if len(v.axes) < maxAxes && product(v.shape())*rows*columns <= maxElements && g.chance(0.6) {
 		table := g.inputOf([]int64{rows, columns}, pick(g, domain.DTypes...), v.mesh)

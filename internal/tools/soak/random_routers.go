@@ -6,11 +6,13 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// scatterAdd adds a scatter_add: indices select the row of the result to which each row of a tensor is added. The
-// result has one block of rows, several, or one for each batch. It returns false if the result could be too large or
-// has too many axes.
-func (g *generator) scatterAdd() bool {
-	v, rows := g.any(), g.extent()
+// scatterAdd adds a scatter_add: indices select the row of the result to which each row of a tensor is added.
+func (g *generator) scatterAdd() bool { return g.scattered(g.any()) != nil }
+
+// scattered adds a scatter_add of the rows of v. The result has one block of rows, several, or one for each batch. scattered
+// returns nil if the result could be too large or has too many axes.
+func (g *generator) scattered(v *value) *value {
+	rows := g.extent()
 	lead := 1 + g.IntN(len(v.axes))
 	attrs, axes := []Attr{number("rows", rows)}, []domain.Axis{serialAxis(rows)}
 	switch {
@@ -24,11 +26,12 @@ func (g *generator) scatterAdd() bool {
 	}
 	axes = append(axes, v.axes[lead:]...)
 	if len(axes) > maxAxes || product(v.shape())*rows*axes[0].Size > maxElements {
-		return false
+		return nil
 	}
+	known := slices.Clone(g.known)
 	ids := g.integers(v.shape()[:lead], pick(g, domain.Int32, domain.Int64), v.mesh)
-	g.add(on("scatter_add", ids, v).with(attrs...), g.sound(axes), v)
-	return true
+	g.known = known
+	return g.add(on("scatter_add", ids, v).with(attrs...), g.sound(axes), v)
 }
 
 // topK takes the largest elements of rows, and their indices.
