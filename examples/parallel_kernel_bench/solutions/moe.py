@@ -27,7 +27,7 @@ def moe_dispatch(program, hidden_states, expert_mask, num_experts, input_splits,
     """The rows of all tokens for a rank's experts, ordered by expert, and the places of the rank's own tokens."""
     assert len(set(input_splits)) == 1  # equal sizes, as in the spec; the benchmark gives experts equal sizes, too
     rows, routing_map, token = program(hidden_states, expert_mask)
-    return rows.view(-1, hidden_states.shape[1]), routing_map, token.long(), hidden_states.shape
+    return rows.view(-1, hidden_states.shape[1]), routing_map, token, hidden_states.shape
 
 
 @solves("29_moe_post_all2all")
@@ -49,7 +49,7 @@ def moe_combine(
     assert len(set(input_splits)) == 1  # equal sizes, as in the spec; the benchmark gives experts equal sizes, too
     ranks = dist.get_world_size()
     chunks = expert_outputs.view(num_experts // ranks, ranks, -1, expert_outputs.shape[1])
-    return program(chunks, routing_weights, selected_experts, local_input_permutation_mapping).view(org_hidden_states_shape)
+    return program(chunks, routing_weights, selected_experts).view(org_hidden_states_shape)
 
 
 def parameters(*layers: torch.nn.Linear) -> list[torch.Tensor]:

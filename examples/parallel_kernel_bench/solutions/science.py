@@ -63,7 +63,8 @@ def feature_exchange(program, features, ids, _sent, _received, _group):
 @solves("66_gnn_feature_exchange_all2all_backward", _exchange_params)
 def feature_exchange_backward(program, grad, ids, *_):
     """The gradients go back, and are added to the rows that they belong to."""
-    return program(grad.view(dist.get_world_size(), -1, grad.shape[-1]), ids)
+    ranks = dist.get_world_size()
+    return program(grad.view(ranks, -1, grad.shape[-1]), ids.view(ranks, -1))
 
 
 @solves("72_hyena_forward_cp")
