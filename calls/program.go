@@ -46,6 +46,7 @@ const (
 	ForElement = "element" // one element for each row and column
 	ForColumn  = "column"  // one element for each column, the same in all rows
 	ForRow     = "row"     // one element for each row, the same in all columns
+	ForBlock   = "block"   // a result with one element for each block of columns that the kernel folds
 	ForSeed    = "seed"    // a single int64, which is not converted to fp32
 )
 
@@ -166,7 +167,7 @@ type (
 		Results  int64
 		Operands []string // their names in Body
 		Types    []string // their element types, or InPositions
-		Uses     []string // ForElement, ForColumn, ForRow or ForSeed
+		Uses     []string // ForElement, ForColumn, ForRow, ForBlock or ForSeed
 		Arrives  []string // operands that a RowExchange receives; nil: the kernel is not part of one
 		Body     string   `text:"quoted"` // domain.Body as text
 		Where    string   `text:"quoted"` // position in the spec, and the kernel's computation in words, for a comment
@@ -212,7 +213,7 @@ func (k *Kernel) Steps() domain.Body {
 // kernel does not reduce it.
 func (k *Kernel) InParts() bool {
 	const longest = 1 << 14 // number of elements up to which one block is fast enough
-	return k.Columns > longest && !slices.ContainsFunc(k.Steps(), domain.Step.Folds)
+	return k.Columns > longest && !slices.ContainsFunc(k.Steps(), domain.Step.NeedsRow)
 }
 
 // Kernel returns the program's kernel that a Launch uses. It returns nil for kernels of the runtime, and if the program

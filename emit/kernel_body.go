@@ -130,11 +130,14 @@ func (b *bodyPrinter) step(i int, s domain.Step) error {
 	if _, folds := s.FoldsColumns(); folds {
 		b.row = append(b.row, "return "+value+";")
 	} else if result >= 0 {
-		store := "store"
-		if b.k.Uses[result] == calls.ForRow {
-			store = "put"
+		store := "row.store("
+		switch b.k.Uses[result] {
+		case calls.ForRow:
+			store = "row.put("
+		case calls.ForBlock:
+			store = fmt.Sprintf("fn::put_blocks<%d>(row, ", b.steps.Block())
 		}
-		b.row = append(b.row, fmt.Sprintf("row.%s(%s, %s);", store, s.Name, value))
+		b.row = append(b.row, store+s.Name+", "+value+");")
 	}
 	b.values = append(b.values, name)
 	return nil

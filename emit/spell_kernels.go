@@ -71,7 +71,7 @@ func kernelLaunch(k kernelView) string {
 	body, columns := class+braces(k.Operands[k.given():]...), class+"::kColumns"
 	var long []string // operands in memory with an element for each column, except a result that the body returns
 	for i, use := range k.Uses {
-		if (i > 0 || !folds) && use != calls.ForRow && use != calls.ForSeed && k.Types[i] != calls.InPositions {
+		if (i > 0 || !folds) && use != calls.ForRow && use != calls.ForBlock && use != calls.ForSeed && k.Types[i] != calls.InPositions {
 			long = append(long, k.Operands[i])
 		}
 	}
@@ -124,7 +124,7 @@ func takesLong(s domain.Step) bool {
 		return true
 	}
 	_, columns := s.FoldsColumns()
-	return len(s.Args) == 1 && !columns && !s.Folds() && !s.Light()
+	return len(s.Args) == 1 && !columns && !s.NeedsRow() && !s.Light()
 }
 
 // stepOf prints the expression of a step with operands args. columns is the number of columns of the kernel's rows.
@@ -132,6 +132,9 @@ func stepOf(s domain.Step, args []string, columns int64) (string, error) {
 	name, constant := domain.SplitFn(s.Fn)
 	if _, columns := s.FoldsColumns(); columns {
 		return args[0], nil // the launch reduces it
+	}
+	if fn, block, ok := s.FoldsBlocks(); ok {
+		return fmt.Sprintf("fn::%s_blocks<%d>(row, %s)", fn, block, args[0]), nil
 	}
 	if s.Folds() {
 		return fmt.Sprintf("fn::%s(row, %s)", name, args[0]), nil

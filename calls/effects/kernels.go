@@ -43,7 +43,7 @@ func rows(s *calls.Launch, k *calls.Kernel) []Operand {
 	operands := append([]calls.Operand{s.Out}, s.In...)
 	list := make([]Operand, min(len(operands), len(k.Uses)))
 	steps := k.Steps()
-	elementwise := len(steps) > 0 && !slices.ContainsFunc(steps, domain.Step.Folds)
+	elementwise := len(steps) > 0 && !slices.ContainsFunc(steps, domain.Step.NeedsRow)
 	for n := range list {
 		o := &list[n]
 		*o = Operand{Number: int16(n), At: operands[n].At, Write: n < int(k.Results), Type: domain.DType(k.Types[n])}
@@ -54,6 +54,8 @@ func rows(s *calls.Launch, k *calls.Kernel) []Operand {
 		case !o.Write:
 		case use == calls.ForRow: // one element for each row
 			o.Extents[last] = expr.Int(1)
+		case use == calls.ForBlock:
+			o.Extents[last] = expr.Int(k.Columns / steps.Block())
 		case use == calls.ForColumn: // one element for each column: rows are reduced to one
 			copy(o.Extents, slices.Repeat([]expr.Expr{expr.Int(1)}, last))
 		}
@@ -84,6 +86,8 @@ func (o *Operand) rows(s *calls.Launch, k *calls.Kernel, strides []expr.Expr) {
 		o.Strides = []expr.Expr{o.Extents[1], one}
 	case calls.ForColumn:
 		o.Strides = []expr.Expr{expr.Int(0), one}
+	case calls.ForBlock:
+		o.Strides = []expr.Expr{expr.Int(k.Columns / k.Steps().Block()), one}
 	case calls.ForRow:
 		o.Strides = []expr.Expr{one, expr.Int(0)}
 	case calls.ForSeed:

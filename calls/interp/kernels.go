@@ -145,9 +145,9 @@ func (v view) row(index []int64, columns int64) []float64 {
 	return row
 }
 
-// setRow stores a row in the columns that the view has. If there are fewer values than columns, the last value repeats.
+// setRow stores a row in the columns that the view has. A single value is stored in all of them.
 func (v view) setRow(index []int64, values []float64) {
 	for c := range v.extents[len(index)] {
-		v.set(append(slices.Clone(index), c), v.dtype.Convert(values[min(int(c), len(values)-1)]))
+		v.set(append(slices.Clone(index), c), v.dtype.Convert(domain.Stored(values, c, v.extents[len(index)])))
 	}
 }

@@ -30,7 +30,7 @@ func (b *builder) fused(s *hostir.Fused) []calls.Stmt {
 	}
 	call := &calls.Launch{Info: b.computed(s, ""), On: b.current}
 	elements := w.outer.then(w.row).merged()
-	whole := !slices.ContainsFunc(s.Body, domain.Step.Folds) && !s.FoldsColumns() // no step reduces
+	whole := !slices.ContainsFunc(s.Body, domain.Step.NeedsRow) && !s.FoldsColumns() // no step reduces
 	seeds := seedsOf(body)
 	dense := !slices.Contains(k.Types, calls.InPositions) && len(seeds) == 0
 	switch {
@@ -181,6 +181,9 @@ func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk) {
 	}
 	w.outer.extents, w.row.extents = along(func(d dim) extents.Quantity { return d.extent }), []extents.Quantity{columns}
 	w.outer = w.outer.joined()
+	for _, is := range s.OfBlocks() {
+		w.blocks = append(w.blocks, map[bool]int64{true: s.Body.Block()}[is])
+	}
 	return operands, w
 }
 

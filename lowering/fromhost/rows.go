@@ -14,8 +14,20 @@ type rowOperand struct {
 	typ string
 }
 
-// rowsWalk is a walk over the rows of several tensors (outer), and over the columns of each row (row).
-type rowsWalk struct{ outer, row walk }
+// rowsWalk is a walk over the rows of several tensors (outer), and over the columns of each row (row). blocks has the
+// number of columns that share an element of each result, or 0 if they share none.
+type rowsWalk struct {
+	outer, row walk
+	blocks     []int64
+}
+
+// block returns the number of columns that share an element of operand v, or 0.
+func (w rowsWalk) block(v int) int64 {
+	if v < len(w.blocks) {
+		return w.blocks[v]
+	}
+	return 0
+}
 
 // add appends an operand, with its strides along the axes of the rows and its stride along the columns.
 func (w *rowsWalk) add(outer []extents.Quantity, step extents.Quantity) {
@@ -25,7 +37,7 @@ func (w *rowsWalk) add(outer []extents.Quantity, step extents.Quantity) {
 // split converts a walk to a rowsWalk: the given axis, which must be the last, becomes the columns, and the axes before
 // it the rows.
 func (w walk) split(axis int) rowsWalk {
-	rows := rowsWalk{walk{extents: w.extents[:axis]}, walk{extents: w.extents[axis:]}}
+	rows := rowsWalk{outer: walk{extents: w.extents[:axis]}, row: walk{extents: w.extents[axis:]}}
 	for _, strides := range w.strides {
 		rows.add(strides[:axis], strides[axis])
 	}
@@ -65,7 +77,11 @@ func (w rowsWalk) denseUse(v int) string {
 	case step == 1:
 		next = w.columns().Size // there is one row
 	}
-	switch {
+	switch block := w.block(v); {
+	case block > 0 && step == 1 && (len(w.outer.extents) == 0 || next*block == w.columns().Size):
+		return calls.ForBlock
+	case block > 0:
+		return ""
 	case step == 1 && next == w.columns().Size:
 		return calls.ForElement
 	case step == 1 && next == 0:
@@ -80,6 +96,8 @@ func (w rowsWalk) denseUse(v int) string {
 func (w rowsWalk) use(v int) string {
 	moves := func(q extents.Quantity) bool { return q.Size != 0 }
 	switch {
+	case w.block(v) > 0:
+		return calls.ForBlock
 	case !w.columns().IsOne() && !moves(w.row.strides[v][0]):
 		return calls.ForRow
 	case v > 0 && len(w.outer.extents) > 0 && !slices.ContainsFunc(w.outer.strides[v], moves):

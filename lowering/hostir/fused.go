@@ -13,7 +13,8 @@ import (
 // reduction along columns, the result lacks the operands' second-to-last axis, which counts the rows. The axis numbers
 // in steps that compute positions count from the last axis of the operands. The other tensors of Out get the values of
 // steps that are results. They have the axes of the first result; if the step has one value for each row, they have one
-// element in the last axis or lack it. All intermediate values are fp32, and a result is rounded once.
+// element in the last axis or lack it. If the step has one value for each block of columns, they have as many elements in
+// the last axis as a row has blocks. All intermediate values are fp32, and a result is rounded once.
 type Fused struct {
 	Info
 	Kernel string    // its name: "silu_mul"
@@ -79,7 +80,7 @@ func (s *Fused) Along(back int) int {
 // WholeAxis returns the axis of the first result that the operands' columns correspond to, if Body needs all columns of a row at
 // once. It returns Unmapped otherwise, and if the result has one value for each row.
 func (s *Fused) WholeAxis() int {
-	if s.Parts() > 1 || slices.ContainsFunc(s.Body, domain.Step.Folds) && !s.FoldsRows() {
+	if s.Parts() > 1 || slices.ContainsFunc(s.Body, domain.Step.NeedsRow) && !s.FoldsRows() {
 		return s.Along(0)
 	}
 	return Unmapped
@@ -113,6 +114,16 @@ func fusedAxes(s *Fused) [][]int {
 		}
 	}
 	return rows
+}
+
+// OfBlocks reports for each result whether it has one element for each block of columns that Body folds.
+func (s *Fused) OfBlocks() []bool {
+	of, blocks := make([]bool, len(s.Out)), s.Body.InBlocks(s.HasRows())
+	for i, at := range s.Body.Results() {
+		shape := LocalShape(s.Out[i])
+		of[i] = i > 0 && blocks[at] && len(shape) > 0 && shape[len(shape)-1]*s.Body.Block() == s.Columns()
+	}
+	return of
 }
 
 // Columns returns the length of a row of the operands on one rank. If all operands have one column and Body counts columns, the

@@ -11,6 +11,7 @@ import (
 //   - an elementwise function of one or two operands, or "copy" of one operand
 //   - "cast(bf16)" of one operand: the value rounded to an element type; see CastFn
 //   - the fold of a row to one value: "sum", "max", "min" or "prod" of one operand
+//   - the fold of blocks of columns: "max_blocks(128)" of one operand; see OverBlocks
 //   - "positions(k)" without operands: the index along the axis k before the last one, so that k = 0 counts columns
 //   - a dropout
 //
@@ -61,7 +62,7 @@ func (s Step) Known() bool {
 		return positions
 	case 1:
 		_, columns := s.FoldsColumns()
-		return UnaryFn(s.Fn) != nil || s.Folds() || columns || s.Fn == Copy || s.Casts()
+		return UnaryFn(s.Fn) != nil || s.NeedsRow() || columns || s.Fn == Copy || s.Casts()
 	case 2:
 		return BinaryFn(s.Fn) != nil || s.Concats()
 	default:
@@ -173,6 +174,9 @@ func (s Step) of(n Arithmetic, values [][]float64, columns int64) []float64 {
 	a := values[s.Args[0]]
 	if _, columns := s.FoldsColumns(); columns || s.Fn == Copy {
 		return a
+	}
+	if fn, block, ok := s.FoldsBlocks(); ok {
+		return foldBlocks(n.Binary(fn), a, block)
 	}
 	if s.Folds() {
 		fn, folded := n.Binary(s.Fn), a[0]

@@ -139,7 +139,7 @@ func (m *machine) fused(o *unroll.Op, s *calls.Launch, k *calls.Kernel, views op
 			}
 			made := values[len(in)+at]
 			for c := range views[int16(i)].extents[last] {
-				results[i] = append(results[i], made[min(int(c), len(made)-1)])
+				results[i] = append(results[i], domain.Stored(made, c, views[int16(i)].extents[last]))
 			}
 		}
 	}

@@ -96,12 +96,13 @@ func taken(s hostir.Stmt, ranges []hostir.Range, out *view, in []*view) func() e
 func fused(s *hostir.Fused, results, in []*view) func() error {
 	out, columns := results[0], s.Columns()
 	outer, apart := slices.Clone(out.Size), make([]int64, len(results)) // apart: strides of columns; 0: one column
+	counts := slices.Repeat([]int64{1}, len(results))                   // elements of a row of each result
 	wide := s.Body.Rows(s.HasRows())[len(in):]
 	if last := lastAxis(s.Out[0]); last >= 0 && !s.FoldsRows() {
 		outer[last] = 1
 		for i, t := range s.Out {
 			if wide[s.Body.Results()[i]] {
-				apart[i] = results[i].Stride[lastAxis(t)]
+				apart[i], counts[i] = results[i].Stride[lastAxis(t)], results[i].Size[lastAxis(t)]
 			}
 		}
 	}
@@ -141,8 +142,8 @@ func fused(s *hostir.Fused, results, in []*view) func() error {
 				if i > 0 {
 					to = at[others+i]
 				}
-				for c, value := range values[len(in)+made] {
-					results[i].data[to+int64(c)*apart[i]] = s.Out[i].DType.Convert(value)
+				for c := range counts[i] {
+					results[i].data[to+c*apart[i]] = s.Out[i].DType.Convert(domain.Stored(values[len(in)+made], c, counts[i]))
 				}
 			}
 		})

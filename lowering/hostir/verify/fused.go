@@ -25,6 +25,9 @@ func (v *verifier) body(s hostir.Stmt) {
 		if slices.ContainsFunc(f.Body[:i], func(s domain.Step) bool { return s.Name == step.Name && s.Fn != step.Fn }) {
 			v.breach(f, "shape", "the kernel of %s has two steps with the name %s", f.Out[0].Name, step.Name)
 		}
+		if _, block, folds := step.FoldsBlocks(); folds && (block != f.Body.Block() || f.Columns()%block != 0 || f.FoldsRows()) {
+			v.breach(f, "shape", "%s of %s folds blocks of %d, and a row has %d columns", step.Name, f.Out[0].Name, block, f.Columns())
+		}
 		read[len(f.In)+i] = step.Also
 		for _, at := range step.Args {
 			if at < 0 || at >= len(f.In)+i {
@@ -57,12 +60,16 @@ func endsBody(step domain.Step) bool {
 }
 
 // alsoMade checks that the additional results of a kernel have the axes of the first result. A result with one value for each row
-// has one element along the last axis, or lacks that axis. A kernel that reduces along columns has no additional
+// has one element along the last axis, or lacks that axis. A result with one value for each block has as many elements
+// there as a row has blocks. A kernel that reduces along columns has no additional
 // results.
 func (v *verifier) alsoMade(f *hostir.Fused) {
-	rows := f.Body.Rows(f.HasRows())[len(f.In):]
+	rows, blocks := f.Body.Rows(f.HasRows())[len(f.In):], f.OfBlocks()
 	for i, at := range f.Body.Results() {
 		first, t := *f.Out[0], f.Out[i]
+		if blocks[i] {
+			first = inBlocks(first, t)
+		}
 		narrow := false // without the axis of columns
 		if i > 0 && !rows[at] && !f.FoldsRows() {
 			narrow = hostir.SameAxes(t, hostir.WithoutColumns(f.Out[0]))
@@ -73,6 +80,15 @@ func (v *verifier) alsoMade(f *hostir.Fused) {
 				domain.FormatAxes(t.Axes))
 		}
 	}
+}
+
+// inBlocks returns a tensor with as many elements along its last axis as blocks has.
+func inBlocks(t hostir.Tensor, blocks *hostir.Tensor) hostir.Tensor {
+	t, of := oneColumn(t), hostir.Live(blocks)
+	if live := hostir.Live(&t); len(live) > 0 && len(of) > 0 {
+		t.Axes[live[len(live)-1]].Extent = blocks.Axes[of[len(of)-1]].Extent
+	}
+	return t
 }
 
 // oneColumn returns a tensor with one element in its last axis.
@@ -112,7 +128,7 @@ func (v *verifier) columns(f *hostir.Fused) {
 	counts := func(s domain.Step) bool {
 		_, positions := s.Positions()
 		_, drops := domain.DropoutOf(s.Fn)
-		return positions || drops || s.Folds()
+		return positions || drops || s.NeedsRow()
 	}
 	if !wide[len(wide)-1] || slices.ContainsFunc(f.Body, counts) {
 		v.breach(f, "shape", "%s folds columns of what has none, or counts or folds rows on the way", f.Out[0].Name)

@@ -36,14 +36,7 @@ class Threads {
   HG_HOST_DEVICE float fold([[maybe_unused]] ReduceFn fn, float x) {
     if constexpr (T == 1) return x;
 #ifdef __CUDA_ARCH__
-    constexpr int kShared = T < 32 ? T : 32;  // threads of a warp that share this row
-    unsigned of_row = ~0U;
-    if constexpr (T < 32) {
-      of_row = ((1U << T) - 1) << ((threadIdx.y * T + threadIdx.x) % 32 / T * T);
-    }
-    for (int apart = kShared / 2; apart > 0; apart /= 2) {
-      x = folded(fn, x, __shfl_xor_sync(of_row, x, apart));
-    }
+    x = fold_adjacent<(T < 32 ? T : 32)>(fn, x);
     if constexpr (T > 32) {
       // Folds alternate between two buffers. A thread that writes a buffer has passed the barrier
       // of the previous fold. All threads reached that barrier after they read this buffer.
@@ -54,6 +47,22 @@ class Threads {
       __syncthreads();
       x = partial[0];
       for (int warp = 1; warp < T / 32; ++warp) x = folded(fn, x, partial[warp]);
+    }
+#endif
+    return x;
+  }
+
+  /// Folds the values x of each S adjacent threads, and returns the result in all of them. S is a
+  /// power of two, at most 32 and at most T. All S threads must call this.
+  template <int S>
+  HG_HOST_DEVICE static float fold_adjacent([[maybe_unused]] ReduceFn fn, float x) {
+#ifdef __CUDA_ARCH__
+    unsigned sharing = ~0U;
+    if constexpr (S < 32) {
+      sharing = ((1U << S) - 1) << ((threadIdx.y * T + threadIdx.x) % 32 / S * S);
+    }
+    for (int apart = S / 2; apart > 0; apart /= 2) {
+      x = folded(fn, x, __shfl_xor_sync(sharing, x, apart));
     }
 #endif
     return x;
@@ -136,6 +145,15 @@ struct RowPlace {
   HG_HOST_DEVICE float value(const Counted<A>& operand) const {
     return static_cast<float>(offset(operand));
   }
+  /// Returns this row of a result that has one element for each block of B columns.
+  template <int B, typename V>
+  HG_HOST_DEVICE V* start_blocks(V* data) const {
+    return data + first / B;
+  }
+  template <int B, typename V>
+  HG_HOST_DEVICE V* start_blocks(const Scattered<V, A>& operand) const {
+    return start(operand);
+  }
   /// Returns the single element of an operand, without conversion to float.
   HG_HOST_DEVICE static int64_t seed(const Scattered<const int64_t, A>& operand) {
     return *operand.data;
@@ -149,6 +167,38 @@ struct RowPlace {
   template <typename V>
   HG_HOST_DEVICE void put_at(const Scattered<V, A>& out, float x) const {
     narrow(x, *start(out));
+  }
+};
+
+/// The number of adjacent threads that fold a block of B columns together, if T threads share a row
+/// in accesses of W columns. It is 1 if a warp cannot.
+template <int B, int W, int T>
+constexpr int kSharingOfBlock = B / W <= 32 && B / W <= T ? B / W : 1;
+
+/// The folds of blocks of B columns of a StreamedRow, as an expression. Threads fold a block
+/// together if a warp can. Otherwise, each thread folds the whole block.
+template <int B, int T, Vector X>
+struct FoldedBlocks {
+  using Expression = void;
+  ReduceFn fn;
+  X x;
+
+  template <int W>
+  HG_HOST_DEVICE ThreadVector<W> at(Place place) const {
+    constexpr int kSharing = kSharingOfBlock<B, W, T>;
+    constexpr int64_t kColumns = B / kSharing;
+    float result = identity_of(fn);
+    const int64_t first = place.column / kColumns * kColumns;
+    for (int64_t column = first; column < first + kColumns; column += W) {
+      const ThreadVector<W> values = columns_of<W>(x, Place{place.access, column});
+      HG_UNROLL
+      for (int j = 0; j < W; ++j) result = Threads<T>::folded(fn, result, values.value[j]);
+    }
+    result = Threads<T>::template fold_adjacent<kSharing>(fn, result);
+    ThreadVector<W> all;
+    HG_UNROLL
+    for (int j = 0; j < W; ++j) all.value[j] = result;
+    return all;
   }
 };
 
@@ -214,6 +264,41 @@ struct RegisterRow : RowPlace<A> {
       for (int j = 0; j < W; ++j) result = Threads<T>::folded(fn, result, values.value[j]);
     }
     return threads.fold(fn, result);
+  }
+  /// Folds each block of B columns. Returns the result of a block for each of its columns. B must
+  /// divide the row and be a multiple of W.
+  template <int B, Vector X>
+  HG_HOST_DEVICE Uniform<C> fold_blocks(ReduceFn fn, const X& x) const {
+    constexpr int kSharing = kSharingOfBlock<B, W, T>;
+    constexpr int kChunks = B / W / kSharing;  // chunks of a thread in a block
+    static_assert(B % W == 0 && (T == 1 || kChunks == 1));
+    Uniform<C> blocks = {};
+    HG_UNROLL
+    for (int c = 0; c < C; c += kChunks) {
+      float result = identity_of(fn);
+      HG_UNROLL
+      for (int k = c; k < C && k < c + kChunks; ++k) {
+        if (!has(k)) continue;
+        const ThreadVector<W> values = columns_of<W>(x, place(k));
+        HG_UNROLL
+        for (int j = 0; j < W; ++j) result = Threads<T>::folded(fn, result, values.value[j]);
+      }
+      result = Threads<T>::template fold_adjacent<kSharing>(fn, result);
+      HG_UNROLL
+      for (int k = c; k < C && k < c + kChunks; ++k) blocks.values[k] = result;
+    }
+    return blocks;
+  }
+  /// Stores one element for each block of B columns, in all of which x is the same.
+  template <int B, typename Operand, Vector X>
+  HG_HOST_DEVICE void put_blocks(const Operand& out, const X& x) const {
+    auto* to = this->template start_blocks<B>(out);
+    HG_UNROLL
+    for (int c = 0; c < C; ++c) {
+      const int64_t column = place(c).column;
+      if (!has(c) || column % B != 0) continue;
+      narrow(columns_of<W>(x, place(c)).value[0], to[column / B * this->step(out)]);
+    }
   }
 
  private:
@@ -298,6 +383,20 @@ struct StreamedRow : RowPlace<A> {
       for (int j = 0; j < W; ++j) result = Threads<T>::folded(fn, result, values.value[j]);
     }
     return threads.fold(fn, result);
+  }
+  /// Returns the folds of blocks of B columns as an expression, which folds again at each use.
+  template <int B, Vector X>
+  HG_HOST_DEVICE auto fold_blocks(ReduceFn fn, const X& x) const {
+    return FoldedBlocks<B, T, X>{fn, x};
+  }
+  template <int B, typename Operand, Vector X>
+  HG_HOST_DEVICE void put_blocks(const Operand& out, const X& x) const {
+    auto* to = this->template start_blocks<B>(out);
+    for (int64_t column = begin(); column < this->columns; column += T * W) {
+      // All threads of a block evaluate x, because they fold together.
+      const float value = columns_of<W>(x, Place{0, column}).value[0];
+      if (column % B == 0) narrow(value, to[column / B * this->step(out)]);
+    }
   }
 
  private:

@@ -93,6 +93,21 @@ struct Kept {
   }
 };
 
+/// One value for the columns of each of C accesses of a thread, in registers.
+template <int C>
+struct Uniform {
+  using Expression = void;
+  float values[C];
+
+  template <int W>
+  HG_HOST_DEVICE ThreadVector<W> at(Place place) const {
+    ThreadVector<W> x;
+    HG_UNROLL
+    for (int j = 0; j < W; ++j) x.value[j] = values[place.access];
+    return x;
+  }
+};
+
 template <typename V>
 concept Expression = requires { typename V::Expression; };
 template <typename V>
@@ -299,6 +314,22 @@ HG_BINARY_FUNCTIONS(HG_BINARY)
   }
 HG_FOLDS(HG_FOLD)
 #undef HG_FOLD
+
+/// Defines a function `name_blocks` that folds x over each block of B columns of the row. The
+/// result of a block is the value of each of its columns.
+#define HG_FOLD(enumerator, name, ...)                             \
+  template <int B, typename Row, Vector X>                         \
+  HG_HOST_DEVICE inline auto name##_blocks(Row& row, const X& x) { \
+    return row.template fold_blocks<B>(ReduceFn::enumerator, x);   \
+  }
+HG_FOLDS(HG_FOLD)
+#undef HG_FOLD
+
+/// Stores x, which is the same in all columns of a block, in one element for each block.
+template <int B, typename Row, typename Operand, Vector X>
+HG_HOST_DEVICE inline void put_blocks(Row& row, const Operand& out, const X& x) {
+  row.template put_blocks<B>(out, x);
+}
 
 }  // namespace fn
 }  // namespace hirgen

@@ -1,0 +1,161 @@
+package fusion
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/lists"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// BlocksInKernels merges a kernel and the kernel that folds blocks of its rows (kernels: fused), such as a norm and the
+// quantization of each 128 elements:
+//
+//	N = Fused(rms_norm, X, G): ..., N = mul(Y, G)                      N: [M, K]
+//	B = Reshape(N)                                                     B: [M, K/128, 128]
+//	Q, S = Fused(quantize, B): ..., m = max(a), ..., also S = ..., Q = div(B, S)
+//
+// becomes
+//
+//	Q, S = Fused(rms_norm_quantize, X, G): ..., N = mul(Y, G), ..., m = max_blocks(128, a), ..., also S = ..., Q = div(N, S)
+//
+// Q gets the axes of N, so the pass requires that only reshapes read Q. The merged kernel runs where the first one did.
+// It also stores N if other statements read N.
+//
+// Requires: tensors are whole (before lower-streams); FuseElementwise has run. Pipelines do not slice the tensors.
+func BlocksInKernels(p *hostir.Program) error {
+	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
+		return nil
+	}
+	m := &blockMerger{program: p, names: hostir.NewNamer(p), written: writtenCasts(p)}
+	for _, s := range slices.Clone(p.Body) {
+		if k, ok := s.(*hostir.Fused); ok {
+			m.read()
+			m.merge(k)
+		}
+	}
+	return nil
+}
+
+type blockMerger struct {
+	program *hostir.Program
+	names   *hostir.Namer
+	written map[diag.Pos]bool // positions of casts that the spec has
+	maker   map[*hostir.Tensor]hostir.Stmt
+	readers map[*hostir.Tensor][]hostir.Stmt
+}
+
+// read finds which statements compute and read each tensor of the program.
+func (m *blockMerger) read() {
+	m.maker, m.readers = map[*hostir.Tensor]hostir.Stmt{}, map[*hostir.Tensor][]hostir.Stmt{}
+	for _, s := range m.program.Body {
+		for _, t := range hostir.Uses(s) {
+			m.readers[t] = append(m.readers[t], s)
+		}
+		for _, t := range hostir.Defs(s) {
+			m.maker[t] = s
+		}
+	}
+}
+
+// merge merges a kernel that folds rows, which are the blocks, with the kernel that computes its operand, if possible.
+func (m *blockMerger) merge(blocks *hostir.Fused) {
+	if len(blocks.In) != 1 {
+		return
+	}
+	view, ok := m.maker[blocks.In[0]].(*hostir.Reshape)
+	if !ok || !isView(view) {
+		return
+	}
+	maker := m.maker[view.In]
+	if maker == nil || !mayBeKernel(maker) || !m.foldsBlocksOf(blocks, view.In) {
+		return
+	}
+	from := asKernel(maker)
+	wide := from.Body.Rows(from.HasRows())
+	made := slices.Index(from.Out, view.In)
+	at := from.Body.Results()[made]
+	if !wide[len(from.In)+at] || from.FoldsRows() || from.FoldsColumns() || from.Parts() > 1 || !slices.Contains([]int64{1, blocks.Columns()}, from.Body.Block()) ||
+		len(from.Body)+len(blocks.Body) > mostMerged || !hostir.SameAxes(from.Out[0], view.In) {
+		return
+	}
+	kept := view.In.Role == hostir.Output || len(m.readers[view.In]) > 1 || len(m.readers[view.Out]) > 1
+	m.replace(maker, blocks, view, m.merged(from, blocks, view, kept), kept)
+}
+
+// foldsBlocksOf reports whether a kernel folds rows that are blocks of adjacent columns of t, with several blocks in
+// each row. Its results with an element for each column may only be read by reshapes, which allow other axes.
+func (m *blockMerger) foldsBlocksOf(blocks *hostir.Fused, t *hostir.Tensor) bool {
+	out, n := blocks.Out[0].Axes, len(t.Axes)
+	counts := func(s domain.Step) bool { return len(s.Args) == 0 || s.Concats() || len(s.Args) > 2 }
+	if !slices.ContainsFunc(blocks.Body, domain.Step.Folds) || blocks.FoldsRows() || blocks.Parts() > 1 || n == 0 || len(out) != n+1 ||
+		blocks.Out[0].Mesh != t.Mesh || !rowMajor(t) || slices.ContainsFunc(blocks.Body, counts) || !equalAxes(out[:n-1], t.Axes[:n-1]) ||
+		t.Axes[n-1].Kind != domain.Serial || out[n].Kind != domain.Serial || out[n-1].Kind != domain.Serial || out[n-1].Size < 2 {
+		return false
+	}
+	wide := blocks.Body.Rows(blocks.HasRows())[len(blocks.In):]
+	for i, at := range blocks.Body.Results() {
+		r := blocks.Out[i]
+		other := slices.ContainsFunc(m.readers[r], func(s hostir.Stmt) bool { _, ok := s.(*hostir.Reshape); return !ok || hostir.MayMove(s) })
+		if !rowMajor(r) || wide[at] && (r.Role != hostir.Temp || other || !equalAxes(r.Axes, out)) || !wide[at] && !equalAxes(r.Axes, out[:n]) {
+			return false
+		}
+	}
+	return true
+}
+
+// merged returns the kernel that computes what both kernels do. It stores the operand of the second kernel only if kept
+// is set.
+func (m *blockMerger) merged(from, blocks *hostir.Fused, view *hostir.Reshape, kept bool) *hostir.Fused {
+	k := &hostir.Fused{Info: blocks.Info, Kernel: calledAfter([]string{from.Kernel, blocks.Kernel}), In: slices.Clone(from.In),
+		Names: slices.Clone(from.Names), Body: slices.Clone(from.Body), Out: []*hostir.Tensor{blocks.Out[0]}}
+	results, end := from.Body.Results(), len(k.Body)-1
+	read := len(k.In) + results[slices.Index(from.Out, view.In)]
+	k.Body[end].Also = kept || view.In != from.Out[0]
+	for i, step := range k.Body {
+		t := from.Out[max(0, slices.Index(results, i))]
+		if step.Also && (t != view.In || kept) {
+			k.Out = append(k.Out, t)
+		}
+		k.Body[i].Also = step.Also && (t != view.In || kept)
+	}
+	if m.written[from.Pos] && view.In == from.Out[0] && view.In.DType != domain.FP32 {
+		k.Body = append(k.Body, domain.Step{Name: m.names.Fresh(view.In.Name + "_rounded"), Fn: domain.CastFn(view.In.DType), Args: []int{read}})
+		read = len(k.In) + len(k.Body) - 1
+	}
+	values, columns := []int{read}, blocks.Columns()
+	also := 1
+	for _, step := range blocks.Body {
+		step.Args = lists.Map(step.Args, func(at int) int { return values[at] })
+		if step.Folds() {
+			step.Fn = domain.OverBlocks(step.Fn, columns)
+		}
+		values = append(values, len(k.In)+len(k.Body))
+		k.Body = append(k.Body, step)
+		if step.Also {
+			k.Out = append(k.Out, blocks.Out[also])
+			also++
+		}
+	}
+	return k
+}
+
+// replace replaces both kernels by the merged one, and gives its results the axes of the rows.
+func (m *blockMerger) replace(maker, blocks hostir.Stmt, view *hostir.Reshape, k *hostir.Fused, kept bool) {
+	p, gone := m.program, map[*hostir.Tensor]bool{view.In: !kept}
+	dead := map[hostir.Stmt]bool{blocks: true}
+	if len(m.readers[view.Out]) == 1 {
+		dead[view], gone[view.Out] = true, true
+	}
+	wide := len(view.Out.Axes)
+	for _, t := range hostir.Defs(blocks) {
+		if len(t.Axes) == wide {
+			t.Axes, t.Layout = slices.Clone(view.In.Axes), lists.Numbers(len(view.In.Axes))
+		}
+	}
+	p.Body[slices.Index(p.Body, maker)] = k
+	p.Body = slices.DeleteFunc(p.Body, func(s hostir.Stmt) bool { return dead[s] })
+	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return gone[t] })
+}
