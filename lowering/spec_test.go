@@ -41,7 +41,7 @@ func withConcats(t *testing.T) []specText {
 	list := specTexts(t)
 	for _, path := range []string{
 		"testdata/layers/llama_attention_sp_backward.yaml", "testdata/layers/router.yaml", "internal/e2e/testdata/moves/grouped.yaml",
-		"internal/e2e/testdata/moves/reshaped_rows.yaml",
+		"internal/e2e/testdata/moves/reshaped_rows.yaml", "internal/e2e/testdata/moves/quantized_rows.yaml",
 	} {
 		source, err := os.ReadFile(filepath.Join("..", path))
 		if err != nil {

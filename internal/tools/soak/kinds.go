@@ -37,6 +37,7 @@ var specKinds = []specKind{
 	{"collectives are one group", 0.03, (*generator).collectives, groupsCollectives},
 	{"a GEMM multiplies numbers of 8 bits", 0.04, (*generator).shortProduct, multipliesShort},
 	{"a kernel rounds a value and goes on", 0.05, (*generator).roundings, roundsInKernels},
+	{"a kernel folds blocks of its rows", 0.03, (*generator).blocksOfRows, foldsBlocks},
 	{"a reshape between elementwise operations", 0.04, (*generator).reshapedKernels, reshapesBetweenKernels},
 	{"an output has elements that are NaN", 0.11, (*generator).notNumbers, outputs(math.IsNaN)},
 	{"an output has infinite elements", 0.13, (*generator).infinities, outputs(func(v float64) bool { return math.IsInf(v, 0) })},

@@ -74,20 +74,13 @@ func (g *generator) short(v *value) *value {
 	return g.add(on("cast", v).with(word("dtype", string(to))), v.axes, v.as(to))
 }
 
-// quantized quantizes rows, and dequantizes them.
+// quantized quantizes a tensor by rows or blocks of rows, and dequantizes it.
 func (g *generator) quantized() bool {
 	v := g.any()
-	n, to := len(v.axes), pick(g, domain.FP8E4M3, domain.FP8E5M2)
-	if n < 2 {
+	if len(v.axes) < 2 {
 		return false
 	}
-	op := on("quantize", v).with(word("dtype", string(to)))
-	if g.chance(0.3) {
-		op = op.with(word("powers_of_two", "true"))
-	}
-	q := g.result(op, v.axes, v.as(to))
-	s := g.further(v.axes[:n-1], v.as(domain.FP32))
-	g.add(on("dequantize", q, s), v.axes, v.as(g.spec.DType))
+	g.quantize(v, false)
 	g.forget()
 	return true
 }
