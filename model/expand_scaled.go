@@ -40,7 +40,8 @@ func (e *expansion) hasBlocks(at int) bool {
 }
 
 // quantizedProduct expands a GEMM with the attribute quantize. It quantizes the rows of both operands, the second in
-// the layout of linear, and expands the scaled GEMM of the quantized operands. With the attribute block, it quantizes
+// the layout of linear, and expands the scaled GEMM of the quantized operands. The attribute has one type, or a list of
+// the type of each operand. With the attribute block, it quantizes
 // blocks of the rows of the first operand, and square blocks of the second.
 func quantizedProduct(e *expansion) {
 	attr, w, axes := e.src.attr("quantize"), e.src.args[1].value, len(e.axesOf(1))
@@ -57,23 +58,32 @@ func quantizedProduct(e *expansion) {
 		w = turned
 	}
 	block, ok := e.squareBlocks()
+	types := attr.values
+	if len(types) == 1 {
+		types = []text{types[0], types[0]}
+	}
+	if len(types) != 2 {
+		e.a.list.Add(attr.name.pos, diag.BadAttribute, "%s quantizes two operands, and quantize has %d types", e.src.fn.value, len(types)).
+			WithHint("write quantize=fp8_e4m3, or quantize=[fp8_e5m2, fp8_e4m3] for a type of each operand")
+		ok = false
+	}
 	if !ok {
 		e.broken()
 		return
 	}
-	quantized := func(suffix, of string, axes int) (q, s string) {
+	quantized := func(suffix, of string, axes int, dtype text) (q, s string) {
 		q, s = e.fresh(e.src.out.value+"_"+suffix), e.fresh(e.src.out.value+"_"+suffix+"_scales")
 		at := func(value string) text { return text{value: value, pos: e.src.pos} }
 		e.a.operation(&sourceOp{out: at(q), more: []text{at(s)}, fn: at("quantize"), args: []text{at(of)}, pos: e.src.pos,
-			attrs: slices.Concat([]sourceAttr{{name: at("dtype"), values: attr.values}}, block(axes))})
+			attrs: slices.Concat([]sourceAttr{{name: at("dtype"), values: []text{dtype}}}, block(axes))})
 		return q, s
 	}
 	bias := ""
 	if len(e.src.args) > 2 {
 		bias = e.arg(2)
 	}
-	x, s := quantized("rows", e.src.args[0].value, 1)
-	w, t := quantized("weight", w, 2)
+	x, s := quantized("rows", e.src.args[0].value, 1, types[0])
+	w, t := quantized("weight", w, 2, types[1])
 	if e.src.attr("block") != nil {
 		e.scaledBlocks([]string{x, w, s, t}, bias)
 		return

@@ -121,9 +121,11 @@ var composites = []opRow{
 			"be for the whole tensor. It scales in fp32; if the result is bf16, so is the product before. With `S[..., m, k/128]` and " +
 			"`T[n/128, k/128]`, a scale is for 128 elements of a row of Q, and 128 x 128 of W; the GEMM scales its sums"},
 	{[]string{"linear(X, W, quantize=fp8_e4m3)", "linear(X, W, bias, quantize=fp8_e4m3)", "matmul(A, B, quantize=fp8_e4m3)",
-		"linear(X, W, quantize=fp8_e4m3, block=128)", "matmul(A, B, quantize=fp8_e4m3, block=128)"},
+		"linear(X, W, quantize=fp8_e4m3, block=128)", "matmul(A, B, quantize=fp8_e4m3, block=128)",
+		"linear(X, W, quantize=[fp8_e5m2, fp8_e4m3])", "matmul(A, B, quantize=[fp8_e5m2, fp8_e4m3])"},
 		"the same GEMM of quantized operands: `scaled_linear` of `quantize(X)` and `quantize(W)`, with a scale for each row of X and each " +
-			"column of the result. With `block=128` it has the blocks of `scaled_linear`. Its gradients are such GEMMs, too"},
+			"column of the result. With `block=128` it has the blocks of `scaled_linear`. A list has the type of each operand. " +
+			"Its gradients are such GEMMs, too"},
 	{[]string{"gather(Table, Ids)"}, "the rows of `Table: [rows, ...]` whose numbers are in Ids, in `int32` or `int64`, and zeros for a " +
 		"number without a row. The axes of Ids are in place of the axis of the rows"},
 	{[]string{"gather(Table, Ids, axis=i)", "gather(Table, Ids, axis=i, batches=n)"}, "the same of the elements along axis i, in place of " +

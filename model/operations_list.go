@@ -18,6 +18,7 @@ const (
 	FormNumber AttrForm = "number"     // a decimal number, or an expression over parameters with sqrt
 	FormFlag   AttrForm = "flag"       // true or false
 	FormDType  AttrForm = "dtype"      // an element type
+	FormDTypes AttrForm = "dtypes"     // an element type, or a list of one for each operand
 	FormList   AttrForm = "list"       // a list of expressions
 	FormSplit  AttrForm = "split"      // the meaning of a split axis: one of SplitWords
 )
@@ -45,7 +46,7 @@ type OpInfo struct {
 
 // attrForms has the forms of attributes. Attributes that it lacks have FormExtent.
 var attrForms = map[string]AttrForm{
-	"perm": FormList, "shape": FormList, "sizes": FormList, "dtype": FormDType, "quantize": FormDType, "causal": FormFlag, "split": FormSplit,
+	"perm": FormList, "shape": FormList, "sizes": FormList, "dtype": FormDType, "quantize": FormDTypes, "causal": FormFlag, "split": FormSplit,
 	"whole": FormFlag, "powers_of_two": FormFlag, "exclusive": FormFlag, "reverse": FormFlag,
 	"by": FormNumber, "p": FormNumber, "eps": FormNumber, "base": FormNumber, "scale": FormNumber,
 	"min": FormNumber, "max": FormNumber,

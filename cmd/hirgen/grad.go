@@ -7,13 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/grad"
 )
 
 func newGrad() *cobra.Command {
 	var flags specFlags
 	var options grad.Options
-	var out, forward string
+	var out, forward, gradients string
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "grad SPEC",
@@ -37,6 +38,10 @@ others become its inputs, and outputs of the forward pass that --forward writes:
 			pipeline, src, err := flags.load(cmd, args[0])
 			if err != nil {
 				return err
+			}
+			options.Gradients = domain.DType(gradients)
+			if gradients != "" && !options.Gradients.Saturates() {
+				return usagef("--gradients is fp8_e4m3 or fp8_e5m2, not %s", gradients)
 			}
 			pass, err := backward(pipeline, options)
 			if err != nil {
@@ -67,6 +72,8 @@ others become its inputs, and outputs of the forward pass that --forward writes:
 	cmd.Flags().StringSliceVar(&options.Of, "of", nil, "give the gradients of these inputs, `NAME,...`; otherwise of all that have one")
 	cmd.Flags().StringSliceVar(&options.Recompute, "recompute", nil,
 		"compute these results of the forward pass anew: none, cheap, all, or `NAME,...`")
+	cmd.Flags().StringVar(&gradients, "gradients", "",
+		"quantize gradients to `TYPE` in the GEMMs of operations that quantize: fp8_e4m3 or fp8_e5m2; otherwise as the forward pass quantizes")
 	cmd.Flags().StringVar(&forward, "forward", "", "write the forward pass, with saved tensors as outputs, to `FILE`")
 	cmd.Flags().BoolVar(&force, "force", false, "replace files that hirgen grad did not write, or of another spec")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write to `FILE` instead of standard output")

@@ -13,18 +13,18 @@ import (
 // BlocksInKernels merges a kernel and the kernel that folds blocks of its rows (kernels: fused), such as a norm and the
 // quantization of each 128 elements:
 //
-//	N = Fused(rms_norm, X, G): ..., N = mul(Y, G)                      N: [M, K]
-//	B = Reshape(N)                                                     B: [M, K/128, 128]
+//	N = Fused(rms_norm, X, G): ..., N = mul(Y, G)
+//	B = Reshape(N)
 //	Q, S = Fused(quantize, B): ..., m = max(a), ..., also S = ..., Q = div(B, S)
 //
-// becomes
+// With N: [M, K] and B: [M, K/128, 128], this becomes
 //
 //	Q, S = Fused(rms_norm_quantize, X, G): ..., N = mul(Y, G), ..., m = max_blocks(128, a), ..., also S = ..., Q = div(N, S)
 //
 // Q gets the axes of N, so the pass requires that only reshapes read Q. The merged kernel runs where the first one did.
 // It also stores N if other statements read N.
 //
-// Requires: tensors are whole (before lower-streams); FuseElementwise has run. Pipelines do not slice the tensors.
+// Kernels fold blocks of 16, 32, 64 or 128 columns. Requires: tensors are whole (before lower-streams); FuseElementwise has run. Pipelines do not slice the tensors.
 func BlocksInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -92,7 +92,8 @@ func (m *blockMerger) foldsBlocksOf(blocks *hostir.Fused, t *hostir.Tensor) bool
 	counts := func(s domain.Step) bool { return len(s.Args) == 0 || s.Concats() || len(s.Args) > 2 }
 	if !slices.ContainsFunc(blocks.Body, domain.Step.Folds) || blocks.FoldsRows() || blocks.Parts() > 1 || n == 0 || len(out) != n+1 ||
 		blocks.Out[0].Mesh != t.Mesh || !rowMajor(t) || slices.ContainsFunc(blocks.Body, counts) || !equalAxes(out[:n-1], t.Axes[:n-1]) ||
-		t.Axes[n-1].Kind != domain.Serial || out[n].Kind != domain.Serial || out[n-1].Kind != domain.Serial || out[n-1].Size < 2 {
+		t.Axes[n-1].Kind != domain.Serial || out[n].Kind != domain.Serial || out[n-1].Kind != domain.Serial || out[n-1].Size < 2 ||
+		!domain.CanFoldBlocks(out[n].Size) {
 		return false
 	}
 	wide := blocks.Body.Rows(blocks.HasRows())[len(blocks.In):]

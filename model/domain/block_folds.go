@@ -15,13 +15,17 @@ func OverBlocks(fn string, columns int64) string {
 	return fn + overBlocks + "(" + strconv.FormatInt(columns, 10) + ")"
 }
 
+// CanFoldBlocks reports whether kernels fold blocks of this number of columns. A block has whole accesses of up to 16
+// elements, and a warp of 32 threads has the accesses of 4 elements or more to a block.
+func CanFoldBlocks(columns int64) bool { return slices.Contains([]int64{16, 32, 64, 128}, columns) }
+
 // FoldsBlocks returns the function and the number of columns of a step that OverBlocks spells. ok is false for other
 // steps.
 func (s Step) FoldsBlocks() (fn string, columns int64, ok bool) {
 	name, constant := SplitFn(s.Fn)
 	fn, ok = strings.CutSuffix(name, overBlocks)
 	columns, err := strconv.ParseInt(constant, 10, 64)
-	return fn, columns, ok && err == nil && columns > 1 && len(s.Args) == 1 && FoldOf(fn).Fn != ""
+	return fn, columns, ok && err == nil && CanFoldBlocks(columns) && len(s.Args) == 1 && FoldOf(fn).Fn != ""
 }
 
 // NeedsRow reports whether a step folds a row or blocks of a row, so that the threads of a row work together.

@@ -149,8 +149,17 @@ func TestCompositesOfOneAxis(t *testing.T) {
 			t.Errorf("%s = %v, want %v", op, got, want.Data)
 		}
 	}
+	types := spec("X: [3, 16], W: [2, 16]", "- Y = linear(X, W, quantize=[fp8_e5m2, fp8_e4m3])\n- Q, scaleX = quantize(X, dtype=fp8_e5m2)\n"+
+		"- V, scaleW = quantize(W, dtype=fp8_e4m3)\n- Z = scaled_linear(Q, scaleX, V, scaleW)")
+	x, w := array([]int64{3, 16}, make([]float64, 48)...), array([]int64{2, 16}, make([]float64, 32)...)
+	for i := range x.Data {
+		x.Data[i], w.Data[i%32] = math.Sin(float64(i)), math.Cos(float64(i))
+	}
+	if values := mustEvaluate(t, mustLoad(t, types), map[string]*Array{"X": x, "W": w}); !slices.Equal(values["Y"].Data, values["Z"].Data) {
+		t.Errorf("quantized to two types: %v and %v", values["Y"], values["Z"])
+	}
 	p := mustLoad(t, spec("X: [4]", "- Q, scale = quantize(X, dtype=fp8_e4m3)\n- Y = dequantize(Q, scale, dtype=fp32)"))
-	x := array([]int64{4}, 448, -224, 56, 7)
+	x = array([]int64{4}, 448, -224, 56, 7)
 	if got := mustEvaluate(t, p, map[string]*Array{"X": x})["Y"]; !slices.Equal(got.Data, x.Data) {
 		t.Errorf("quantized: %v", got)
 	}

@@ -18,6 +18,8 @@ type Options struct {
 	Of []string
 	// Recompute selects the tensors to recompute: None, Cheap (the default) or All, and names of more tensors.
 	Recompute []string
+	// Gradients is the fp8 type of gradients in GEMMs that quantize. Empty: the type of the forward GEMM's first operand.
+	Gradients domain.DType
 	// Axes gives the distribution of tensors of the forward pass over the ranks, by name. Other tensors have the
 	// distribution of the model.
 	Axes map[string][]domain.Axis

@@ -12,7 +12,7 @@ func matmul(u use) {
 	g := u.asFactor()
 	if u.wants(0) {
 		g = u.ofBatches(g)
-		u.ofRows(u.like(times("linear", g, u.in(1)), 0, g))
+		u.ofRows(u.like(times("linear", g, u.in(1)), 0, g, 0))
 	}
 	if u.wants(1) {
 		u.weights(g, u.in(0), false)
@@ -24,7 +24,7 @@ func linear(u use) {
 	g := u.asFactor()
 	if u.wants(0) {
 		g = u.ofBatches(g)
-		u.ofRows(u.like(times("matmul", g, u.in(1)), 0, g))
+		u.ofRows(u.like(times("matmul", g, u.in(1)), 0, g, 0))
 	}
 	if u.wants(1) {
 		u.weights(g, u.in(0), true)
@@ -36,13 +36,18 @@ func linear(u use) {
 
 // like returns the GEMM r of first and another operand, with the attributes quantize and block of the forward
 // operation, if it has them. It reports an error if blocks do not divide the extents of the GEMM, which is the gradient
-// with respect to operand.
-func (u use) like(r result, operand int, first value) result {
+// with respect to operand. The gradient is operand at of the GEMM r.
+func (u use) like(r result, operand int, first value, at int) result {
 	attr, block := u.Attr("quantize"), u.Attr("block")
 	if attr == nil {
 		return r
 	}
-	r = r.with("quantize=" + attr.Values[0])
+	types := u.quantizedTypes(operand, at, attr.Values)
+	if types[0] == types[1] {
+		r = r.with("quantize=" + types[0])
+	} else {
+		r = r.with("quantize=[" + types[0] + ", " + types[1] + "]")
+	}
 	if block == nil {
 		return r
 	}
@@ -55,6 +60,18 @@ func (u use) like(r result, operand int, first value) result {
 		}
 	}
 	return r.with("block=" + block.Values[0])
+}
+
+// quantizedTypes returns the types of both operands of the GEMM that computes the gradient with respect to an operand.
+// Operand at of the GEMM is the gradient of the result. The other one is the other operand of the forward GEMM, and has
+// the type that the forward GEMM gives it.
+func (u use) quantizedTypes(operand, at int, forward []string) (types [2]string) {
+	gradient := forward[0]
+	if u.options.Gradients != "" {
+		gradient = string(u.options.Gradients)
+	}
+	types[at], types[1-at] = gradient, forward[min(1-operand, len(forward)-1)]
+	return types
 }
 
 // ofRows adds the gradient with respect to the first operand. If the forward GEMM runs in slices of its rows, ofRows
@@ -145,7 +162,11 @@ func (u use) weights(g, x value, transposed bool) {
 	}
 	merged := c.merged(left, right)
 	l, r := c.prepare(left, right, merged, true), c.prepare(right, left, merged, false)
-	product := u.like(times("matmul", l, r), 1, l)
+	gradient := 1
+	if transposed {
+		gradient = 0
+	}
+	product := u.like(times("matmul", l, r), 1, l, gradient)
 	along, want := c.axes(merged, left, right)
 	matrix := product.axes[len(product.axes)-2:]
 	along, want = append(along, matrix...), append(want, matrix...)

@@ -67,8 +67,11 @@ func attrNames(o model.OpInfo) string {
 	var list []string
 	for _, attr := range o.Attributes {
 		begin := `\s*=\s*[^\s=\[]`
-		if attr.Form == model.FormList {
+		switch attr.Form {
+		case model.FormList:
 			begin = `\s*=\s*\[`
+		case model.FormDTypes:
+			begin = `\s*=\s*[^\s=]`
 		}
 		list = append(list, attr.Name+begin)
 	}

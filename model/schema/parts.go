@@ -73,6 +73,9 @@ func attribute(form model.AttrForm) object {
 		return listOf(ref("expression"))
 	case model.FormDType:
 		return ref("dtype")
+	case model.FormDTypes:
+		pair := append(listOf(ref("dtype")), object{{Key: "minItems", Value: 2}, {Key: "maxItems", Value: 2}}...)
+		return object{{Key: "anyOf", Value: []object{ref("dtype"), pair}}}
 	case model.FormFlag:
 		return object{{Key: "enum", Value: []any{true, false, "true", "false"}}}
 	case model.FormSplit:

@@ -11,7 +11,7 @@ import (
 // blocksOfRows begins with a function or a norm of rows, and a quantization of blocks of these rows. More statements may
 // read the rows.
 func (g *generator) blocksOfRows() {
-	v := g.inputOf([]int64{g.extent(), g.extent(), pick[int64](g, 4, 6, 8, 12, 16)}, g.spec.DType, g.mesh())
+	v := g.inputOf([]int64{pick[int64](g, 1, 2, 3, 4), pick[int64](g, 32, 64)}, g.spec.DType, g.mesh())
 	rows := g.result(on(pick(g, "rms_norm", "normalize", "softmax", "silu"), v), v.axes, v)
 	if g.chance(0.4) {
 		rows = g.result(on("add", rows, v), v.axes, v)
@@ -27,7 +27,7 @@ func (g *generator) quantize(v *value, blocks bool) {
 	if last := v.axes[n-1]; (blocks || kind > 0.5) && last.Kind == domain.Serial && last.Size > 2 && last.Size%2 == 0 {
 		block := last.Size / 2
 		if kind > 0.75 {
-			block = 2
+			block /= max(1, last.Size/32) // 16 for rows of 32 and 64 elements, which kernels fold
 		}
 		op, scales = op.with(number("block", block)), append(scales, serialAxis(last.Size/block))
 	}

@@ -38,7 +38,8 @@ func (g *generator) product(fn string) bool {
 	}
 	op := on(fn, a, weight)
 	if a.dtype.Computes() && g.chance(0.08) {
-		like, op = a.as(g.spec.DType), op.with(word("quantize", string(domain.FP8E4M3)))
+		types := pick(g, "fp8_e4m3", "fp8_e4m3", "[fp8_e5m2, fp8_e4m3]", "[fp8_e4m3, fp8_e5m2]")
+		like, op = a.as(g.spec.DType), op.with(word("quantize", types))
 	}
 	if fn == "linear" && g.chance(0.5) && (a.dtype.Computes() || like.dtype.Size() == 2) {
 		op.read(g.inputLike(b[:len(b)-1], like))
