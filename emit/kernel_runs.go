@@ -80,7 +80,8 @@ func runOf(k *calls.Kernel, launches []*calls.Launch) *runOfRows {
 	if _, columns := steps.FoldsColumns(); columns || k.InParts() {
 		return nil
 	}
-	if !k.Views || len(launches) == 0 || slices.Contains(k.Uses[:k.Results], calls.ForRow) || slices.ContainsFunc(steps, domain.Step.NeedsRow) {
+	if !k.Views || len(launches) == 0 || slices.Contains(k.Uses[:k.Results], calls.ForRow) ||
+		slices.ContainsFunc(steps, domain.Step.NeedsRow) {
 		return nil
 	}
 	var best *runOfRows

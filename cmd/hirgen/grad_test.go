@@ -37,6 +37,19 @@ func TestGradReplacesItsOwnFiles(t *testing.T) {
 	}
 }
 
+// TestGradQuantizesGradients checks the option --gradients: the type of the operands that are gradients.
+func TestGradQuantizesGradients(t *testing.T) {
+	const spec = "../../testdata/layers/fp8_mlp.yaml"
+	if exit, text, stderr := hirgen(t, "", "grad", spec, "--gradients", "fp8_e5m2"); exit != exitOK ||
+		!strings.Contains(text, "dA = matmul(dR, W2, quantize=[fp8_e5m2, fp8_e4m3])") {
+		t.Errorf("exit code %d\n%s%s", exit, text, stderr)
+	}
+	if exit, _, stderr := hirgen(t, "", "grad", spec, "--gradients", "bf16"); exit != exitUsage ||
+		!strings.Contains(stderr, "fp8_e5m2, not bf16") {
+		t.Errorf("exit code %d\n%s", exit, stderr)
+	}
+}
+
 // TestEmitKeepsOtherPrograms checks that emit replaces the folder of another program only with --force.
 func TestEmitKeepsOtherPrograms(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")

@@ -52,7 +52,8 @@ func TestOpsAndSchedulePrintText(t *testing.T) {
 		want string
 	}{
 		{[]string{"ops", "linear"}, exitOK, "linear(X, W)\nlinear(X, W, bias)\nlinear(X, W, dtype=fp32)\nlinear(X, W, quantize=fp8_e4m3)\n" +
-			"linear(X, W, bias, quantize=fp8_e4m3)\nlinear(X, W, quantize=fp8_e4m3, block=128)\n    X[..., k] W[n, k] transposed, plus bias[n];"},
+			"linear(X, W, bias, quantize=fp8_e4m3)\nlinear(X, W, quantize=fp8_e4m3, block=128)\n" +
+			"linear(X, W, quantize=[fp8_e5m2, fp8_e4m3])\n    X[..., k] W[n, k] transposed, plus bias[n];"},
 		{[]string{"ops", "max"}, exitOK, "max(A, B)\n    element by element; axes are aligned at the end, and an axis of one element " +
 			"stretches\n\nmax(A, axis=i)\n    axis i folded"},
 		{[]string{"schedule", "copy"}, exitOK, "Fields of communications:\n\nall.copy: engine | sm"},

@@ -21,10 +21,12 @@ import (
 //
 //	Q, S = Fused(rms_norm_quantize, X, G): ..., N = mul(Y, G), ..., m = max_blocks(128, a), ..., also S = ..., Q = div(N, S)
 //
-// Q gets the axes of N, so the pass requires that only reshapes read Q. The merged kernel runs where the first one did.
-// It also stores N if other statements read N.
+// Q gets the axes of N, so the pass requires that only reshapes read Q. The merged kernel runs where the first kernel
+// did. It also stores N if other statements read N.
 //
-// Kernels fold blocks of 16, 32, 64 or 128 columns. Requires: tensors are whole (before lower-streams); FuseElementwise has run. Pipelines do not slice the tensors.
+// Kernels fold blocks of 16, 32, 64 or 128 columns.
+//
+// Requires: tensors are whole (before lower-streams); FuseElementwise has run. Pipelines do not slice the tensors.
 func BlocksInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -74,11 +76,10 @@ func (m *blockMerger) merge(blocks *hostir.Fused) {
 		return
 	}
 	from := asKernel(maker)
-	wide := from.Body.Rows(from.HasRows())
-	made := slices.Index(from.Out, view.In)
-	at := from.Body.Results()[made]
-	if !wide[len(from.In)+at] || from.FoldsRows() || from.FoldsColumns() || from.Parts() > 1 || !slices.Contains([]int64{1, blocks.Columns()}, from.Body.Block()) ||
-		len(from.Body)+len(blocks.Body) > mostMerged || !hostir.SameAxes(from.Out[0], view.In) {
+	wide := from.Body.Rows(from.HasRows())[len(from.In):]
+	at := from.Body.Results()[slices.Index(from.Out, view.In)]
+	if block := from.Body.Block(); block > 1 && block != blocks.Columns() || !wide[at] || from.FoldsRows() || from.FoldsColumns() ||
+		from.Parts() > 1 || len(from.Body)+len(blocks.Body) > mostMerged || !hostir.SameAxes(from.Out[0], view.In) {
 		return
 	}
 	kept := view.In.Role == hostir.Output || len(m.readers[view.In]) > 1 || len(m.readers[view.Out]) > 1

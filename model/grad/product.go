@@ -63,8 +63,8 @@ func (u use) like(r result, operand int, first value, at int) result {
 }
 
 // quantizedTypes returns the types of both operands of the GEMM that computes the gradient with respect to an operand.
-// Operand at of the GEMM is the gradient of the result. The other one is the other operand of the forward GEMM, and has
-// the type that the forward GEMM gives it.
+// Operand at of the GEMM is the gradient of the result. Its other operand comes from the forward GEMM, and has the type
+// that the forward GEMM quantizes it to.
 func (u use) quantizedTypes(operand, at int, forward []string) (types [2]string) {
 	gradient := forward[0]
 	if u.options.Gradients != "" {

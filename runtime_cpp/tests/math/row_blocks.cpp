@@ -14,9 +14,8 @@ using namespace math_test;
 namespace fn = hirgen::fn;
 using bf16 = __nv_bfloat16;
 
-constexpr int64_t kBlock = 128;
-
 /// Divides a row by the sum of its sizes, and then each block by its largest size.
+template <int kBlock>
 struct Blocks {
   bf16* Y;
   float* largest;
@@ -32,6 +31,7 @@ struct Blocks {
 };
 
 /// The same with strides along the rows.
+template <int kBlock>
 struct ScatteredBlocks {
   hirgen::Scattered<bf16, 1> Y;
   hirgen::Scattered<float, 1> largest;
@@ -47,29 +47,29 @@ struct ScatteredBlocks {
 };
 
 /// Numbers without zeros. Each block has its largest size in another column.
-float number(int64_t row, int64_t column) {
-  const int64_t block = column / kBlock, at = column % kBlock;
+float number(int64_t row, int64_t column, int64_t size) {
+  const int64_t block = column / size, at = column % size;
   const float largest = 4.0F + static_cast<float>((row + block) % 5);
-  if (at == (37 * block + 11 * row) % kBlock) return block % 2 == 0 ? largest : -largest;
+  if (at == (37 * block + 11 * row) % size) return block % 2 == 0 ? largest : -largest;
   return static_cast<float>(at % 7 - 3) + 0.25F;
 }
 
-template <int64_t Columns>
+template <int64_t Columns, int kBlock = 128>
 void test(int64_t offset) {
   constexpr int64_t kRows = 5, kBlocks = Columns / kBlock;
   std::vector<float> x, want, most;
   for (int64_t r = 0; r < kRows; ++r) {
     float sum = 0;
-    for (int64_t c = 0; c < Columns; ++c) x.push_back(number(r, c));
-    for (int64_t c = 0; c < Columns; ++c) sum += std::fabs(number(r, c));  // exact
+    for (int64_t c = 0; c < Columns; ++c) x.push_back(number(r, c, kBlock));
+    for (int64_t c = 0; c < Columns; ++c) sum += std::fabs(number(r, c, kBlock));  // exact
     for (int64_t b = 0; b < kBlocks; ++b) {
       float largest = 0;
       for (int64_t c = b * kBlock; c < (b + 1) * kBlock; ++c) {
-        largest = std::max(largest, std::fabs(number(r, c) / sum));
+        largest = std::max(largest, std::fabs(number(r, c, kBlock) / sum));
       }
       most.push_back(largest);
       for (int64_t c = b * kBlock; c < (b + 1) * kBlock; ++c) {
-        want.push_back(number(r, c) / sum / largest);
+        want.push_back(number(r, c, kBlock) / sum / largest);
       }
     }
   }
@@ -79,14 +79,16 @@ void test(int64_t offset) {
   auto* y = static_cast<bf16*>(Y.get());
   auto* sizes = static_cast<float*>(largest.get());
   const auto* from = static_cast<const bf16*>(X.get());
-  const std::string of = " of rows of " + std::to_string(Columns) + " at " + std::to_string(offset);
-  hirgen::launch_rows<Columns>(Blocks{y, sizes, from}, {kRows}, hirgen::accesses(y, from), stream(),
-                               "test");
+  const std::string of = " of " + std::to_string(kBlock) + " columns of " +
+                         std::to_string(Columns) + " at " + std::to_string(offset);
+  hirgen::launch_rows<Columns>(Blocks<kBlock>{y, sizes, from}, {kRows}, hirgen::accesses(y, from),
+                               stream(), "test");
   expect_equal(Y.read(), want, "blocks" + of);
   expect_equal(largest.read(), most, "largest sizes" + of);
   hirgen::poison(y, kRows * Columns * sizeof(bf16), stream());
   hirgen::poison(sizes, kRows * kBlocks * sizeof(float), stream());
-  const ScatteredBlocks body{{y, {Columns, 1}}, {sizes, {kBlocks, 1}}, {from, {Columns, 1}}};
+  const ScatteredBlocks<kBlock> body{
+      {y, {Columns, 1}}, {sizes, {kBlocks, 1}}, {from, {Columns, 1}}};
   hirgen::launch_rows<Columns, 1>(body, {kRows}, hirgen::accesses(body.Y, body.X), stream(),
                                   "test");
   expect_equal(Y.read(), want, "scattered blocks" + of);
@@ -97,6 +99,8 @@ void test_all() {
   for (const int64_t offset : {0, 1}) {
     test<128>(offset);
     test<384>(offset);
+    test<96, 16>(offset);
+    test<2048, 64>(offset);
     test<4096>(offset);
     test<65664>(offset);  // too long for registers
   }
