@@ -31,34 +31,50 @@ func BlocksInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
 	}
-	m := &blockMerger{program: p, names: hostir.NewNamer(p), written: writtenCasts(p)}
+	m := &blockMerger{
+		program: p, names: hostir.NewNamer(p), written: writtenCasts(p), place: map[hostir.Stmt]int{}, dead: map[hostir.Stmt]bool{},
+		gone: map[*hostir.Tensor]bool{}, maker: map[*hostir.Tensor]hostir.Stmt{}, readers: map[*hostir.Tensor][]hostir.Stmt{},
+	}
+	for i, s := range p.Body {
+		m.add(s, i)
+	}
 	for _, s := range slices.Clone(p.Body) {
 		if k, ok := s.(*hostir.Fused); ok {
-			m.read()
 			m.merge(k)
 		}
 	}
+	p.Body = slices.DeleteFunc(p.Body, func(s hostir.Stmt) bool { return m.dead[s] })
+	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return m.gone[t] })
 	return nil
 }
 
 type blockMerger struct {
 	program *hostir.Program
 	names   *hostir.Namer
-	written map[diag.Pos]bool // positions of casts that the spec has
+	written map[diag.Pos]bool       // positions of casts that the spec has
+	place   map[hostir.Stmt]int     // indices in the body
+	dead    map[hostir.Stmt]bool    // statements to remove
+	gone    map[*hostir.Tensor]bool // tensors to remove
 	maker   map[*hostir.Tensor]hostir.Stmt
 	readers map[*hostir.Tensor][]hostir.Stmt
 }
 
-// read finds which statements compute and read each tensor of the program.
-func (m *blockMerger) read() {
-	m.maker, m.readers = map[*hostir.Tensor]hostir.Stmt{}, map[*hostir.Tensor][]hostir.Stmt{}
-	for _, s := range m.program.Body {
-		for _, t := range hostir.Uses(s) {
-			m.readers[t] = append(m.readers[t], s)
-		}
-		for _, t := range hostir.Defs(s) {
-			m.maker[t] = s
-		}
+// add records a statement of the body, and which tensors it computes and reads.
+func (m *blockMerger) add(s hostir.Stmt, at int) {
+	m.place[s] = at
+	for _, t := range hostir.Uses(s) {
+		m.readers[t] = append(m.readers[t], s)
+	}
+	for _, t := range hostir.Defs(s) {
+		m.maker[t] = s
+	}
+}
+
+// remove marks a statement to be removed. It is no longer a reader of its operands.
+func (m *blockMerger) remove(s hostir.Stmt) {
+	m.dead[s] = true
+	for _, t := range hostir.Uses(s) {
+		m.readers[t] = slices.DeleteFunc(m.readers[t], func(r hostir.Stmt) bool { return r == s })
 	}
 }
 
@@ -146,18 +162,19 @@ func (m *blockMerger) merged(from, blocks *hostir.Fused, view *hostir.Reshape, k
 
 // replace replaces both kernels by the merged one, and gives its results the axes of the rows.
 func (m *blockMerger) replace(maker, blocks hostir.Stmt, view *hostir.Reshape, k *hostir.Fused, kept bool) {
-	p, gone := m.program, map[*hostir.Tensor]bool{view.In: !kept}
-	dead := map[hostir.Stmt]bool{blocks: true}
+	m.gone[view.In] = !kept
 	if len(m.readers[view.Out]) == 1 {
-		dead[view], gone[view.Out] = true, true
+		m.remove(view)
+		m.gone[view.Out] = true
 	}
-	wide := len(view.Out.Axes)
 	for _, t := range hostir.Defs(blocks) {
-		if len(t.Axes) == wide {
+		if len(t.Axes) == len(view.Out.Axes) {
 			t.Axes, t.Layout = slices.Clone(view.In.Axes), lists.Numbers(len(view.In.Axes))
 		}
 	}
-	p.Body[slices.Index(p.Body, maker)] = k
-	p.Body = slices.DeleteFunc(p.Body, func(s hostir.Stmt) bool { return dead[s] })
-	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return gone[t] })
+	at := m.place[maker]
+	m.remove(maker)
+	m.remove(blocks)
+	m.program.Body[at] = k
+	m.add(k, at)
 }
