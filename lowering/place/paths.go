@@ -84,6 +84,9 @@ func (f *forms) findPaths() {
 		to := slices.Repeat([]path{{price: impossible}}, len(f.list))
 		for _, w := range f.ways {
 			begin := row[w.reads[0]]
+			if !begin.possible() {
+				continue
+			}
 			if from == int(w.reads[0]) {
 				begin.first = node{f, w.makes[0]}
 			}

@@ -2,6 +2,7 @@ package place
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -123,15 +124,16 @@ type state struct {
 	before  *state
 }
 
-// mostNeeded limits the nodes that one tree reaches. With more, the edges of the tree are settled: later trees start from its nodes.
+// mostNeeded limits the nodes that one tree reaches. Before a statement reads another node, the tree is settled. The next tree then
+// starts from all nodes that exist.
 const mostNeeded = 5
 
 // key identifies the part of a state that later statements depend on.
 func (s *state) key() string {
 	var text []byte
 	for _, h := range s.live {
-		text = append(append(text, byte(len(h.have)/nodeSize)), h.have...)
-		text = append(append(text, byte(len(h.need)/nodeSize)), h.need...)
+		text = append(binary.LittleEndian.AppendUint32(text, uint32(len(h.have))), h.have...)
+		text = append(binary.LittleEndian.AppendUint32(text, uint32(len(h.need))), h.need...)
 	}
 	return string(text)
 }
@@ -183,7 +185,9 @@ func (g *graph) search(beam int) (chosen []int, us float64) {
 
 // begin numbers the placements and returns the state before the first statement.
 func (g *graph) begin() *state {
-	g.number()
+	if g.forms == nil {
+		g.number()
+	}
 	s := &state{}
 	for t, f := range g.forms {
 		if _, made := g.fns[t]; !made {
@@ -211,8 +215,9 @@ func undominated(states []*state, most int) (kept []*state) {
 // compared is the number of kept states, the cheapest ones, with which undominated compares a state.
 const compared = 32
 
-// covers reports whether a state takes no longer than another with any later statements: if its work and the changes to all that the
-// other state has take no longer than the work of the other. Both are after the same statement, so they have the same live families.
+// covers reports whether a state takes no longer than another, whatever statements follow. It compares the work of both, plus the
+// changes by which this state gets all that the other one has. Both are after the same statement, so they have the same live
+// families.
 func (s *state) covers(other *state) bool {
 	us := s.settled.us
 	for k := 0; k < len(s.live) && us <= other.settled.us; k++ {
@@ -233,7 +238,7 @@ func (g *graph) next(s *state, i, n int) *state {
 	c := &g.choices[i][n]
 	next := &state{price: s.add(price{us: c.us}), settled: s.settled.add(price{us: c.us}), live: slices.Clone(s.live), chosen: n, before: s}
 	for k, t := range g.uses[i] {
-		if !next.read(node{g.forms[t], c.reads[k]}) {
+		if !g.read(next, i, node{g.forms[t], c.reads[k]}) {
 			return nil
 		}
 	}
@@ -244,7 +249,7 @@ func (g *graph) next(s *state, i, n int) *state {
 		next.bytes, next.settled.bytes = next.bytes+f.bytes[c.makes[k]], next.settled.bytes+f.bytes[c.makes[k]]
 	}
 	for k := range next.live {
-		if h := &next.live[k]; g.ends(h, i) || len(h.need) > mostNeeded*nodeSize {
+		if h := &next.live[k]; g.ends(h, i) {
 			g.settle(next, h, i)
 		}
 	}
@@ -276,8 +281,9 @@ func (s *state) find(f *family) (n int, found bool) {
 	return slices.BinarySearchFunc(s.live, f.id, func(h held, id int) int { return h.id - id })
 }
 
-// read adds a node that a statement reads, and returns false if it cannot be made.
-func (s *state) read(n node) (possible bool) {
+// read adds a node that statement i reads, and returns false if it cannot be made. If the family's tree reaches mostNeeded nodes, read
+// settles it first.
+func (g *graph) read(s *state, i int, n node) (possible bool) {
 	at, found := s.find(n.of.family)
 	if !found {
 		return false
@@ -285,6 +291,12 @@ func (s *state) read(n node) (possible bool) {
 	h := &s.live[at]
 	if with(h.have, n) == h.have || with(h.need, n) == h.need {
 		return true
+	}
+	if len(h.need) == mostNeeded*nodeSize {
+		g.settle(s, h, i-1)
+		if with(h.have, n) == h.have {
+			return true
+		}
 	}
 	before := h.tree(h.reading)
 	h.need = with(h.need, n)

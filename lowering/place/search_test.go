@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/cost"
@@ -147,5 +148,41 @@ func TestSearchFindsTheLeast(t *testing.T) {
 	}
 	if better < 20 {
 		t.Errorf("statement by statement is the best way in all but %d", better)
+	}
+}
+
+// TestSearchOfManyViews limits the time of a search of 12 views, each of the one before, on a mesh of three axes, and of one statement
+// that reads 16 views.
+func TestSearchOfManyViews(t *testing.T) {
+	chain := &graphs{p: &hostir.Program{Meshes: []*domain.Mesh{{Name: "world"}}}}
+	wide := &graphs{p: &hostir.Program{Meshes: []*domain.Mesh{{Name: "world"}}}}
+	for i, name := range []string{"x", "y", "z"} {
+		axis := domain.MeshAxis{Name: name, Extent: domain.Extent{Size: 2}}
+		if chain.p.Meshes[0].Axes = append(chain.p.Meshes[0].Axes, axis); i == 0 {
+			wide.p.Meshes[0].Axes = append(wide.p.Meshes[0].Axes, axis)
+		}
+	}
+	view := chain.tensor(hostir.Input, serial(), serial(), serial())
+	for i := range 12 {
+		next := chain.tensor(hostir.Temp, serial(), serial(), serial())
+		perm := [][]int{{0, 2, 1}, {1, 0, 2}}[i%2]
+		chain.p.Body = append(chain.p.Body, &hostir.Permute{Out: next, In: view, Perm: perm},
+			&hostir.Unary{Fn: "relu", Out: chain.tensor(hostir.Temp, serial(), serial(), serial()), In: next})
+		view = next
+	}
+	in := wide.tensor(hostir.Input, serial(), serial())
+	concat := &hostir.Concat{Out: wide.tensor(hostir.Output, serial(), serial()), Axis: 1}
+	for i := range 16 {
+		part := wide.tensor(hostir.Temp, serial(), serial())
+		wide.p.Body = append(wide.p.Body, &hostir.Permute{Out: part, In: in, Perm: []int{i % 2, 1 - i%2}})
+		concat.In = append(concat.In, part)
+	}
+	wide.p.Body = append(wide.p.Body, concat)
+	for _, of := range []*graphs{chain, wide} {
+		start := time.Now()
+		g := newGraph(of.p.Body, &pricing{Prices: simple{}, mesh: of.p.Meshes[0]})
+		if chosen, _ := g.search(256); len(chosen) != len(of.p.Body) || time.Since(start) > 10*time.Second {
+			t.Errorf("%d choices in %v", len(chosen), time.Since(start))
+		}
 	}
 }

@@ -105,25 +105,30 @@ type steiner struct {
 // split is the index of a node at which a tree branches, and the ends on one of the branches.
 type split struct{ at, ends int }
 
-// solve finds a tree. The time is exponential in the number of nodes to reach, of which the search has at most mostNeeded.
+// solve finds a tree: for one end the cheapest path, for several ends the cheapest tree. If the tree could branch at more than
+// mostBranches nodes, solve makes a path to one end after the other instead.
 func (f *family) solve(r reading) tree {
 	s := &steiner{nodes: []node{{}}, start: []path{{}}, ends: f.nodes(r.need), made: map[node]bool{}}
-	have, seen := f.nodes(r.have), map[*forms]bool{}
+	have := f.nodes(r.have)
 	for _, n := range have {
 		s.made[n] = true
 	}
+	var of []*forms
+	count := 0
 	for _, n := range s.ends {
-		for of := n.of; of != nil && !seen[of]; of = of.of {
-			seen[of] = true
-			for at := range of.list {
-				n, start := node{of, byte(at)}, path{price: impossible}
-				for _, h := range have {
-					if p := h.path(n); p.less(start.price) {
-						start = path{p.price, h}
-					}
-				}
-				s.nodes, s.start = append(s.nodes, n), append(s.start, start)
-			}
+		for m := n.of; m != nil && !slices.Contains(of, m); m = m.of {
+			of, count = append(of, m), count+len(m.list)
+		}
+	}
+	if len(s.ends) < 2 || count > mostBranches {
+		s.connect(have)
+		return s.tree
+	}
+	for _, m := range of {
+		for at := range m.list {
+			n := node{m, byte(at)}
+			from, p := nearest(have, n)
+			s.nodes, s.start = append(s.nodes, n), append(s.start, path{p.price, from})
 		}
 	}
 	all := 1<<len(s.ends) - 1
@@ -132,6 +137,38 @@ func (f *family) solve(r reading) tree {
 		s.walk(0, all)
 	}
 	return s.tree
+}
+
+// mostBranches limits the time to find a tree, which grows with the square of this number. Two mesh axes and a tensor of three
+// axes have 22 placements; three mesh axes have far more.
+const mostBranches = 64
+
+// nearest returns the node of a list from which the path to n is cheapest, and this path.
+func nearest(list []node, n node) (from node, least path) {
+	least.price = impossible
+	for _, m := range list {
+		if p := m.path(n); p.less(least.price) {
+			from, least = m, p
+		}
+	}
+	return from, least
+}
+
+// connect makes a path to each end, in their order, from the node that exists or was made before from which the path is cheapest.
+func (s *steiner) connect(have []node) {
+	for _, end := range s.ends {
+		from, p := nearest(have, end)
+		if s.tree.price = s.tree.add(p.price); !p.possible() {
+			return
+		}
+		for from != end {
+			to := from.path(end).first
+			if !s.made[to] {
+				s.tree.edges, have = append(s.tree.edges, edge{from, to}), append(have, to)
+			}
+			s.made[to], from = true, to
+		}
+	}
 }
 
 // path returns the path between nodes with these indices.
