@@ -212,8 +212,7 @@ func (k *Kernel) Steps() domain.Body {
 // InParts reports whether several blocks of threads compute one row of a kernel. They do if the row is long and the
 // kernel does not reduce it.
 func (k *Kernel) InParts() bool {
-	const longest = 1 << 14 // number of elements up to which one block is fast enough
-	return k.Columns > longest && !slices.ContainsFunc(k.Steps(), domain.Step.NeedsRow)
+	return k.Columns > domain.LongestRow && !slices.ContainsFunc(k.Steps(), domain.Step.NeedsRow)
 }
 
 // Kernel returns the program's kernel that a Launch uses. It returns nil for kernels of the runtime, and if the program

@@ -24,7 +24,10 @@ import (
 // Q gets the axes of N, so the pass requires that only reshapes read Q. The merged kernel runs where the first kernel
 // did. It also stores N if other statements read N.
 //
-// Kernels fold blocks of 16, 32, 64 or 128 columns.
+// Kernels fold blocks of 16, 32, 64 or 128 columns. The kernels stay separate if the spec rounds the main result of the
+// first one: steps of a merged kernel would not see the rounding. They also stay if rows do not begin at multiples of 16
+// bytes, since each thread would then fold whole blocks, or if the first kernel folds nothing and its rows are so long
+// that one thread block for each is slow.
 //
 // Requires: tensors are whole (before lower-streams); FuseElementwise has run. Pipelines do not slice the tensors.
 func BlocksInKernels(p *hostir.Program) error {
@@ -32,7 +35,7 @@ func BlocksInKernels(p *hostir.Program) error {
 		return nil
 	}
 	m := &blockMerger{
-		program: p, names: hostir.NewNamer(p), written: writtenCasts(p), place: map[hostir.Stmt]int{}, dead: map[hostir.Stmt]bool{},
+		program: p, written: writtenCasts(p), place: map[hostir.Stmt]int{}, dead: map[hostir.Stmt]bool{},
 		gone: map[*hostir.Tensor]bool{}, maker: map[*hostir.Tensor]hostir.Stmt{}, readers: map[*hostir.Tensor][]hostir.Stmt{},
 	}
 	for i, s := range p.Body {
@@ -50,7 +53,6 @@ func BlocksInKernels(p *hostir.Program) error {
 
 type blockMerger struct {
 	program *hostir.Program
-	names   *hostir.Namer
 	written map[diag.Pos]bool       // positions of casts that the spec has
 	place   map[hostir.Stmt]int     // indices in the body
 	dead    map[hostir.Stmt]bool    // statements to remove
@@ -95,11 +97,23 @@ func (m *blockMerger) merge(blocks *hostir.Fused) {
 	wide := from.Body.Rows(from.HasRows())[len(from.In):]
 	at := from.Body.Results()[slices.Index(from.Out, view.In)]
 	if block := from.Body.Block(); block > 1 && block != blocks.Columns() || !wide[at] || from.FoldsRows() || from.FoldsColumns() ||
-		from.Parts() > 1 || len(from.Body)+len(blocks.Body) > mostMerged || !hostir.SameAxes(from.Out[0], view.In) {
+		from.Parts() > 1 || len(from.Body)+len(blocks.Body) > mostMerged || !hostir.SameAxes(from.Out[0], view.In) ||
+		roundsFirst(from, m.written) || slices.ContainsFunc(from.In, startsAnywhere) ||
+		from.Columns() > domain.LongestRow && !slices.ContainsFunc(from.Body, domain.Step.Folds) {
 		return
 	}
 	kept := view.In.Role == hostir.Output || len(m.readers[view.In]) > 1 || len(m.readers[view.Out]) > 1
 	m.replace(maker, blocks, view, m.merged(from, blocks, view, kept), kept)
+}
+
+// startsAnywhere reports whether rows of a kernel's operand may begin at addresses that are no multiples of 16 bytes.
+func startsAnywhere(t *hostir.Tensor) bool {
+	live := hostir.Live(t)
+	if len(live) == 0 {
+		return false
+	}
+	columns := t.Axes[last(live)].LocalSize()
+	return columns > 1 && (t.Role == hostir.View || !slices.IsSorted(hostir.Layout(t)) || columns*t.DType.Size()%16 != 0)
 }
 
 // foldsBlocksOf reports whether a kernel folds rows that are blocks of adjacent columns of t, with several blocks in
@@ -138,10 +152,6 @@ func (m *blockMerger) merged(from, blocks *hostir.Fused, view *hostir.Reshape, k
 			k.Out = append(k.Out, t)
 		}
 		k.Body[i].Also = step.Also && (t != view.In || kept)
-	}
-	if m.written[from.Pos] && view.In == from.Out[0] && view.In.DType != domain.FP32 {
-		k.Body = append(k.Body, domain.Step{Name: m.names.Fresh(view.In.Name + "_rounded"), Fn: domain.CastFn(view.In.DType), Args: []int{read}})
-		read = len(k.In) + len(k.Body) - 1
 	}
 	values, columns := []int{read}, blocks.Columns()
 	also := 1

@@ -97,7 +97,7 @@ func (c *columnFolds) fold(r *hostir.Reduce, from *hostir.Fused) (fold *hostir.F
 		}
 	}
 	exact := ""
-	if r.In.DType != domain.FP32 && r.In == from.Out[0] && c.written[from.Pos] {
+	if r.In == from.Out[0] && roundsFirst(from, c.written) {
 		exact = c.names.Fresh(r.In.Name + "_exact")
 	}
 	fold = n.kernel(r, rows, made, exact)

@@ -52,6 +52,13 @@ func (f *fuser) rounds(s hostir.Stmt) bool {
 	return to.IsInteger() || to.Saturates() || narrows && f.written[s.Meta().Pos]
 }
 
+// roundsFirst reports whether a kernel rounds its main result where it stores it: to integers, to fp8, or by a cast of the spec. Steps that
+// compute with the value before the store need a cast.
+func roundsFirst(k *hostir.Fused, written map[diag.Pos]bool) bool {
+	to := k.Out[0].DType
+	return to.IsInteger() || to.Saturates() || to != domain.FP32 && written[k.Pos]
+}
+
 // toInteger reports whether a statement casts to integers.
 func toInteger(s hostir.Stmt) bool {
 	cast, casts := s.(*hostir.Cast)

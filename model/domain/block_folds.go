@@ -15,6 +15,9 @@ func OverBlocks(fn string, columns int64) string {
 	return fn + overBlocks + "(" + strconv.FormatInt(columns, 10) + ")"
 }
 
+// LongestRow is the number of columns up to which one block of threads computes a row fast enough.
+const LongestRow = 1 << 14
+
 // CanFoldBlocks reports whether kernels fold blocks of this number of columns. A block has whole accesses of up to 16
 // elements, and a warp of 32 threads has the accesses of 4 elements or more to a block.
 func CanFoldBlocks(columns int64) bool { return slices.Contains([]int64{16, 32, 64, 128}, columns) }

@@ -26,6 +26,8 @@ func TestTypesOfGradients(t *testing.T) {
 		{"matmul(X, W, quantize=fp8_e4m3)", domain.FP8E5M2, []string{mixed, turned}},
 		{"matmul(X, W, quantize=[fp8_e5m2, fp8_e4m3])", domain.FP8E4M3, []string{e4m3, mixed}},
 		{"linear(X, W, quantize=[fp8_e4m3, fp8_e5m2])", "", []string{turned, e4m3}},
+		{"linear(X, W, quantize=[fp8_e5m2, fp8_e4m3])", "", []string{mixed, turned}},
+		{"linear(X, W, quantize=[fp8_e4m3, fp8_e5m2])", domain.FP8E5M2, []string{turned, mixed}},
 	} {
 		p, err := model.Load("spec.yaml", []byte("hirgen: 1\nname: p\ndtype: bf16\ntensors: {X: [16, 32], W: [32, 32]}\nops:\n- Y = "+c.op), nil)
 		if err != nil {

@@ -64,13 +64,17 @@ func (u use) like(r result, operand int, first value, at int) result {
 
 // quantizedTypes returns the types of both operands of the GEMM that computes the gradient with respect to an operand.
 // Operand at of the GEMM is the gradient of the result. Its other operand comes from the forward GEMM, and has the type
-// that the forward GEMM quantizes it to.
+// that the forward GEMM quantizes it to. If that is fp8_e5m2, the gradient is fp8_e4m3, because cuBLASLt has no GEMM of two
+// operands in fp8_e5m2.
 func (u use) quantizedTypes(operand, at int, forward []string) (types [2]string) {
 	gradient := forward[0]
 	if u.options.Gradients != "" {
 		gradient = string(u.options.Gradients)
 	}
 	types[at], types[1-at] = gradient, forward[min(1-operand, len(forward)-1)]
+	if types[1-at] == string(domain.FP8E5M2) {
+		types[at] = string(domain.FP8E4M3)
+	}
 	return types
 }
 
