@@ -10,8 +10,7 @@ namespace hirgen_ag_matmul {
 /// The program, as the driver and the C ABI use it.
 const hirgen::ProgramTable& table();
 
-/// Computes the operations of the spec one by one on whole tensors. The check compares a call with
-/// the results.
+/// Computes the operations of the spec one by one on whole tensors, for the check of a call.
 void reference(hirgen::Reference& model);
 
 }  // namespace hirgen_ag_matmul

@@ -99,7 +99,7 @@ void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(
         ncclAllGather(C_local_s, C + s * (M / S) * N, kSliceShardM * N, ncclBfloat16, x_.comm, x_.stream),
         kAllgatherC);
-    // only the last of these events is waited for
+    // only the last one is waited for
     HG_CHECK(cudaEventRecord(after_allgather_C_[s], x_.stream), kAllgatherC);
   }
 

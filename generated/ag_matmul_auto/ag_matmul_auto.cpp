@@ -48,8 +48,7 @@ constexpr const char* kWaitReceiveA = "spec.yaml:12:5 wait until A is received";
 constexpr const char* kMatmulC = "spec.yaml:12:5 matmul into C";
 constexpr const char* kWaitReadA = "spec.yaml:12:5 wait until peers have read A";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
@@ -78,7 +77,7 @@ class AgMatmulAuto final : public hirgen::Program {
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   void* workspace_ = context_.workspace(hirgen::workspace_for(C_plan_), "spec.yaml:12:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // A set has one event for each step of a loop. The local shard's step uses none.
+  // Sets have an event for each step of a loop. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_receive_A_ = context_.events("after_receive_A", kReceiveA, D);
   hirgen::Events wait_read_A_ = context_.events("wait_read_A", kWaitReadA, 1);

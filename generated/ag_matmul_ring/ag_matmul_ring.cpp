@@ -45,8 +45,7 @@ constexpr const char* kMatmulC = "spec.yaml:13:5 matmul into C";
 constexpr const char* kWaitReceiveAAll = "spec.yaml:13:5 wait until A_all is received";
 constexpr const char* kWaitSendA = "spec.yaml:13:5 wait until A is sent";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kAAllShared =
     {.bytes = M * K * sizeof(bf16), .transfers = (D - 1) * 2, .name = "A_all", .where = kShareAAll};
 
@@ -77,7 +76,7 @@ class AgMatmulRing final : public hirgen::Program {
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   void* workspace_ = context_.workspace(hirgen::workspace_for(C_plan_), "spec.yaml:13:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // A set has one event for each step of a loop. The local shard's step uses none.
+  // Sets have an event for each step of a loop. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_A_ = context_.events("before_send_A", kSendA, D * 2);
   hirgen::Events after_send_A_ = context_.events("after_send_A", kSendA, D * 2);
@@ -137,8 +136,7 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         HG_CHECK(driver_.cuStreamWriteValue32(copy, A_all_ipc.done_at(to, s * 2 + c), A_all_ipc.sequence(),
                                               CU_STREAM_WRITE_VALUE_DEFAULT),
                  kDoneAAll);
-        // only the last of these events is waited for
-        HG_CHECK(cudaEventRecord(after_send_A_[s * 2 + c], copy), kSendA);
+        HG_CHECK(cudaEventRecord(after_send_A_[s * 2 + c], copy), kSendA);  // only the last one is waited for
       }
 
       gemm(context_, C_plan_, A_s_c, B, C + slice * kShardM * N + c * kHalfM * N, workspace_, caller,

@@ -60,7 +60,7 @@ void Allgather::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(ncclAllGather(A + s * kSliceShardM * N, C + s * (M / S) * N, kSliceShardM * N, ncclBfloat16,
                            x_.comm, x_.stream),
              kAllgatherA);
-    // only the last of these events is waited for
+    // only the last one is waited for
     HG_CHECK(cudaEventRecord(after_allgather_A_[s], x_.stream), kAllgatherA);
   }
 

@@ -44,8 +44,7 @@ constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
 constexpr const char* kWaitReceiveC = "spec.yaml:12:5 wait until C is received";
 constexpr const char* kWaitSendA = "spec.yaml:12:5 wait until A is sent";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kCShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 
@@ -66,8 +65,7 @@ class AllgatherP2p final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();      // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
-  // none.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_send_A_ = context_.events("after_send_A", kSendA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -104,7 +102,7 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, s), C_ipc.sequence(),
                                           CU_STREAM_WRITE_VALUE_DEFAULT),
              kDoneC);
-    HG_CHECK(cudaEventRecord(after_send_A_[s], copy), kSendA);  // only the last of these events is waited for
+    HG_CHECK(cudaEventRecord(after_send_A_[s], copy), kSendA);  // only the last one is waited for
   }
 
   // All compute streams start after the caller's earlier work.

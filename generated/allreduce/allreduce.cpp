@@ -60,7 +60,7 @@ void Allreduce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(ncclAllReduce(A + s * kSliceM * N, C + s * kSliceM * N, kSliceM * N, ncclBfloat16, ncclSum,
                            x_.comm, x_.stream),
              kAllreduceA);
-    // only the last of these events is waited for
+    // only the last one is waited for
     HG_CHECK(cudaEventRecord(after_allreduce_A_[s], x_.stream), kAllreduceA);
   }
 

@@ -101,8 +101,7 @@ constexpr const char* kWaitReadW2p = "spec.yaml:25:5 wait until peers have read 
 constexpr const char* kWaitReadY = "spec.yaml:26:5 wait until peers have read Y";
 constexpr const char* kWaitReceiveY = "spec.yaml:26:5 wait until Y is received";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kWopShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Wop", .where = kShareWop};
 constexpr hirgen::SharedShape kUShared =
@@ -143,8 +142,8 @@ class BlockEnd final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();  // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
-  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
-  // uses it, in each iteration of a loop.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
+  // each iteration of a loop.
 
   bf16* Wop_ = context_.allocate<bf16>(M * K, "spec.yaml:18:5 Wop");  // [1, D, kShardM, K]
   // [D, 1, kShardM, K], filled by the reduce-scatter of Wop over x, kLinearWop to kSumAttention
@@ -164,8 +163,7 @@ class BlockEnd final : public hirgen::Program {
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
-  // none.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_receive_Wop_ = context_.events("before_receive_Wop", kReceiveWop, D);
   hirgen::Events after_receive_Wop_ = context_.events("after_receive_Wop", kReceiveWop, D);
@@ -232,8 +230,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWriteValue32(copy, Wop_ipc.done_at(from, s), Wop_ipc.sequence(),
                                             CU_STREAM_WRITE_VALUE_DEFAULT),
                kDoneWop);
-      // only the last of these events is waited for
-      HG_CHECK(cudaEventRecord(after_receive_Wop_[s], copy), kReceiveWop);
+      HG_CHECK(cudaEventRecord(after_receive_Wop_[s], copy), kReceiveWop);  // only the last one is waited for
     }
   }
 
@@ -314,8 +311,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWriteValue32(copy, W2p_ipc.done_at(from, s), W2p_ipc.sequence(),
                                             CU_STREAM_WRITE_VALUE_DEFAULT),
                kDoneW2p);
-      // only the last of these events is waited for
-      HG_CHECK(cudaEventRecord(after_receive_W2p_[s], copy), kReceiveW2p);
+      HG_CHECK(cudaEventRecord(after_receive_W2p_[s], copy), kReceiveW2p);  // only the last one is waited for
     }
   }
 
@@ -350,8 +346,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(driver_.cuStreamWriteValue32(copy, Y_ipc.done_at(from, s), Y_ipc.sequence(),
                                           CU_STREAM_WRITE_VALUE_DEFAULT),
              kDoneY);
-    // only the last of these events is waited for
-    HG_CHECK(cudaEventRecord(after_receive_Y_[s], copy), kReceiveY);
+    HG_CHECK(cudaEventRecord(after_receive_Y_[s], copy), kReceiveY);  // only the last one is waited for
   }
 
   // Wait until peers have read their parts of the reduce-scatter of Wop over x, into attention.

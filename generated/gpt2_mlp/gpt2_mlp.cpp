@@ -72,8 +72,7 @@ constexpr const char* kSumV = "spec.yaml:24:5 sum into V";
 constexpr const char* kAddY = "spec.yaml:25:5 add into Y";
 constexpr const char* kWaitSendP = "spec.yaml:24:5 wait until P is sent";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kUShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "U", .where = kShareU};
 constexpr hirgen::SharedShape kPPartsShared =
@@ -109,8 +108,8 @@ class Gpt2Mlp final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();  // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
-  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
-  // uses it, in each iteration of a loop.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
+  // each iteration of a loop.
 
   // [D, 1, kShardM, K], filled by the allgather of G over x, kReadyU to kLinearA
   bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:20:5 U");
@@ -122,8 +121,7 @@ class Gpt2Mlp final : public hirgen::Program {
   hirgen::MatmulPlan A_plan_{context_, kAShape, kLinearA};
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
-  // none.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events wait_receive_U_ = context_.events("wait_receive_U", kWaitReceiveU, D);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, D);
@@ -210,8 +208,7 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(partner, s), P_parts_ipc.sequence(),
                                             CU_STREAM_WRITE_VALUE_DEFAULT),
                kDonePParts);
-      // only the last of these events is waited for
-      HG_CHECK(cudaEventRecord(after_send_P_[s], copy), kSendP);
+      HG_CHECK(cudaEventRecord(after_send_P_[s], copy), kSendP);  // only the last one is waited for
     }
   }
 

@@ -135,8 +135,7 @@ constexpr const char* kSendY = "spec.yaml:50:5 send Y";
 constexpr const char* kWaitReceiveY = "spec.yaml:50:5 wait until Y is received";
 constexpr const char* kWaitSendY = "spec.yaml:50:5 wait until Y is sent";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kWopPartsShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Wop_parts", .where = kShareWopParts};
 constexpr hirgen::SharedShape kU2AllShared =
@@ -181,8 +180,8 @@ class LlamaBlock final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   // one per compute stream: their GEMMs may run at the same time. The caller's stream uses the first
   void* workspaces_[kComputeStreams];
-  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
-  // uses it, in each iteration of a loop.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
+  // each iteration of a loop.
 
   // [B * L, E], kRmsNormU1 to kLinearQKV
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");
@@ -213,8 +212,7 @@ class LlamaBlock final : public hirgen::Program {
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
-  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
-  // none.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_Wop_ = context_.events("before_send_Wop", kSendWop, D + 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

@@ -158,8 +158,7 @@ constexpr const char* kWaitReceiveY = "spec.yaml:50:5 wait until Y is received";
 constexpr const char* kWaitSendY = "spec.yaml:50:5 wait until Y is sent";
 constexpr const char* kWaitExchangeY = "spec.yaml:50:5 wait for the exchange of Y";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kWopPartsShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Wop_parts", .where = kShareWopParts};
 constexpr hirgen::SharedShape kU2AllShared =
@@ -232,8 +231,7 @@ class LlamaBlockAcrossNodes final : public hirgen::Program {
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
-  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
-  // none.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_exchange_Wop_ = context_.events("before_exchange_Wop", kExchangeWop, D + 1);
   hirgen::Events after_exchange_Wop_ = context_.events("after_exchange_Wop", kExchangeWop, D + 1);
@@ -346,7 +344,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
                  kSendWop);
       }
       HG_CHECK(ncclGroupEnd(), kExchangeWop);
-      // only the last of these events is waited for
+      // only the last one is waited for
       HG_CHECK(cudaEventRecord(after_exchange_Wop_[s], x_.stream), kExchangeWop);
       if (peers_.is_ipc_peer(to)) {
         // On the copy stream, where it may overlap with the GEMMs of other iterations.
@@ -479,7 +477,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
                  kSendW2p);
       }
       HG_CHECK(ncclGroupEnd(), kExchangeW2p);
-      // only the last of these events is waited for
+      // only the last one is waited for
       HG_CHECK(cudaEventRecord(after_exchange_W2p_[s], x_.stream), kExchangeW2p);
       if (peers_.is_ipc_peer(partner)) {
         // On the copy stream, where it may overlap with the GEMMs of other iterations.

@@ -141,8 +141,7 @@ constexpr const char* kWaitReadWop = "spec.yaml:39:5 wait until peers have read 
 constexpr const char* kWaitReadU2 = "spec.yaml:44:5 wait until peers have read U2";
 constexpr const char* kWaitReadW2p = "spec.yaml:49:5 wait until peers have read W2p";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kU1Shared =
     {.bytes = kShardBL * E * sizeof(bf16), .transfers = D, .name = "U1", .where = kShareU1};
 constexpr hirgen::SharedShape kWopShared =
@@ -186,8 +185,8 @@ class LlamaBlockSp final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   // one per compute stream: their GEMMs may run at the same time. The caller's stream uses the first
   void* workspaces_[kComputeStreams];
-  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
-  // uses it, in each iteration of a loop.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
+  // each iteration of a loop.
 
   bf16* U1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:22:5 U1");  // [1, kShardBL, E]
   // [D, kShardBL, E], filled by the allgather of U1 over x, kReceiveU1 to kLinearQKV
@@ -219,8 +218,7 @@ class LlamaBlockSp final : public hirgen::Program {
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
-  // none.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_receive_U1_ = context_.events("after_receive_U1", kReceiveU1, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -357,8 +355,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWriteValue32(copy, Wop_ipc.done_at(from, s), Wop_ipc.sequence(),
                                             CU_STREAM_WRITE_VALUE_DEFAULT),
                kDoneWop);
-      // only the last of these events is waited for
-      HG_CHECK(cudaEventRecord(after_receive_Wop_[s], copy), kReceiveWop);
+      HG_CHECK(cudaEventRecord(after_receive_Wop_[s], copy), kReceiveWop);  // only the last one is waited for
     }
   }
 
@@ -442,8 +439,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWriteValue32(copy, W2p_ipc.done_at(from, s), W2p_ipc.sequence(),
                                             CU_STREAM_WRITE_VALUE_DEFAULT),
                kDoneW2p);
-      // only the last of these events is waited for
-      HG_CHECK(cudaEventRecord(after_receive_W2p_[s], copy), kReceiveW2p);
+      HG_CHECK(cudaEventRecord(after_receive_W2p_[s], copy), kReceiveW2p);  // only the last one is waited for
     }
   }
 

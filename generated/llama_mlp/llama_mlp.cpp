@@ -75,8 +75,7 @@ constexpr const char* kReceiveY = "spec.yaml:23:5 receive Y";
 constexpr const char* kWaitReadP = "spec.yaml:22:5 wait until peers have read P, Y";
 constexpr const char* kWaitReceiveY = "spec.yaml:23:5 wait until Y is received";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kYShared =
@@ -106,8 +105,8 @@ class LlamaMlp final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml llama_mlp"};  // memory that ranks share
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_mlp");
-  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
-  // uses it, in each iteration of a loop.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
+  // each iteration of a loop.
 
   bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:16:5 U");  // [M, K], kRmsNormU to kLinearUp
   // [1, M, kShardN], kLinearGate to kSiluMulA
@@ -123,7 +122,7 @@ class LlamaMlp final : public hirgen::Program {
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(gate_plan_, up_plan_, P_s_plan_), "spec.yaml:17:5 workspace");
-  // A set has one event for each step of a loop. The local shard's step uses none.
+  // Sets have an event for each step of a loop. The local shard's step uses none.
   hirgen::Events before_receive_P_ = context_.events("before_receive_P", kReceiveP, D);
   hirgen::Events after_receive_P_ = context_.events("after_receive_P", kReceiveP, 1);
   hirgen::Events started_ = context_.events("started", kStarted, 1);

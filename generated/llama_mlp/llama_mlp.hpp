@@ -15,8 +15,7 @@ const hirgen::ProgramTable& table();
 /// The program for several nodes, llama_mlp_across_nodes.cpp: ranks share memory only within a node.
 std::unique_ptr<hirgen::Program> create_across_nodes(hirgen::Context& context);
 
-/// Computes the operations of the spec one by one on whole tensors. The check compares a call with
-/// the results.
+/// Computes the operations of the spec one by one on whole tensors, for the check of a call.
 void reference(hirgen::Reference& model);
 
 }  // namespace hirgen_llama_mlp

@@ -85,8 +85,7 @@ constexpr const char* kWaitReadP = "spec.yaml:22:5 wait until peers have read P,
 constexpr const char* kWaitReceiveY = "spec.yaml:23:5 wait until Y is received";
 constexpr const char* kWaitExchangeY = "spec.yaml:23:5 wait for the exchange of Y";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kYShared =
@@ -130,7 +129,7 @@ class LlamaMlpAcrossNodes final : public hirgen::Program {
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(gate_plan_, up_plan_, P_s_plan_), "spec.yaml:17:5 workspace");
-  // A set has one event for each step of a loop. The local shard's step uses none.
+  // Sets have an event for each step of a loop. The local shard's step uses none.
   hirgen::Events before_exchange_P_ = context_.events("before_exchange_P", kExchangeP, D);
   hirgen::Events after_exchange_P_ = context_.events("after_exchange_P", kExchangeP, D);
   hirgen::Events before_receive_P_ = context_.events("before_receive_P", kReceiveP, D);
@@ -196,7 +195,7 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
         HG_CHECK(ncclSend(P_s, kShardM * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSendP);
       }
       HG_CHECK(ncclGroupEnd(), kExchangeP);
-      // only the last of these events is waited for
+      // only the last one is waited for
       HG_CHECK(cudaEventRecord(after_exchange_P_[s], x_.stream), kExchangeP);
       if (peers_.is_ipc_peer(from)) {
         HG_CHECK(cudaEventRecord(before_receive_P_[s], caller), kReceiveP);

@@ -97,7 +97,7 @@ void MatmulAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allreduce_P_[s], 0), kAllreduceP);
     HG_CHECK(ncclAllReduce(P_s, C + s * kSliceM * N, kSliceM * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
              kAllreduceP);
-    // only the last of these events is waited for
+    // only the last one is waited for
     HG_CHECK(cudaEventRecord(after_allreduce_P_[s], x_.stream), kAllreduceP);
   }
 

@@ -62,8 +62,7 @@ constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P"
 constexpr const char* kWaitReadC = "spec.yaml:18:5 wait until peers have read C";
 constexpr const char* kWaitReceiveR = "spec.yaml:18:5 wait until R is received";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kCShared =
@@ -102,8 +101,7 @@ class MatmulArP2p final : public hirgen::Program {
   bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:17:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
-  // none.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_receive_P_ = context_.events("before_receive_P", kReceiveP, D);
   hirgen::Events after_receive_P_ = context_.events("after_receive_P", kReceiveP, D);
@@ -158,8 +156,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(driver_.cuStreamWriteValue32(copy, P_ipc.done_at(from, s), P_ipc.sequence(),
                                             CU_STREAM_WRITE_VALUE_DEFAULT),
                kDoneP);
-      // only the last of these events is waited for
-      HG_CHECK(cudaEventRecord(after_receive_P_[s], copy), kReceiveP);
+      HG_CHECK(cudaEventRecord(after_receive_P_[s], copy), kReceiveP);  // only the last one is waited for
     }
   }
 
@@ -199,8 +196,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(from, s), C_ipc.sequence(),
                                           CU_STREAM_WRITE_VALUE_DEFAULT),
              kDoneC);
-    // only the last of these events is waited for
-    HG_CHECK(cudaEventRecord(after_receive_R_[s], copy), kReceiveR);
+    HG_CHECK(cudaEventRecord(after_receive_R_[s], copy), kReceiveR);  // only the last one is waited for
   }
 
   // Wait until peers have read their parts of the reduce-scatter of P over x, into R.

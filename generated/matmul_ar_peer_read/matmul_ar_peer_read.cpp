@@ -52,8 +52,7 @@ constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
 constexpr const char* kSumR = "spec.yaml:17:5 sum into R";
 constexpr const char* kWaitReceiveC = "spec.yaml:18:5 wait until C is received, wait until peers have read P";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kCShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 constexpr hirgen::SharedShape kPShared =

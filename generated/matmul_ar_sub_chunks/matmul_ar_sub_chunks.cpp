@@ -60,8 +60,7 @@ constexpr const char* kDoneC = "spec.yaml:18:5 set the done flag of C at the pee
 constexpr const char* kWaitReceiveC = "spec.yaml:18:5 wait until C is received";
 constexpr const char* kWaitSendR = "spec.yaml:18:5 wait until R is sent";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D * 2, .name = "P_parts", .where = kSharePParts};
 constexpr hirgen::SharedShape kCShared =
@@ -99,8 +98,7 @@ class MatmulArSubChunks final : public hirgen::Program {
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_s_c_plan_), "spec.yaml:16:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
-  // none.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, (D + 1) * 2);
   hirgen::Events started_R_ = context_.events("started_R", kStartedR, 1);
@@ -199,8 +197,7 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
       HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, c * D + s), C_ipc.sequence(),
                                             CU_STREAM_WRITE_VALUE_DEFAULT),
                kDoneC);
-      // only the last of these events is waited for
-      HG_CHECK(cudaEventRecord(after_send_R_[c * D + s], copy), kSendR);
+      HG_CHECK(cudaEventRecord(after_send_R_[c * D + s], copy), kSendR);  // only the last one is waited for
     }
   }
 

@@ -98,7 +98,7 @@ void MatmulRs::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(ncclReduceScatter(P_ + s * kSliceM * N, C + s * kSliceShardM * N, kSliceShardM * N, ncclBfloat16,
                                ncclSum, x_.comm, x_.stream),
              kReduceScatterQ);
-    // only the last of these events is waited for
+    // only the last one is waited for
     HG_CHECK(cudaEventRecord(after_reduce_scatter_Q_[s], x_.stream), kReduceScatterQ);
   }
 

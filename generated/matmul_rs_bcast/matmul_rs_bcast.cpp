@@ -99,7 +99,7 @@ void MatmulRsBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(ncclReduceScatter(P_s, C + s * kSliceShardM * N, kSliceShardM * N, ncclBfloat16, ncclSum,
                                x_.comm, x_.stream),
              kReduceScatterP);
-    // only the last of these events is waited for
+    // only the last one is waited for
     HG_CHECK(cudaEventRecord(after_reduce_scatter_P_[s], x_.stream), kReduceScatterP);
   }
 

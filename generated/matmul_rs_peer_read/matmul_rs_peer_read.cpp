@@ -46,8 +46,7 @@ constexpr const char* kShareP = "spec.yaml:16:5 sharing P with the other ranks";
 constexpr const char* kSumC = "spec.yaml:16:5 sum into C";
 constexpr const char* kWaitReadP = "spec.yaml:16:5 wait until peers have read P";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 

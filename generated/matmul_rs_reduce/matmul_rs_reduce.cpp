@@ -98,7 +98,7 @@ void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors)
     HG_CHECK(cudaStreamWaitEvent(x_.stream, before_reduce_to_root_P_[s], 0), kReduceToRootP);
     HG_CHECK(ncclReduce(P_s, C, kShardM * N, ncclBfloat16, ncclSum, static_cast<int>(s), x_.comm, x_.stream),
              kReduceToRootP);
-    // only the last of these events is waited for
+    // only the last one is waited for
     HG_CHECK(cudaEventRecord(after_reduce_to_root_P_[s], x_.stream), kReduceToRootP);
   }
 

@@ -49,8 +49,7 @@ constexpr const char* kWaitReceivePSums = "spec.yaml:16:5 wait until P_sums is r
 constexpr const char* kAddP = "spec.yaml:16:5 add into P";
 constexpr const char* kWaitSendP = "spec.yaml:16:5 wait until P is sent";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kPSumsShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D * 2, .name = "P_sums", .where = kSharePSums};
 
@@ -82,7 +81,7 @@ class MatmulRsRing final : public hirgen::Program {
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_s_c_plan_), "spec.yaml:15:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // A set has one event for each step of a loop. The local shard's step uses none.
+  // Sets have an event for each step of a loop. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, D * 2);
   hirgen::Events after_send_P_ = context_.events("after_send_P", kSendP, D * 2);
@@ -130,8 +129,7 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         HG_CHECK(driver_.cuStreamWriteValue32(copy, P_sums_ipc.done_at(to, s * 2 + c), P_sums_ipc.sequence(),
                                               CU_STREAM_WRITE_VALUE_DEFAULT),
                  kDonePSums);
-        // only the last of these events is waited for
-        HG_CHECK(cudaEventRecord(after_send_P_[s * 2 + c], copy), kSendP);
+        HG_CHECK(cudaEventRecord(after_send_P_[s * 2 + c], copy), kSendP);  // only the last one is waited for
       }
 
       // The last sum is the local one: the result.

@@ -74,8 +74,7 @@ class MlpSp final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:18:5 mesh world axis x");
-  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
-  // uses it.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them.
 
   // [D, kShardM, K], filled by the allgather of U over x, kAllgatherU to kLinearZ
   bf16* U_all_ = context_.allocate<bf16>(M * K, "spec.yaml:18:5 U_all");

@@ -78,8 +78,8 @@ class MlpTp final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
-  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
-  // uses it, in each iteration of a loop.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
+  // each iteration of a loop.
 
   // [S, D, kSliceShardM, K], filled by the allgather of X over x
   bf16* X_all_ = context_.allocate<bf16>(M * K, "spec.yaml:14:5 X_all");
@@ -133,7 +133,7 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(ncclReduceScatter(P_ + s * kSliceM * K, Y + s * kSliceShardM * K, kSliceShardM * K, ncclBfloat16,
                                ncclSum, x_.comm, x_.stream),
              kReduceScatterR);
-    // only the last of these events is waited for
+    // only the last one is waited for
     HG_CHECK(cudaEventRecord(after_reduce_scatter_R_[s], x_.stream), kReduceScatterR);
   }
 

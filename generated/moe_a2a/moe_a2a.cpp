@@ -73,8 +73,8 @@ class MoeA2a final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
-  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
-  // uses it, in each iteration of a loop.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
+  // each iteration of a loop.
 
   // [S, D, 1, C, K], filled by the all-to-all of X over x
   bf16* T_ = context_.allocate<bf16>(S * D * C * K, "spec.yaml:15:5 T");
@@ -140,7 +140,7 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                kAllToAllP);
     }
     HG_CHECK(ncclGroupEnd(), kAllToAllP);
-    // only the last of these events is waited for
+    // only the last one is waited for
     HG_CHECK(cudaEventRecord(after_all_to_all_P_[s], x_.stream), kAllToAllP);
   }
 

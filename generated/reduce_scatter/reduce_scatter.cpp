@@ -60,7 +60,7 @@ void ReduceScatter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(ncclReduceScatter(A + s * (M / S) * N, C + s * kSliceShardM * N, kSliceShardM * N, ncclBfloat16,
                                ncclSum, x_.comm, x_.stream),
              kReduceScatterA);
-    // only the last of these events is waited for
+    // only the last one is waited for
     HG_CHECK(cudaEventRecord(after_reduce_scatter_A_[s], x_.stream), kReduceScatterA);
   }
 

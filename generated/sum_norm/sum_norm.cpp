@@ -49,8 +49,7 @@ constexpr const char* kMatmulP = "spec.yaml:16:5 matmul into P";
 constexpr const char* kSharePParts = "spec.yaml:17:5 sharing P_parts with the other ranks";
 constexpr const char* kSumAddRmsNormY = "spec.yaml:19:5 sum_add_rms_norm into Y";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kPPartsShared = {.bytes = 2 * (D * M * N) * sizeof(bf16), .transfers = D,
                                                .name = "P_parts", .where = kSharePParts, .rows = M};
 

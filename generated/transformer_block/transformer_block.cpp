@@ -117,8 +117,7 @@ class TransformerBlock final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:40:5 mesh world axis x");
-  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
-  // uses it.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them.
 
   // [B * L, E], kLayerNormU1 to kLinearUv
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");

@@ -204,8 +204,7 @@ class TransformerBlockBackward final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:53:5 mesh world axis x");
-  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
-  // uses it.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them.
 
   // [1, B * L, kShardF], kMatmulDA to kGeluGradMulDZ
   bf16* dA_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:47:5 dA");

@@ -13,8 +13,7 @@ const hirgen::ProgramTable& table();
 /// Computes the inputs that a forward pass saves from the other inputs, before the check.
 void saved(hirgen::Reference& model);
 
-/// Computes the operations of the spec one by one on whole tensors. The check compares a call with
-/// the results.
+/// Computes the operations of the spec one by one on whole tensors, for the check of a call.
 void reference(hirgen::Reference& model);
 
 }  // namespace hirgen_transformer_block_backward

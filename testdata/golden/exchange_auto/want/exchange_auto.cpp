@@ -50,8 +50,7 @@ constexpr const char* kWaitReceivePParts = "spec.yaml:16:5 wait until P_parts is
 constexpr const char* kSumC = "spec.yaml:16:5 sum into C";
 constexpr const char* kWaitSendP = "spec.yaml:16:5 wait until P is sent";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
 
@@ -87,8 +86,7 @@ class ExchangeAuto final : public hirgen::Program {
   bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
-  // none.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, D);
   hirgen::Events after_send_P_ = context_.events("after_send_P", kSendP, D);

@@ -55,8 +55,7 @@ constexpr const char* kWaitExchangeP = "spec.yaml:16:5 wait for the exchange of 
 constexpr const char* kSumC = "spec.yaml:16:5 sum into C";
 constexpr const char* kWaitSendP = "spec.yaml:16:5 wait until P is sent";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
 
@@ -93,8 +92,7 @@ class ExchangeAutoAcrossNodes final : public hirgen::Program {
   bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
-  // none.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_exchange_P_ = context_.events("before_exchange_P", kExchangeP, D);
   hirgen::Events after_exchange_P_ = context_.events("after_exchange_P", kExchangeP, D);

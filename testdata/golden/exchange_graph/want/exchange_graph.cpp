@@ -48,8 +48,7 @@ constexpr const char* kMatmulC = "spec.yaml:12:5 matmul into C";
 constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
 constexpr const char* kWaitReadA = "spec.yaml:12:5 wait until peers have read A";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
@@ -85,8 +84,7 @@ class ExchangeGraph final : public hirgen::Program {
   // [D, kShardM, K], filled by the allgather of A over x
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:12:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
-  // none.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_receive_A_ = context_.events("after_receive_A", kReceiveA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

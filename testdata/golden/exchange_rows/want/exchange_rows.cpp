@@ -55,8 +55,7 @@ constexpr const char* kSendC = "spec.yaml:17:5 send C";
 constexpr const char* kWaitReadA = "spec.yaml:16:5 wait until peers have read A";
 constexpr const char* kWaitExchangeC = "spec.yaml:17:5 wait for the exchange of C";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kAShared = {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A",
                                           .where = kShareA, .mesh = &mesh_grid, .axis = 1};
 
@@ -93,8 +92,7 @@ class ExchangeRows final : public hirgen::Program {
   bf16* A_all_ = context_.allocate<bf16>(on_grid_ ? M * K : 0, "spec.yaml:16:5 A_all");
   hirgen::MatmulPlan E_plan_{context_, kEShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
-  // none.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_receive_A_ = context_.events("after_receive_A", kReceiveA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

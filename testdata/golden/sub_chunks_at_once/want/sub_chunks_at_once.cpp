@@ -65,8 +65,7 @@ constexpr const char* kDoneC = "spec.yaml:18:5 set the done flag of C at the pee
 constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P, C";
 constexpr const char* kWaitReceiveR = "spec.yaml:18:5 wait until R is received";
 
-// Shared buffers. A flag holds the sequence number of a call. Step s of a loop uses flags s, and the step of
-// the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(fp16), .transfers = D * 4, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kCShared =
@@ -104,8 +103,7 @@ class SubChunksAtOnce final : public hirgen::Program {
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:16:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // A set has one event for each step of a loop, or for each compute stream. The local shard's step uses
-  // none.
+  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events after_receive_P_ = context_.events("after_receive_P", kReceiveP, D * 4);
@@ -160,7 +158,7 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
       HG_CHECK(driver_.cuStreamWriteValue32(copy, P_ipc.done_at(from, c * D + s), P_ipc.sequence(),
                                             CU_STREAM_WRITE_VALUE_DEFAULT),
                kDoneP);
-      // only the last of these events is waited for
+      // only the last one is waited for
       HG_CHECK(cudaEventRecord(after_receive_P_[c * D + s], copy), kReceiveP);
     }
 
@@ -205,7 +203,7 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
       HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(from, c * D + s), C_ipc.sequence(),
                                             CU_STREAM_WRITE_VALUE_DEFAULT),
                kDoneC);
-      // only the last of these events is waited for
+      // only the last one is waited for
       HG_CHECK(cudaEventRecord(after_receive_R_[c * D + s], copy), kReceiveR);
     }
   }

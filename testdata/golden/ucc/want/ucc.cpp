@@ -67,8 +67,8 @@ class Ucc final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Ucc ucc_{context_, "ucc.hir ucc"};
   hirgen::UccTeam x_ucc_{ucc_, mesh_world.team(context_.rank(), 0), "ucc.hir:3:5 mesh world axis x"};
-  // Buffers. A buffer that shares memory with others has the labels of the first and the last statement that
-  // uses it, in each iteration of a loop.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
+  // each iteration of a loop.
 
   // [X, X, N], filled by the gather of parts over x, kGatherParts to kBroadcastAtRoot
   fp32* at_root_ = context_.allocate<fp32>(X * X * N, "ucc.hir:11:5 at_root");
