@@ -41,8 +41,8 @@ func (e *expansion) hasBlocks(at int) bool {
 
 // quantizedProduct expands a GEMM with the attribute quantize. It quantizes the rows of both operands, the second in
 // the layout of linear, and expands the scaled GEMM of the quantized operands. The attribute has one type, or a list of
-// the type of each operand. With the attribute block, it quantizes
-// blocks of the rows of the first operand, and square blocks of the second.
+// the type of each operand. With the attribute block, it quantizes blocks of the rows of the first operand, and square
+// blocks of the second.
 func quantizedProduct(e *expansion) {
 	attr, w, axes := e.src.attr("quantize"), e.src.args[1].value, len(e.axesOf(1))
 	if axes < 2 || !e.op.In[0].DType.Computes() || !e.op.In[1].DType.Computes() {

@@ -87,7 +87,7 @@ func TestLongPipelinesTakeLinearTime(t *testing.T) {
 }
 
 // TestTenThousandOperations limits the wall-clock time to lower and print 10,000 operations to 10 s, and the time to
-// prove them, with the values that they compute, to 5 s. Two cores take 6 s and 2 s.
+// prove them, with the values that they compute, to 5 s. Two cores take 7 s and 2 s.
 func TestTenThousandOperations(t *testing.T) {
 	const most, mostProof = 10 * time.Second, 5 * time.Second
 	proof, rest := longPipelines[0].provedAndEmitted(t, 10000)

@@ -181,9 +181,7 @@ func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk) {
 	}
 	w.outer.extents, w.row.extents = along(func(d dim) extents.Quantity { return d.extent }), []extents.Quantity{columns}
 	w.outer = w.outer.joined()
-	for _, is := range s.OfBlocks() {
-		w.blocks = append(w.blocks, map[bool]int64{true: s.Body.Block()}[is])
-	}
+	w.ofBlocks, w.size = s.OfBlocks(), s.Body.Block()
 	return operands, w
 }
 

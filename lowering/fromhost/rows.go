@@ -14,17 +14,18 @@ type rowOperand struct {
 	typ string
 }
 
-// rowsWalk is a walk over the rows of several tensors (outer), and over the columns of each row (row). blocks has the
-// number of columns that share an element of each result, or 0 if they share none.
+// rowsWalk is a walk over the rows of several tensors (outer), and over the columns of each row (row). ofBlocks says which
+// results have one element for each block of size columns.
 type rowsWalk struct {
 	outer, row walk
-	blocks     []int64
+	ofBlocks   []bool
+	size       int64
 }
 
 // block returns the number of columns that share an element of operand v, or 0.
 func (w rowsWalk) block(v int) int64 {
-	if v < len(w.blocks) {
-		return w.blocks[v]
+	if v < len(w.ofBlocks) && w.ofBlocks[v] {
+		return w.size
 	}
 	return 0
 }

@@ -67,7 +67,7 @@ func (g *graph) numbered(uses, defs []*hostir.Tensor, c *choice) (possible bool)
 	for k, t := range defs {
 		at := c.out[k]
 		if want, fixed := g.fixed[t]; fixed {
-			us := exact(g.change(t, at, want))
+			us := g.change(t, at, want)
 			if us < 0 {
 				return false
 			}
@@ -117,9 +117,9 @@ func (f *forms) number(p *pricing, at Placements) (n byte, numbered bool) {
 	f.list, f.bytes = append(f.list, at), append(f.bytes, p.bytes(f.tensor, at))
 	last := make([]float64, len(f.list))
 	for i, other := range f.list {
-		last[i] = exact(p.change(f.tensor, at, other))
+		last[i] = p.change(f.tensor, at, other)
 		if other != at {
-			f.us[i] = append(f.us[i], exact(p.change(f.tensor, other, at)))
+			f.us[i] = append(f.us[i], p.change(f.tensor, other, at))
 		}
 	}
 	f.us = append(f.us, last)

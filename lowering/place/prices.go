@@ -66,7 +66,7 @@ func (p *pricing) change(t *hostir.Tensor, from, to Placements) (us float64) {
 		us += p.step(t, from, s)
 		from = from.with(s.mesh, s.to)
 	}
-	return us
+	return exact(us)
 }
 
 // local returns the time of a statement on one rank. Views take no time.

@@ -217,9 +217,6 @@ func (s *steiner) combine(all int) {
 
 // walk adds the edges of the tree from a node to a set of ends.
 func (s *steiner) walk(from, set int) {
-	if set == 0 {
-		return
-	}
 	at := s.split[set][from]
 	for n := s.nodes[from]; n != s.nodes[at.at]; {
 		to := s.start[at.at].first
