@@ -87,8 +87,8 @@ def build(solutions: list, ranks: int) -> dict[int, str]:
 
 
 def run(numbers: list[int], rows: Path, args) -> None:
-    """Runs the ranks. If they crash or hang in a problem, records the failure and starts them again for the next problem. If a problem only
-    failed to be captured in a graph, its row is complete and the ranks start again after it."""
+    """Runs the ranks. If they crash or hang in a problem, records the failure and starts them again for the next problem. If they end after a
+    row that says what failed, they start again after it."""
     deadline = time.time() + 60 * args.minutes
     while numbers:
         before = lines(rows)
@@ -100,7 +100,7 @@ def run(numbers: list[int], rows: Path, args) -> None:
         numbers = numbers[len(begun):]
         if not why:
             return
-        again = begun and any(key.endswith("_failed") for key in latest(rows)[begun[-1]])
+        again = begun and any(key.endswith("failed") for key in latest(rows)[begun[-1]])
         if numbers and not again:
             with open(rows, "a") as file:
                 print(json.dumps({"problem": numbers[0], "failed": why}), file=file)

@@ -50,12 +50,14 @@ def main() -> None:
             traceback.print_exc()
         rows = [None] * dist.get_world_size()
         dist.all_gather_object(rows, row)
+        row = merged(rows)
         if rank == 0:
             with open(args.out, "a") as out:
-                print(json.dumps(merged(rows)), file=out, flush=True)
-            print(json.dumps(merged(rows)), flush=True)
-        if any(key.endswith("_failed") for key in row):
-            sys.exit(1)  # after a capture that failed, PyTorch's generators stay in capture: scoreboard.py starts the ranks again
+                print(json.dumps(row), file=out, flush=True)
+            print(json.dumps(row), flush=True)
+        if any(key.endswith("failed") for key in row):
+            # PyTorch's generators stay in capture after a capture that failed, and memory may be exhausted: scoreboard.py starts the ranks again
+            sys.exit(1)
     dist.destroy_process_group()
 
 
