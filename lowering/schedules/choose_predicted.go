@@ -44,9 +44,8 @@ func ChooseOn(p *hostir.Program, m *cost.Machine, lower Lower) error {
 // predictOn applies the schedule that is predicted to be the fastest on a machine, and returns the reason. The
 // candidates are the measured schedules of all operations, some additional schedules, and the schedule unchanged. On
 // one rank, only eager schedules and the unchanged schedule are candidates. With lower.Places, candidates may also have
-// another form of the program. predictOn chooses nothing, and basis is empty, if no candidate has a prediction, or if a
-// program on several ranks does not communicate with the best candidate. For a large program, it predicts only the
-// beginning.
+// another form of the program. predictOn chooses nothing, and basis is empty, if no candidate has a prediction. For a
+// large program, it predicts only the beginning.
 func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, err error) {
 	beginning, err := beginningOf(p, mostOperations)
 	if err != nil {
@@ -63,7 +62,7 @@ func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, e
 		ranked = rankForm(ranked, form, m, lower)
 	}
 	best, ok := Best(ranked)
-	if !ok || !best.Prediction.Moves && !alone(p) {
+	if !ok {
 		return "", nil
 	}
 	if p.Derived != nil {
