@@ -20,20 +20,23 @@ var wholeRows = []string{
 }
 
 // TestWholeRowsArePipelines runs the host program and the calls of these layers in their interpreters with pipeline:
-// p2p. Some transfers have to be point-to-point, and the results have to be right in several orders of execution.
+// p2p, on 2, 3 or 4 ranks in turn, or on all of these in a full run. Some transfers have to be point-to-point, and the results have to be right in several orders of execution.
 func TestWholeRowsArePipelines(t *testing.T) {
 	seeds := uint64(8)
 	if testing.Short() {
 		seeds = 2
 	}
-	for _, text := range []string{
+	for n, text := range []string{
 		"{pipeline: p2p, streams: 2, all: {via: ipc-get}}",
 		"{pipeline: p2p, streams: 0, all: {via: ipc-put, signals: batched, local: last}}",
 		"{pipeline: p2p, streams: 3, buffers: free}",
 	} {
 		choices := scheduled(t, text)
-		for _, layer := range wholeRows {
+		for i, layer := range wholeRows {
 			for ranks := int64(2); ranks <= 4; ranks++ {
+				if !lowering.InTurn(int(ranks), 3, n, i) {
+					continue
+				}
 				t.Run(fmt.Sprintf("%s/x=%d/%s", layer, ranks, text), func(t *testing.T) {
 					t.Parallel()
 					p := loadLayer(t, layer, ranks)

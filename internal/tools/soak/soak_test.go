@@ -102,13 +102,13 @@ func TestRunReportsWhatItFinds(t *testing.T) {
 // TestSoak is a short search from a fixed seed: the same specs in every run, some of which are built.
 func TestSoak(t *testing.T) {
 	o := Options{
-		Seed: 1, Seconds: 300, Specs: 500, Every: 40, Builds: packSize, Examples: examples(t), Log: os.Stdout,
+		Seed: 1, Seconds: 300, Specs: 300, Every: 40, Builds: packSize, Examples: examples(t), Log: os.Stdout,
 		Yard: yard(t, 2), Repeat: "make soak SEED=1 ONLY=%d",
 	}
 	counts, found := Run(o)
 	if len(found) > 0 {
 		t.Errorf("%d findings; docs/soak.md says how to read them", len(found))
-	} else if counts.Accepted < 230 || counts.Built == 0 {
+	} else if counts.Accepted < 140 || counts.Built == 0 {
 		t.Errorf("of %d specs %d are accepted, and %d built", counts.Specs, counts.Accepted, counts.Built)
 	}
 }

@@ -1,0 +1,4 @@
+package lowering
+
+// InTurn is inTurn, for tests in the package lowering_test.
+var InTurn = inTurn
