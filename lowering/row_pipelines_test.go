@@ -20,7 +20,8 @@ var wholeRows = []string{
 }
 
 // TestWholeRowsArePipelines runs the host program and the calls of these layers in their interpreters with pipeline:
-// p2p, on 2, 3 or 4 ranks in turn, or on all of these in a full run. Some transfers have to be point-to-point, and the results have to be right in several orders of execution.
+// p2p, on 2, 3 or 4 ranks in turn, or on all of these in a full run. Some transfers have to be point-to-point, and the
+// results have to be right in several orders of execution.
 func TestWholeRowsArePipelines(t *testing.T) {
 	seeds := uint64(8)
 	if testing.Short() {

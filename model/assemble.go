@@ -27,6 +27,7 @@ type assembler struct {
 	later     map[string]*sourceOp // all operations, by the name of a result
 	claimed   map[string]bool      // names of all results
 	used      map[string]bool      // tensors that an operation reads
+	shared    map[string][]string  // tensors that composites share, by what they are
 	dtype     domain.DType
 	dropouts  int // number of dropout operations seen so far
 	// misnamed suppresses errors about unused tensors after an error that may be their cause: an unknown tensor, a
@@ -40,6 +41,7 @@ func assemble(src *source, overrides map[string]int64, list *diag.List) *Pipelin
 		src: src, list: list, overrides: overrides, p: &Pipeline{File: src.file, Doc: src.doc, src: *src, set: overrides}, scope: newScope(),
 		params: map[string]int64{}, broken: map[string]bool{}, tensors: map[string]*Tensor{},
 		defined: map[string]*sourceOp{}, later: map[string]*sourceOp{}, claimed: map[string]bool{}, used: map[string]bool{},
+		shared: map[string][]string{},
 	}
 	a.name()
 	a.parameters()

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
-	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -37,58 +36,6 @@ func scaledLinear(e *expansion) {
 func (e *expansion) hasBlocks(at int) bool {
 	q, s := domain.Shape(e.op.In[at].Axes), domain.Shape(e.op.In[at+1].Axes)
 	return len(q) == len(s) && len(q) > 1
-}
-
-// quantizedProduct expands a GEMM with the attribute quantize. It quantizes the rows of both operands, the second in
-// the layout of linear, and expands the scaled GEMM of the quantized operands. The attribute has one type, or a list of
-// the type of each operand. With the attribute block, it quantizes blocks of the rows of the first operand, and square
-// blocks of the second.
-func quantizedProduct(e *expansion) {
-	attr, w, axes := e.src.attr("quantize"), e.src.args[1].value, len(e.axesOf(1))
-	if axes < 2 || !e.op.In[0].DType.Computes() || !e.op.In[1].DType.Computes() {
-		e.fail(diag.BadAttribute, "%s quantizes matrices in bf16, fp16 or fp32", e.src.fn.value).
-			WithHint("multiply numbers of 8 bits with scaled_linear")
-		e.broken()
-		return
-	}
-	if e.src.fn.value == "matmul" {
-		perm, turned := lists.Numbers(axes), e.fresh(e.src.out.value+"_columns")
-		perm[axes-2], perm[axes-1] = axes-1, axes-2
-		e.permute(turned, w, perm)
-		w = turned
-	}
-	block, ok := e.squareBlocks()
-	types := attr.values
-	if len(types) == 1 {
-		types = []text{types[0], types[0]}
-	}
-	if len(types) != 2 {
-		e.a.list.Add(attr.name.pos, diag.BadAttribute, "%s quantizes two operands, and quantize has %d types", e.src.fn.value, len(types)).
-			WithHint("write quantize=fp8_e4m3, or quantize=[fp8_e5m2, fp8_e4m3] for a type of each operand")
-		ok = false
-	}
-	if !ok {
-		e.broken()
-		return
-	}
-	quantized := func(suffix, of string, axes int, dtype text) (q, s string) {
-		q, s = e.fresh(e.src.out.value+"_"+suffix), e.fresh(e.src.out.value+"_"+suffix+"_scales")
-		at := func(value string) text { return text{value: value, pos: e.src.pos} }
-		e.a.operation(&sourceOp{out: at(q), more: []text{at(s)}, fn: at("quantize"), args: []text{at(of)}, pos: e.src.pos,
-			attrs: slices.Concat([]sourceAttr{{name: at("dtype"), values: []text{dtype}}}, block(axes))})
-		return q, s
-	}
-	bias := ""
-	if len(e.src.args) > 2 {
-		bias = e.arg(2)
-	}
-	x, s := quantized("rows", e.src.args[0].value, 1, types[0])
-	w, t := quantized("weight", w, 2, types[1])
-	if e.src.attr("block") != nil {
-		e.scaledBlocks([]string{x, w, s, t}, bias)
-		return
-	}
-	e.scaled([]string{x, w, s, t}, bias)
 }
 
 // scaled adds the GEMM of two fp8 tensors, the multiplications by their scales, the addition of the bias, if there is
@@ -157,27 +104,6 @@ func (e *expansion) scaledBlocks(operands []string, bias string) {
 		return
 	}
 	e.add(e.src.out.value, "cast", []string{last}, []string{"dtype", string(dtype)})
-}
-
-// squareBlocks reads the attribute block of a GEMM. It returns a function that lists the attributes of quantize for
-// blocks along the last one or two axes. Without the attribute, the function returns nil.
-func (e *expansion) squareBlocks() (attrs func(axes int) []sourceAttr, ok bool) {
-	attr := e.src.attr("block")
-	if attr == nil {
-		return func(int) []sourceAttr { return nil }, true
-	}
-	if size, known := e.a.extent(attr.values[0]); !known || attr.list || size.Size != domain.BlockRow {
-		if known {
-			e.a.list.Add(attr.values[0].pos, diag.BadAttribute, "GEMMs have scales for blocks of %d elements", domain.BlockRow).
-				WithHint("write block=%d, or leave it out for a scale for each row", domain.BlockRow)
-		}
-		return nil, false
-	}
-	return func(axes int) []sourceAttr {
-		rows := *attr
-		rows.name.value = "block_rows"
-		return []sourceAttr{*attr, rows}[:axes]
-	}, true
 }
 
 // productType returns the type of the GEMM's result before it is scaled: the type of the result, but fp32 for fp16,

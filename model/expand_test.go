@@ -62,3 +62,35 @@ func TestMistakesInComposites(t *testing.T) {
 		}
 	}
 }
+
+// TestGEMMsShareQuantizedOperands checks that GEMMs quantize a tensor once if they quantize it alike, and once for each
+// layout and type if they do not.
+func TestGEMMsShareQuantizedOperands(t *testing.T) {
+	for _, c := range []struct {
+		ops        string
+		quantized  []string
+		transposed int
+	}{
+		{"- Y = linear(X, V, quantize=fp8_e4m3)\n- Z = linear(X, W, quantize=fp8_e4m3)", []string{"X", "V", "W"}, 0},
+		{"- Y = linear(X, V, quantize=fp8_e4m3)\n- Z = linear(X, V, quantize=[fp8_e5m2, fp8_e4m3])", []string{"X", "V", "X"}, 0},
+		{"- Y = linear(X, V, quantize=fp8_e4m3)\n- Z = matmul(X, X, quantize=fp8_e4m3)", []string{"X", "V", "X_columns"}, 1},
+		{"- Y = matmul(X, X, quantize=fp8_e4m3)\n- Z = matmul(V, X, quantize=fp8_e4m3)", []string{"X", "X_columns", "V"}, 1},
+	} {
+		p := mustLoad(t, spec("X: [4, 4], V: [4, 4], W: [2, 4]", c.ops+"\n- U = neg(W)"))
+		var quantized []string
+		transposed := 0
+		for _, op := range p.Ops {
+			if name := op.Out.Name; strings.HasSuffix(name, "_quantized") {
+				quantized = append(quantized, strings.TrimSuffix(name, "_quantized"))
+			} else if strings.Contains(name, "_quantized") && op.Kind == OpCast {
+				quantized = append(quantized, strings.Split(name, "_quantized")[0])
+			}
+			if op.Kind == OpPermute {
+				transposed++
+			}
+		}
+		if !slices.Equal(quantized, c.quantized) || transposed != c.transposed {
+			t.Errorf("%s: quantizes %v and transposes %d", c.ops, quantized, transposed)
+		}
+	}
+}
