@@ -128,7 +128,9 @@ func (f *benchFlags) run(cmd *cobra.Command, specs []string) error {
 		return result.Save(f.json)
 	}
 	f.options.Progress = progress(cmd.ErrOrStderr())
-	if err := bench.Run(cmd.Context(), cases, f.options); err != nil {
+	ctx, stop := interruptible(cmd.Context())
+	defer stop()
+	if err := bench.Run(ctx, cases, f.options); err != nil {
 		return err
 	}
 	return f.report(cmd.OutOrStdout(), result)

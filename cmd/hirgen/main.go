@@ -12,7 +12,14 @@ import (
 
 func main() {
 	debug.SetGCPercent(400) // the heap is small and short-lived: with Go's default, check takes a fifth longer
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends hirgen at once
-	os.Exit(execute(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
+	os.Exit(execute(context.Background(), os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
+}
+
+// interruptible returns a context that the first SIGINT or SIGTERM cancels, for commands that must end the programs that
+// they started. A second signal ends hirgen at once. Other commands do not handle signals, so the first one ends them.
+// They have nothing to clean up: the next emit.Write undoes an interrupted one.
+func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }

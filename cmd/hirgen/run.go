@@ -63,6 +63,9 @@ failed is used in place of 5.`,
 			if err := launch.Supported(runtime.GOOS); err != nil {
 				return err
 			}
+			ctx, stop := interruptible(cmd.Context())
+			defer stop()
+			cmd.SetContext(ctx)
 			if cmd.ArgsLenAtDash() == 0 {
 				return flags.runCommand(cmd, args)
 			}

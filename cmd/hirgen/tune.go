@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -84,14 +85,16 @@ func (f *tuneFlags) run(cmd *cobra.Command, spec string) error {
 	found := bench.Candidates(spec, params, pipeline.Meshes[0].Size(), machine)
 	fmt.Fprintf(w, "%d schedules are predicted to differ; the fastest %d are timed\n", len(found), min(f.candidates, len(found)))
 	f.options.Progress = progress(cmd.ErrOrStderr())
-	tuned, err := bench.Tune(cmd.Context(), spec, params, found[:min(f.candidates, len(found))], f.options)
+	ctx, stop := interruptible(cmd.Context())
+	defer stop()
+	tuned, err := bench.Tune(ctx, spec, params, found[:min(f.candidates, len(found))], f.options)
 	if tuned != nil {
 		printRace(w, tuned)
 	}
 	if err != nil {
 		return err
 	}
-	again, err := f.again(cmd, spec, params, sizes, tuned.Winner)
+	again, err := f.again(ctx, spec, params, sizes, tuned.Winner)
 	if err != nil {
 		return err
 	}
@@ -133,7 +136,7 @@ func (f *tuneFlags) validate() (map[string]int64, error) {
 }
 
 // again times the winner and auto at several sizes, in new programs.
-func (f *tuneFlags) again(cmd *cobra.Command, spec string, params map[string]int64, sizes bench.Sweep,
+func (f *tuneFlags) again(ctx context.Context, spec string, params map[string]int64, sizes bench.Sweep,
 	winner bench.Candidate) (*bench.Result, error) {
 	cases, err := bench.Rivals(spec, params, sizes, winner)
 	if err != nil {
@@ -145,7 +148,7 @@ func (f *tuneFlags) again(cmd *cobra.Command, spec string, params map[string]int
 		result.Rows = append(result.Rows, row)
 		return nil
 	}
-	return result, bench.Run(cmd.Context(), cases, o)
+	return result, bench.Run(ctx, cases, o)
 }
 
 // printRace prints the times of the candidates.

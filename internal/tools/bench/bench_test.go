@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -269,5 +270,17 @@ func TestAttentionWithoutCudnn(t *testing.T) {
 	if err := result.Text(&printed); err != nil ||
 		!strings.Contains(printed.String(), "attention by hirgen's own kernels, which take longer than cuDNN: built without cuDNN\n") {
 		t.Errorf("%v\n%s", err, printed.String())
+	}
+}
+
+// TestUntilDoesNotWait checks that the end of a context ends the wait for a call that does not return.
+func TestUntilDoesNotWait(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	_, err := until(ctx, func() int {
+		stop()
+		select {}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
 }

@@ -58,7 +58,10 @@ const (
 // an error if the environment or Done stops it.
 func Run(ctx context.Context, cases []Case, o Options) error {
 	r := &run{Options: &o, ctx: ctx, alone: map[string]*program{}}
-	groups := o.groups(cases)
+	groups, err := until(ctx, func() [][]*program { return o.groups(cases) })
+	if err != nil {
+		return err
+	}
 	for _, g := range groups {
 		r.all += len(g) * (2 + o.Rounds)
 	}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"errors"
 	"sync"
 )
@@ -34,4 +35,17 @@ func (o *Options) parallel(n int, call func(i int)) {
 		})
 	}
 	all.Wait()
+}
+
+// until returns the result of a call or, if ctx ends first, its error. The call, which may be a long lowering, then
+// goes on in the background.
+func until[T any](ctx context.Context, call func() T) (result T, err error) {
+	done := make(chan T, 1)
+	go func() { done <- call() }()
+	select {
+	case result = <-done:
+		return result, ctx.Err()
+	case <-ctx.Done():
+		return result, ctx.Err()
+	}
 }

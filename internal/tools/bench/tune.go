@@ -33,7 +33,10 @@ func Tune(ctx context.Context, spec string, params map[string]int64, candidates 
 	r := &run{Options: &o, ctx: ctx, alone: map[string]*program{}, all: 2 * len(cases)}
 	var g []*program
 	for _, c := range cases {
-		p := o.lower(c)
+		p, err := until(ctx, func() *program { return o.lower(c) })
+		if err != nil {
+			return nil, err
+		}
 		if p.row.Status == "" {
 			r.step(0, "building "+p.row.Problem()+" "+p.row.caseName())
 			if err := r.build(ctx, p); err != nil {
