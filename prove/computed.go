@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ func (v *verification) computed(load values.Load, like *values.Sized) *values.Si
 	var found *values.Sized // the last program that could be compared
 	var result *values.Result
 	var failure error
+	var panicked *Finding // the last panic of a comparison
 	for _, extents := range []func() (*values.Sized, error){small(values.Columns), small(values.EqualColumns), small(values.NoColumns), own} {
 		sized, err := extents()
 		if err != nil {
@@ -32,13 +34,20 @@ func (v *verification) computed(load values.Load, like *values.Sized) *values.Si
 		r, err := values.Check(sized.Program, sized.Model, 1)
 		if err != nil {
 			failure = err
+			if internal := new(values.InternalError); errors.As(err, &internal) {
+				panicked = internalError(Computed, internal, spec(sized.Program, internal.By))
+			}
 			continue
 		}
 		if found, result, failure = sized, r, nil; len(r.Mismatches) == 0 {
 			return sized
 		}
 	}
-	if found == nil {
+	switch {
+	case found == nil && panicked != nil:
+		v.add(*panicked)
+		return nil
+	case found == nil:
 		v.add(Finding{Check: Computed, Severity: Undecided, Message: "what it computes was not compared with the model: " + failure.Error()})
 		return nil
 	}

@@ -87,27 +87,35 @@ func (r *Report) Emits() bool {
 func Program(p *calls.Program) (*Report, error) { return Against(p, nil) }
 
 // Against does the checks of Program. If they succeed and load is not nil, it also compares the computed values with
-// the model.
-func Against(p *calls.Program, load values.Load) (*Report, error) {
+// the model. A panic of a check is a finding that is not decided, and the remaining checks are not made.
+func Against(p *calls.Program, load values.Load) (report *Report, err error) {
 	start := time.Now()
-	report := &Report{Program: p.Name, File: p.File, Calls: Calls, Findings: []Finding{}}
+	report = &Report{Program: p.Name, File: p.File, Calls: Calls, Findings: []Finding{}}
+	v := &verification{}
+	defer func() {
+		report.Seconds = time.Since(start).Seconds()
+		if failure := recover(); failure != nil {
+			report.Findings = append(report.Findings, *internalError(v.check, &values.InternalError{Failure: failure}, p.File))
+		}
+	}()
 	var sized *values.Sized
 	for _, l := range layouts(p) {
+		v.check = Memory // Unroll finds operations without memory
 		u, err := unroll.Unroll(p, l.nodes)
 		if err != nil {
 			return nil, err
 		}
 		report.Ranks, report.Operations = len(u.Ranks), max(report.Operations, u.Operations())
 		report.Layouts++
-		v := &verification{p: u, report: report, layout: l.name, nodes: l.nodes}
+		*v = verification{p: u, report: report, layout: l.name, nodes: l.nodes}
 		v.run()
 		if load != nil && report.Proved() {
+			v.check = Computed
 			u.Ranks = nil // a program at other extents takes as much memory
 			sized = v.computed(load, sized)
 			report.looksAt(Computed)
 		}
 	}
-	report.Seconds = time.Since(start).Seconds()
 	return report, nil
 }
 
@@ -128,6 +136,7 @@ type verification struct {
 	report *Report
 	layout string
 	nodes  []int
+	check  Check // the current check
 }
 
 // steps lists the checks and their functions, in the order in which they run.
@@ -154,6 +163,7 @@ var steps = []struct {
 func (v *verification) run() {
 	for _, step := range steps {
 		before := len(v.report.Findings)
+		v.check = step.check
 		step.run(v)
 		v.report.looksAt(step.check)
 		if step.check == Memory && len(v.report.Findings) > before {

@@ -9,7 +9,7 @@ import (
 
 // Text prints a report for people. For each finding it prints the message and, if known, the position in the spec and
 // the assignment of ranks to nodes. It also prints the operations that wait for each other, a drawing of the chains,
-// and the missing edge, statement or step, if the finding has them. The last line is the outcome.
+// the missing edge, statement or step, and a hint, if the finding has them. The last line is the outcome.
 func (r *Report) Text(w io.Writer) {
 	for i := range r.Findings {
 		r.Findings[i].text(w)
@@ -73,6 +73,9 @@ func (f *Finding) text(w io.Writer) {
 	}
 	if f.Missing != "" {
 		fmt.Fprintf(w, "  missing: %s\n", f.Missing)
+	}
+	if f.Hint != "" {
+		fmt.Fprintf(w, "  hint: %s\n", f.Hint)
 	}
 }
 

@@ -24,12 +24,21 @@ type Result struct {
 	Mismatches []Mismatch
 }
 
+// An InternalError is a panic of Check, which is a mistake in hirgen.
+type InternalError struct {
+	Failure any   // what recover returned
+	By      int32 // the statement that ran; -1: none
+}
+
+func (e *InternalError) Error() string { return fmt.Sprintf("internal error: %v", e.Failure) }
+
 // Check runs one call of a program, and the model, in the field, and compares the outputs of each rank. The seed chooses inputs
-// and random functions. The program must have no faults. Check returns an error if it cannot decide.
+// and random functions. The program must have no faults. Check returns an error if it cannot decide, an *InternalError after a panic.
 func Check(p *unroll.Program, spec *model.Pipeline, seed uint64) (r *Result, err error) {
+	m := &machine{by: nobody}
 	defer func() {
 		if failure := recover(); failure != nil {
-			r, err = nil, fmt.Errorf("it cannot be run: %v", failure)
+			r, err = nil, &InternalError{failure, m.by}
 		}
 	}()
 	if len(p.Faults) > 0 {
@@ -44,8 +53,7 @@ func Check(p *unroll.Program, spec *model.Pipeline, seed uint64) (r *Result, err
 	if err != nil {
 		return nil, err
 	}
-	m, err := run(p, f, shards(p, spec.Inputs, inputs))
-	if err != nil {
+	if err := m.call(p, f, shards(p, spec.Inputs, inputs)); err != nil {
 		return nil, err
 	}
 	return m.compare(spec, shards(p, spec.Outputs, want)), nil

@@ -1,6 +1,7 @@
 package values_test
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -91,5 +92,20 @@ func TestWhere(t *testing.T) {
 			d.By >= 0 != c.written {
 			t.Errorf("%s: %+v", m.What, d)
 		}
+	}
+}
+
+// TestPanicHasItsStatement checks that a panic in a statement is an error of hirgen, which names that statement.
+func TestPanicHasItsStatement(t *testing.T) {
+	s := examples(t)[0]
+	u, err := unroll.Unroll(s.Program, s.Nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(u.Stmts, func(s calls.Stmt) bool { _, is := s.(*calls.Gemm); return is })
+	u.Stmts[at] = (*calls.Gemm)(nil)
+	_, err = values.Check(u, s.Pipeline, 1)
+	if internal := new(values.InternalError); !errors.As(err, &internal) || internal.By != int32(at) {
+		t.Errorf("%v, want an internal error at statement %d", err, at)
 	}
 }

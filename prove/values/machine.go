@@ -19,12 +19,13 @@ type machine struct {
 	err      error                  // the first error
 	shapes   map[string]*calls.Shape
 	views    operands // views of the current operation
+	by       int32    // the statement of the current operation; -1: none
 }
 
-// run runs one call of a program.
-func run(p *unroll.Program, f *field, inputs []map[string][]float64) (*machine, error) {
-	m := &machine{p: p, f: f, memory: make([][]*cells, len(p.Ranks)), inputs: inputs, outputs: make([]map[string]result, len(p.Ranks)),
-		shapes: calls.ByName(p.Calls.Shapes), views: operands{}}
+// call runs one call of a program. The machine must be new.
+func (m *machine) call(p *unroll.Program, f *field, inputs []map[string][]float64) error {
+	*m = machine{p: p, f: f, memory: make([][]*cells, len(p.Ranks)), inputs: inputs, outputs: make([]map[string]result, len(p.Ranks)),
+		shapes: calls.ByName(p.Calls.Shapes), views: operands{}, by: nobody}
 	sizes := cellSizes(p)
 	for r := range p.Ranks {
 		m.memory[r] = make([]*cells, len(p.Memories))
@@ -38,7 +39,7 @@ func run(p *unroll.Program, f *field, inputs []map[string][]float64) (*machine, 
 	if stuck := events.Run(p, events.Options{Mode: events.Ideal, Calls: 1, Visit: m.run}); stuck != nil && m.err == nil {
 		m.err = fmt.Errorf("it does not end")
 	}
-	return m, m.err
+	return m.err
 }
 
 // run runs an operation. All operations that it follows have run before.
@@ -51,6 +52,7 @@ func (m *machine) run(rank, op int32) {
 	if o.Accesses.First == o.Accesses.End {
 		return
 	}
+	m.by = o.Stmt
 	views := m.views
 	clear(views)
 	for _, a := range r.AccessesOf(o) {
