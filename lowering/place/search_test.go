@@ -3,6 +3,7 @@ package place
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -94,7 +95,7 @@ func (g *graphs) program(statements int) *hostir.Program {
 }
 
 // less reports whether some assignment of the statements from number i on takes less time in total than us. It tries all choices, except
-// after a state that is no faster than another with the same key.
+// after a state that is no faster than another with the same history.
 func (g *graph) less(s *state, i int, us float64, seen map[string]float64) bool {
 	least := s.us
 	for _, choices := range g.choices[i:] {
@@ -103,7 +104,7 @@ func (g *graph) less(s *state, i int, us float64, seen map[string]float64) bool 
 	if least >= us*(1-1e-9) || i == len(g.body) {
 		return least < us*(1-1e-9)
 	}
-	key := fmt.Sprint(i, " ", s.key())
+	key := g.history(s, i)
 	if before, known := seen[key]; known && before <= s.us {
 		return false
 	}
@@ -114,6 +115,42 @@ func (g *graph) less(s *state, i int, us float64, seen map[string]float64) bool 
 		}
 	}
 	return false
+}
+
+// history describes what the statements from number i on depend on, from the choices of the statements before them: for each
+// tensor that they or their views read, how it was made and in which placements it and its views were read. The order of
+// reads counts only if a tree was settled between them.
+func (g *graph) history(s *state, i int) string {
+	root := func(t *hostir.Tensor) *hostir.Tensor {
+		for v, is := g.views[t]; is; v, is = g.views[t] {
+			t = hostir.Uses(v.stmt)[0]
+		}
+		return t
+	}
+	later, made, reads := map[string]bool{}, map[string]Placements{}, map[string][]string{}
+	for _, uses := range g.uses[i:] {
+		for _, t := range uses {
+			later[root(t).Name] = true
+		}
+	}
+	for at := i - 1; at >= 0; at, s = at-1, s.before {
+		c := g.choices[at][s.chosen]
+		for k, t := range g.uses[at] {
+			name := root(t).Name
+			reads[name] = append(reads[name], fmt.Sprintf("%s %q", t.Name, c.in[k]))
+		}
+		for k, t := range g.defs[at] {
+			made[t.Name] = c.out[k]
+		}
+	}
+	var text []string
+	for _, name := range slices.Sorted(maps.Keys(later)) {
+		if set := slices.Compact(slices.Sorted(slices.Values(reads[name]))); len(set) <= mostNeeded {
+			reads[name] = set
+		}
+		text = append(text, fmt.Sprintf("%s %q %q", name, made[name], reads[name]))
+	}
+	return fmt.Sprint(i, text)
 }
 
 // placed gives the inputs random placements, but leaves an input as it is if two mesh axes would split one of its axes.
