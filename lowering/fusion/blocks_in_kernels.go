@@ -34,13 +34,7 @@ func BlocksInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
 	}
-	m := &blockMerger{
-		program: p, written: writtenCasts(p), place: map[hostir.Stmt]int{}, dead: map[hostir.Stmt]bool{},
-		gone: map[*hostir.Tensor]bool{}, maker: map[*hostir.Tensor]hostir.Stmt{}, readers: map[*hostir.Tensor][]hostir.Stmt{},
-	}
-	for i, s := range p.Body {
-		m.add(s, i)
-	}
+	m := &blockMerger{links: linksOf(p.Body), program: p, written: writtenCasts(p), dead: map[hostir.Stmt]bool{}, gone: map[*hostir.Tensor]bool{}}
 	for _, s := range slices.Clone(p.Body) {
 		if k, ok := s.(*hostir.Fused); ok {
 			m.merge(k)
@@ -52,32 +46,17 @@ func BlocksInKernels(p *hostir.Program) error {
 }
 
 type blockMerger struct {
+	*links
 	program *hostir.Program
 	written map[diag.Pos]bool       // positions of casts that the spec has
-	place   map[hostir.Stmt]int     // indices in the body
 	dead    map[hostir.Stmt]bool    // statements to remove
 	gone    map[*hostir.Tensor]bool // tensors to remove
-	maker   map[*hostir.Tensor]hostir.Stmt
-	readers map[*hostir.Tensor][]hostir.Stmt
 }
 
-// add records a statement of the body, and which tensors it computes and reads.
-func (m *blockMerger) add(s hostir.Stmt, at int) {
-	m.place[s] = at
-	for _, t := range hostir.Uses(s) {
-		m.readers[t] = append(m.readers[t], s)
-	}
-	for _, t := range hostir.Defs(s) {
-		m.maker[t] = s
-	}
-}
-
-// remove marks a statement to be removed. It is no longer a reader of its operands.
-func (m *blockMerger) remove(s hostir.Stmt) {
+// drop marks a statement to be removed. It is no longer a reader of its operands.
+func (m *blockMerger) drop(s hostir.Stmt) {
 	m.dead[s] = true
-	for _, t := range hostir.Uses(s) {
-		m.readers[t] = slices.DeleteFunc(m.readers[t], func(r hostir.Stmt) bool { return r == s })
-	}
+	m.remove(s)
 }
 
 // merge merges a kernel that folds rows, which are the blocks, with the kernel that computes its operand, if possible.
@@ -174,7 +153,7 @@ func (m *blockMerger) merged(from, blocks *hostir.Fused, view *hostir.Reshape, k
 func (m *blockMerger) replace(maker, blocks hostir.Stmt, view *hostir.Reshape, k *hostir.Fused, kept bool) {
 	m.gone[view.In] = !kept
 	if len(m.readers[view.Out]) == 1 {
-		m.remove(view)
+		m.drop(view)
 		m.gone[view.Out] = true
 	}
 	for _, t := range hostir.Defs(blocks) {
@@ -183,8 +162,8 @@ func (m *blockMerger) replace(maker, blocks hostir.Stmt, view *hostir.Reshape, k
 		}
 	}
 	at := m.place[maker]
-	m.remove(maker)
-	m.remove(blocks)
+	m.drop(maker)
+	m.drop(blocks)
 	m.program.Body[at] = k
 	m.add(k, at)
 }

@@ -23,22 +23,14 @@ func EpilogueInGEMM(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
 	}
-	maker, readers := map[*hostir.Tensor]hostir.Stmt{}, map[*hostir.Tensor][]hostir.Stmt{}
-	for _, s := range p.Body {
-		for _, t := range hostir.Uses(s) {
-			readers[t] = append(readers[t], s)
-		}
-		for _, t := range hostir.Defs(s) {
-			maker[t] = s
-		}
-	}
+	l := linksOf(p.Body)
 	gone := map[*hostir.Tensor]bool{}
 	p.Body = slices.DeleteFunc(p.Body, func(s hostir.Stmt) bool {
 		fn, ok := s.(*hostir.Unary)
-		if !ok || len(readers[fn.In]) != 1 || onlyRowWise(fn.Out, readers[fn.Out]) || !mayApply(maker[fn.In], fn) {
+		if !ok || len(l.readers[fn.In]) != 1 || onlyRowWise(fn.Out, l.readers[fn.Out]) || !mayApply(l.maker[fn.In], fn) {
 			return false
 		}
-		gemm := maker[fn.In]
+		gemm := l.maker[fn.In]
 		hostir.SetEpilogue(gemm, fn.Fn)
 		hostir.SubstituteDefs(gemm, func(*hostir.Tensor) *hostir.Tensor { return fn.Out })
 		gone[fn.In] = true

@@ -30,16 +30,7 @@ func FoldColumns(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
 	}
-	c := &columnFolds{program: p, names: hostir.NewNamer(p), written: writtenCasts(p), maker: map[*hostir.Tensor]hostir.Stmt{},
-		readers: map[*hostir.Tensor]int{}}
-	for _, s := range p.Body {
-		for _, t := range hostir.Defs(s) {
-			c.maker[t] = s
-		}
-		for _, t := range hostir.Uses(s) {
-			c.readers[t]++
-		}
-	}
+	c := &columnFolds{links: linksOf(p.Body), program: p, names: hostir.NewNamer(p), written: writtenCasts(p)}
 	gone := map[hostir.Stmt]bool{}
 	for i, s := range p.Body {
 		if r, ok := s.(*hostir.Reduce); ok && c.mayFold(r) {
@@ -54,11 +45,10 @@ func FoldColumns(p *hostir.Program) error {
 }
 
 type columnFolds struct {
+	*links
 	program *hostir.Program
 	names   *hostir.Namer
 	written map[diag.Pos]bool // positions of casts that the spec has
-	maker   map[*hostir.Tensor]hostir.Stmt
-	readers map[*hostir.Tensor]int
 }
 
 // mayFold reports whether a reduction folds all rows of its operand and is the only reader of the operand, and whether
@@ -66,7 +56,7 @@ type columnFolds struct {
 // be row-major.
 func (c *columnFolds) mayFold(r *hostir.Reduce) bool {
 	maker := c.maker[r.In]
-	if maker == nil || !mayBeKernel(maker) || c.readers[r.In] != 1 || r.In.Role != hostir.Temp || hostir.MayMove(r) ||
+	if maker == nil || !mayBeKernel(maker) || len(c.readers[r.In]) != 1 || r.In.Role != hostir.Temp || hostir.MayMove(r) ||
 		!slices.Contains([]string{"sum", "max"}, r.Fn) || r.Axis != hostir.RowAxis(r.In) || hostir.StreamAxis(r.In) >= 0 ||
 		hostir.StreamAxis(r.Out) >= 0 {
 		return false

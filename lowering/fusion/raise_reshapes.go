@@ -26,11 +26,10 @@ func RaiseReshapes(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
 	}
-	m := &raising{program: p}
-	m.read()
+	m := &raising{links: linksOf(p.Body), program: p}
 	for _, s := range slices.Clone(p.Body) {
 		if r, ok := s.(*hostir.Reshape); ok && isView(r) && m.raise(r) {
-			m.read()
+			m.links = linksOf(p.Body)
 		}
 	}
 	return nil
@@ -49,30 +48,14 @@ func rowMajor(t *hostir.Tensor) bool {
 
 // raising moves one reshape, or several reshapes in a row.
 type raising struct {
+	*links
 	program *hostir.Program
-	reshape *hostir.Reshape // the last of them
-	from    *hostir.Tensor  // the operand of the first of them
-	maker   map[*hostir.Tensor]hostir.Stmt
-	readers map[*hostir.Tensor][]hostir.Stmt
-	place   map[hostir.Stmt]int
+	reshape *hostir.Reshape                   // the last of them
+	from    *hostir.Tensor                    // the operand of the first of them
 	inside  map[hostir.Stmt]bool              // statements that the reshape moves past
 	shaped  map[*hostir.Tensor]*hostir.Tensor // tensor -> the same elements, with the axes that the reshape gives them
 	body    []hostir.Stmt                     // the statements that replace those inside and the reshape
 	names   *hostir.Namer                     // nil until a view needs a name
-}
-
-// read finds which statements compute and read each tensor of the program.
-func (m *raising) read() {
-	m.maker, m.readers, m.place = map[*hostir.Tensor]hostir.Stmt{}, map[*hostir.Tensor][]hostir.Stmt{}, map[hostir.Stmt]int{}
-	for i, s := range m.program.Body {
-		m.place[s] = i
-		for _, t := range hostir.Uses(s) {
-			m.readers[t] = append(m.readers[t], s)
-		}
-		for _, t := range hostir.Defs(s) {
-			m.maker[t] = s
-		}
-	}
 }
 
 // raise moves a reshape, together with the reshapes before it whose results only it reads. It reports whether it could.
