@@ -108,7 +108,7 @@ func resultsOf(k *hostir.Fused) map[int]*hostir.Tensor {
 
 // restrict removes the steps and operands of a kernel that the given results do not need. The last of these results
 // becomes the main result, so it has to have the axes of the given tensor, and each of its axes has to come from an
-// operand or be counted (spans). Otherwise restrict returns false and leaves the kernel unchanged.
+// operand or be counted (hostir.Fused.Spans). Otherwise restrict returns false and leaves the kernel unchanged.
 func restrict(k *hostir.Fused, results map[int]*hostir.Tensor, axes *hostir.Tensor) bool {
 	kept := make([]bool, len(k.In)+len(k.Body))
 	end := 0
@@ -145,29 +145,11 @@ func restrict(k *hostir.Fused, results map[int]*hostir.Tensor, axes *hostir.Tens
 			at[v], left.Body = len(left.In)+len(left.Body), append(left.Body, step)
 		}
 	}
-	if !spans(&left) {
+	if slices.ContainsFunc(hostir.Live(left.Out[0]), func(axis int) bool { return !left.Spans(axis) }) {
 		return false
 	}
 	*k = left
 	return true
-}
-
-// spans reports whether each axis of a kernel's result with several elements comes from an operand, or is an axis along
-// which the kernel counts positions. A value that depends on positions alone has no operand that determines how often
-// it is computed.
-func spans(k *hostir.Fused) bool {
-	out, rows := k.Out[0], hostir.AxisMap(k)
-	return !slices.ContainsFunc(hostir.Live(out), func(axis int) bool {
-		if a := out.Axes[axis]; a.Size == 1 || a.Kind == domain.Serial && k.Counts(axis) {
-			return false
-		}
-		for i, row := range rows {
-			if at := slices.Index(row, axis); at >= 0 && k.In[i].Axes[at].Size > 1 {
-				return false
-			}
-		}
-		return true
-	})
 }
 
 // calledAfter returns the name of a kernel with the given operations: "sub_mul", or "sub_to_sum" for more than

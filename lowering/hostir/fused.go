@@ -157,6 +157,20 @@ func (s *Fused) HasRows() []bool {
 	return rows
 }
 
+// Spans reports whether an axis of the first result has one element, comes from an operand, or is an axis along which the
+// kernel counts positions. Otherwise no operand determines how often the kernel computes the result along the axis.
+func (s *Fused) Spans(axis int) bool {
+	if a := s.Out[0].Axes[axis]; a.Size == 1 || a.Kind == domain.Serial && s.Counts(axis) {
+		return true
+	}
+	for i, row := range AxisMap(s) {
+		if at := slices.Index(row, axis); at >= 0 && s.In[i].Axes[at].Size > 1 {
+			return true
+		}
+	}
+	return false
+}
+
 // Counts reports whether Body counts positions, or concatenates, along an axis of the first result.
 func (s *Fused) Counts(axis int) bool {
 	if s.Parts() > 1 && axis == s.Along(0) {

@@ -49,7 +49,7 @@ func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 	fused, _ := s.(*hostir.Fused)
 	attention, attends := s.(*hostir.Attention)
 	for _, j := range hostir.Live(out) {
-		if out.Axes[j].Size == 1 || fused != nil && fused.Counts(j) && out.Axes[j].Kind == domain.Serial {
+		if out.Axes[j].Size == 1 || fused != nil && fused.Spans(j) {
 			continue
 		}
 		if attends && slices.Contains(attention.OwnAxes(), j) {
