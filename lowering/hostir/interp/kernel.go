@@ -8,11 +8,20 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// kernel returns a function that runs a statement that computes, except Positions, Attention, TopK and a Fused of
-// several operations. GEMMs and reductions accumulate in fp32. A result is rounded to its element type. An unknown
-// statement, or an unknown function of a Unary, Binary or Reduce, is an error.
-func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
-	dtype := hostir.Result(s).DType
+// kernel returns a function that runs a statement that computes, except Positions and Attention. GEMMs and reductions
+// accumulate in fp32. A result is rounded to its element type. An unknown statement, or an unknown function of a Unary,
+// Binary or Reduce, is an error.
+func kernel(s hostir.Stmt, results, in []*view) (func() error, error) {
+	switch s := s.(type) {
+	case *hostir.TopK:
+		return topK(s, results, in[0]), nil
+	case *hostir.Fused:
+		if s.FoldsColumns() {
+			return foldedColumns(s, results[0], in), nil
+		}
+		return fused(s, results, in), nil
+	}
+	out, dtype := results[0], hostir.Result(s).DType
 	if _, ok := s.(*hostir.Reshape); ok {
 		return func() error {
 			values, i := in[0].read().Data, 0
@@ -47,21 +56,13 @@ func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 
 // kernel returns a function that runs any statement that computes, on this rank.
 func (r *rank) kernel(s hostir.Stmt, results, in []*view) (func() error, error) {
-	switch s := s.(type) {
-	case *hostir.Attention:
-		return attention(s, s.Shape(false, r.coordinate), results, in), nil
-	case *hostir.TopK:
-		return topK(s, results, in[0]), nil
-	case *hostir.Fused:
-		if s.FoldsColumns() {
-			return foldedColumns(s, results[0], in), nil
-		}
-		return fused(s, results, in), nil
+	if a, ok := s.(*hostir.Attention); ok {
+		return attention(a, a.Shape(false, r.coordinate), results, in), nil
 	}
 	out := results[0]
 	p, ok := s.(*hostir.Positions)
 	if !ok {
-		return kernel(s, out, in)
+		return kernel(s, results, in)
 	}
 	first := int64(0)
 	for _, a := range p.Out.Axes {
@@ -188,14 +189,6 @@ func elementFn(s hostir.Stmt, in []*view) (func(at []int64) float64, error) {
 			return nil, fmt.Errorf("there is no function %q", s.Fn)
 		}
 		return func(at []int64) float64 { return fn(in[0].data[at[0]], in[1].data[at[1]]) }, nil
-	case *hostir.Fused: // a single element-wise operation, as before kernels are fused
-		return func(at []int64) float64 {
-			row := make([][]float64, len(in))
-			for i, v := range in {
-				row[i] = []float64{v.data[at[i]]}
-			}
-			return s.Body.Row(row, 1, nil)[len(row)][0]
-		}, nil
 	case *hostir.Gather:
 		return gathered(s, in), nil
 	case *hostir.Reduce:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -122,7 +123,7 @@ func (r *rank) teamOf(s hostir.Stmt) []int {
 func reshard(s hostir.Stmt, parts []*part) error {
 	whole := make([]*view, len(hostir.Uses(s)))
 	for i, t := range hostir.Uses(s) {
-		whole[i] = wholeView(t)
+		whole[i] = newBuffer(wholeTensor(t))
 		for _, p := range parts {
 			if p.in[i] != nil {
 				window := share(whole[i], t, p.rank.number)
@@ -133,7 +134,7 @@ func reshard(s hostir.Stmt, parts []*part) error {
 	}
 	var results []*view
 	for _, t := range hostir.Defs(s) {
-		results = append(results, wholeView(t))
+		results = append(results, newBuffer(wholeTensor(t)))
 	}
 	run, err := wholeKernel(s, results, whole)
 	if err != nil {
@@ -157,14 +158,19 @@ func reshard(s hostir.Stmt, parts []*part) error {
 
 // wholeKernel returns a function that runs a statement on whole tensors.
 func wholeKernel(s hostir.Stmt, results, in []*view) (func() error, error) {
-	if a, ok := s.(*hostir.Attention); ok {
-		return attention(a, a.Shape(true, nil), results, in), nil
+	switch s := s.(type) {
+	case *hostir.Attention:
+		return attention(s, s.Shape(true, nil), results, in), nil
+	case *hostir.Fused: // the number of its columns is that of its tensors
+		whole := *s
+		whole.In, whole.Out = lists.Map(s.In, wholeTensor), lists.Map(s.Out, wholeTensor)
+		return kernel(&whole, results, in)
 	}
-	return kernel(s, results[0], in)
+	return kernel(s, results, in)
 }
 
-// wholeView returns a buffer for the elements of t on all ranks.
-func wholeView(t *hostir.Tensor) *view {
+// wholeTensor returns a tensor with the elements of t on all ranks.
+func wholeTensor(t *hostir.Tensor) *hostir.Tensor {
 	all := *t
 	all.Axes = slices.Clone(t.Axes)
 	for i := range all.Axes {
@@ -172,7 +178,7 @@ func wholeView(t *hostir.Tensor) *view {
 			all.Axes[i].Kind = domain.Serial
 		}
 	}
-	return newBuffer(&all)
+	return &all
 }
 
 // share returns a rank's window of whole, which has the elements of t on all ranks.
