@@ -135,7 +135,7 @@ func TestBenchFrom(t *testing.T) {
 		{[]string{rows, "--sweep", "S=2", "-n", "2"}, exitUsage, "does not go with --ranks, --sweep"},
 		{[]string{rows, "--", "--seed", "3"}, exitUsage, "does not go with --seed, 3"},
 		{[]string{"none.json"}, exitEnvironment, "none.json"},
-		{[]string{file(t, "text.json", "us,wrong")}, exitUsage, "text.json is no result of hirgen bench: invalid"},
+		{[]string{file(t, "text.json", "us,wrong")}, exitUsage, "text.json is not a result of hirgen bench: invalid"},
 		{[]string{file(t, "empty.json", "{}")}, exitUsage, "it has no rows"},
 		{[]string{filepath.Join("..", "..", "docs", "measured", "bench_2_gpus.json")}, exitUsage, `the status of row 1 is ""`},
 	} {

@@ -128,10 +128,10 @@ func (w *writer) tensors() {
 	read := reads(w.ops)
 	given := section{title: "The gradients of the outputs.", back: true}
 	inputs := section{title: "Inputs of the forward pass."}
-	saved := section{title: "Saved by the forward pass, which has them as outputs."}
-	anew := section{title: "Computed anew.", reduced: true}
+	saved := section{title: "Saved by the forward pass as outputs."}
+	anew := section{title: "Recomputed.", reduced: true}
 	between := section{title: "Gradients of results.", back: true}
-	gradients := section{title: "The gradients, each of which lies as its tensor does.", back: true}
+	gradients := section{title: "The gradients, each distributed like its tensor.", back: true}
 	for _, g := range w.Given {
 		given.add(g.Name, g.Of)
 	}
@@ -235,7 +235,7 @@ func (w *writer) operations() {
 		line := "  - " + strings.Join(s.outs, ", ") + " = " + s.text()
 		switch {
 		case s.forward != nil && !anew:
-			line = fmt.Sprintf("%-*s# computed anew", column, line+" ")
+			line = fmt.Sprintf("%-*s# recomputed", column, line+" ")
 		case s.forward == nil && s.origin != origin:
 			line = fmt.Sprintf("%-*s# back through %s", column, line+" ", s.origin)
 			origin = s.origin

@@ -12,7 +12,7 @@ import (
 func (w *writer) forwardSpec() string {
 	text := "The forward pass of " + w.pipeline.Name
 	if len(w.Saved) > 0 {
-		text += ", with what the backward pass reads of it as outputs: " + named(w.Saved)
+		text += ", which also returns what the backward pass reads: " + named(w.Saved)
 	}
 	w.comment("", text+".")
 	w.comment("", Origin)

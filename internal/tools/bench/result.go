@@ -31,14 +31,14 @@ func Read(path string) (*Result, error) {
 	}
 	var r Result
 	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("%s is no result of hirgen bench: %w", path, err)
+		return nil, fmt.Errorf("%s is not a result of hirgen bench: %w", path, err)
 	}
 	if len(r.Rows) == 0 {
-		return nil, fmt.Errorf("%s is no result of hirgen bench: it has no rows", path)
+		return nil, fmt.Errorf("%s is not a result of hirgen bench: it has no rows", path)
 	}
 	for i, row := range r.Rows {
 		if !slices.Contains([]Status{OK, Wrong, Waived, Failed}, row.Status) {
-			return nil, fmt.Errorf("%s is no result of hirgen bench: the status of row %d is %q", path, i+1, row.Status)
+			return nil, fmt.Errorf("%s is not a result of hirgen bench: the status of row %d is %q", path, i+1, row.Status)
 		}
 	}
 	return &r, nil
@@ -103,24 +103,24 @@ var columns = []column{
 	{"p10", "of the repeats", func(r *Row) string { return number(r.P10, 1) }},
 	{"p90", "of the repeats", func(r *Row) string { return number(r.P90, 1) }},
 	{"TFLOP/s", "of a GPU", func(r *Row) string { return significant(r.TFLOPs()) }},
-	{"GEMMs", "share of the call that its GEMMs take alone, each whole", func(r *Row) string { return number(r.OfProducts(), 2) }},
-	{"bound", "share that the longer of GEMMs and communications takes: 1 is perfect overlap", func(r *Row) string {
+	{"GEMMs", "time of the GEMMs, each whole and alone / time of the call", func(r *Row) string { return number(r.OfProducts(), 2) }},
+	{"bound", "time of all GEMMs or all communications, the longer one / time of the call: 1 is perfect overlap", func(r *Row) string {
 		return number(r.OfBound(), 2)
 	}},
-	{"predicted", "predicted time by the measured one", func(r *Row) string { return number(r.OfPrediction(), 2) }},
-	{"exposed us", "time beyond the GEMMs: communication that nothing hides, and other kernels", func(r *Row) string {
+	{"predicted", "predicted time / measured time", func(r *Row) string { return number(r.OfPrediction(), 2) }},
+	{"exposed us", "time beyond the GEMMs: exposed communication, and other kernels", func(r *Row) string {
 		return number(r.Exposed(), 1)
 	}},
-	{"#wrong", "wrong elements; - where nothing was checked", func(r *Row) string {
+	{"#wrong", "wrong elements; - if nothing was checked", func(r *Row) string {
 		if !r.Peer && !r.Unchecked && (r.Status == OK || r.Status == Wrong) {
 			return strconv.FormatInt(r.Wrongs, 10)
 		}
 		return "-"
 	}},
-	{"speedup over baseline", "time of the baseline by this one; ~: the times of both spread more than they differ", func(r *Row) string {
+	{"speedup over baseline", "time of the baseline / this time; ~: the difference is within the spread", func(r *Row) string {
 		return number(r.Against, 3) + r.Unsure
 	}},
-	{"best peer", "time of the fastest peer by this one", func(r *Row) string { return number(r.AgainstPeer, 3) }},
+	{"best peer", "time of the fastest peer / this time", func(r *Row) string { return number(r.AgainstPeer, 3) }},
 }
 
 func number(x float64, digits int) string {
@@ -205,7 +205,7 @@ func printTable(w io.Writer, rows []Row, shown []column) error {
 	}
 	for _, row := range rows {
 		if row.Unsure != "" {
-			fmt.Fprintf(w, "  %s: the times spread more than they differ from those of the baseline; measure more --rounds\n", row.caseName())
+			fmt.Fprintf(w, "  %s: the difference from the baseline is within the spread of the times; measure more --rounds\n", row.caseName())
 		}
 		if row.Reason != "" {
 			fmt.Fprintf(w, "  %s: %s\n", row.caseName(), row.Reason)
