@@ -24,6 +24,10 @@ type Info struct {
 // Meta implements Stmt for each type that embeds Info.
 func (i *Info) Meta() *Info { return i }
 
+// TransfersWait is the note on a record of the caller's stream for which transfers wait. Passes on host programs and on calls
+// write it, and the pass explain-starts extends or replaces it.
+const TransfersWait = "transfers below wait for earlier work, which may use their buffers"
+
 // Names of streams.
 const (
 	Caller  = "caller"  // the caller's stream

@@ -7,9 +7,6 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// transfersWait is the note on a record of the caller's stream for which transfers wait.
-const transfersWait = "transfers below wait for earlier work, which may use their buffers"
-
 // explainStarts adds notes that say what waits for a record of the caller's stream: peers that may use memory after it,
 // transfers, or both. Two more notes say why no event orders the caller's stream and the compute streams of a loop, if
 // transfers between them already do. The note on the record mentions the compute streams if they begin with a wait for
@@ -36,7 +33,7 @@ func explainStarts(p *calls.Program) {
 		var start *calls.EventRecord // the last record for transfers
 		open := false                // the caller's stream has not yet waited for a loop on compute streams
 		for i, s := range list {
-			if r, ok := s.(*calls.EventRecord); ok && strings.HasPrefix(r.Note, "transfers below wait") {
+			if r, ok := s.(*calls.EventRecord); ok && strings.HasPrefix(r.Note, calls.TransfersWait) {
 				start, r.Note = r, opens(list[i+1:], labels)
 			}
 			first, waits := useOfCompute(s), waitOfCaller(s)
@@ -78,7 +75,7 @@ func opens(rest []calls.Stmt, labels map[string]*calls.Label) string {
 		uses, rest = append(uses, more...), rest[1:]
 	}
 	if len(uses) == 0 {
-		return transfersWait
+		return calls.TransfersWait
 	}
 	what, why := strings.Join(slices.Compact(uses), ", "), "which writes it"
 	if strings.Contains(" "+what, " write ") {

@@ -78,7 +78,7 @@ func oneEvent(events map[string]*calls.Events, r *calls.EventRecord, waits []*ca
 	r.Event.Index = expr.Int(0)
 	r.Note = "" // the note describes the statement after the record, which stays in the loop
 	if r.On.Name == calls.Caller {
-		r.Note = transfersWait
+		r.Note = calls.TransfersWait
 	}
 	for _, w := range waits {
 		w.Event.Index = expr.Int(0)

@@ -79,7 +79,7 @@ var mayImport = map[string][]string{
 		"internal/base/diag"},
 	"lowering/shard": {"lowering/hostir", "model/domain", "model/schedule", "internal/base/diag", "internal/base/expr"},
 	"lowering/place": {"calls/collective", "cost", "lowering/hostir", "model/domain", "model/schedule", "internal/base/expr"},
-	"lowering/pipeline": {"internal/base/clock", "calls/collective", "lowering/hostir", "cost", "model/domain", "model/schedule",
+	"lowering/pipeline": {"internal/base/clock", "calls", "calls/collective", "lowering/hostir", "cost", "model/domain", "model/schedule",
 		"internal/base/expr", "internal/base/diag"},
 	"lowering/lowertest": {"model", "model/eval", "lowering/hostir", "lowering/hostir/*", "model/domain"},
 	"lowering/ranks":     {"model/domain", "model/schedule", "internal/base/expr"},

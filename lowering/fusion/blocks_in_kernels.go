@@ -34,7 +34,9 @@ func BlocksInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
 	}
-	m := &blockMerger{links: linksOf(p.Body), program: p, written: writtenCasts(p), dead: map[hostir.Stmt]bool{}, gone: map[*hostir.Tensor]bool{}}
+	m := &blockMerger{
+		links: linksOf(p.Body), program: p, written: writtenCasts(p), dead: map[hostir.Stmt]bool{}, gone: map[*hostir.Tensor]bool{},
+	}
 	for _, s := range slices.Clone(p.Body) {
 		if k, ok := s.(*hostir.Fused); ok {
 			m.merge(k)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -93,7 +94,7 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 		}
 	}
 	if ready != nil || copies != nil {
-		queue, note := hostir.StreamRef{Copies: true}, "transfers below wait for earlier work, which may use their buffers"
+		queue, note := hostir.StreamRef{Copies: true}, calls.TransfersWait
 		if ready != nil {
 			ready.Note = "ready flags come first on the copy stream, since peers wait for them"
 		}
