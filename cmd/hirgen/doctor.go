@@ -19,9 +19,7 @@ here, on GPUs or on the CPU device, and 3 if not.`,
 		Example: "  hirgen doctor\n  hirgen doctor --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd.Context())
-			defer stop()
-			report := doctor.Examine(ctx, doctor.This())
+			report := doctor.Examine(cmd.Context(), doctor.This())
 			var err error
 			if asJSON {
 				err = printJSON(cmd.OutOrStdout(), report)

@@ -29,16 +29,10 @@ func FuseElementwise(p *hostir.Program) error {
 	}
 	f := &fuser{
 		program: p, apart: map[hostir.Stmt]bool{}, flat: map[hostir.Stmt]bool{}, alone: map[hostir.Stmt]bool{},
-		whole: map[string]*domain.Operation{}, written: writtenCasts(p), place: map[hostir.Stmt]int{},
-		maker: map[*hostir.Tensor]hostir.Stmt{},
+		whole: map[string]*domain.Operation{}, written: writtenCasts(p),
 	}
 	f.copyNarrow()
-	for i, s := range p.Body {
-		f.place[s] = i
-		for _, t := range hostir.Defs(s) {
-			f.maker[t] = s
-		}
-	}
+	f.links = linksOf(p.Body)
 	f.foldNarrow()
 	for i, ref := range p.Reference {
 		if i > 0 && ref.Whole != "" && p.Reference[i-1].Whole == ref.Whole { // a composite
@@ -58,6 +52,7 @@ func FuseElementwise(p *hostir.Program) error {
 }
 
 type fuser struct {
+	*links  // group replaces the readers by those that remain
 	program *hostir.Program
 	written map[diag.Pos]bool            // positions of casts that the spec has
 	whole   map[string]*domain.Operation // name of a tensor of the model -> its operation, if that is part of a composite
@@ -65,11 +60,8 @@ type fuser struct {
 	flat    map[hostir.Stmt]bool         // computed from reductions of rows, but not in their kernel
 	ofFolds map[hostir.Stmt]bool         // results of the method folds that are already known
 	alone   map[hostir.Stmt]bool         // statements with results of groups that may not be merged
-	readers map[*hostir.Tensor][]hostir.Stmt
 	groups  map[hostir.Stmt]*kernelGroup
 	counts  map[*hostir.Tensor]counted
-	place   map[hostir.Stmt]int // index in the program's body
-	maker   map[*hostir.Tensor]hostir.Stmt
 }
 
 // kernelGroup is a group of statements that may become one kernel, in the order of the program. The last statement
