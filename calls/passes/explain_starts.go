@@ -8,7 +8,7 @@ import (
 )
 
 // explainStarts adds notes that say what waits for a record of the caller's stream: peers that may use memory after it,
-// transfers, or both. Two more notes say why no event orders the caller's stream and the compute streams of a loop, if
+// transfers, or both. Two more notes give the reason why no event orders the caller's stream and the compute streams of a loop, if
 // transfers between them already do. The note on the record mentions the compute streams if they begin with a wait for
 // a transfer. The note on the caller's wait after the loop says that the transfers follow the compute streams, unless
 // the caller also waits for a compute stream.

@@ -107,8 +107,8 @@ func resultsOf(k *hostir.Fused) map[int]*hostir.Tensor {
 }
 
 // restrict removes the steps and operands of a kernel that the given results do not need. The last of these results
-// becomes the main result, so it has to have the axes of the given tensor, and each of its axes has to come from an
-// operand or be counted (hostir.Fused.Spans). Otherwise restrict returns false and leaves the kernel unchanged.
+// becomes the main result, so it has to have the axes of the given tensor. Each of its axes has to come from an
+// operand or be counted (Spans). Otherwise restrict returns false and leaves the kernel unchanged.
 func restrict(k *hostir.Fused, results map[int]*hostir.Tensor, axes *hostir.Tensor) bool {
 	kept := make([]bool, len(k.In)+len(k.Body))
 	end := 0

@@ -161,7 +161,7 @@ func wholeKernel(s hostir.Stmt, results, in []*view) (func() error, error) {
 	switch s := s.(type) {
 	case *hostir.Attention:
 		return attention(s, s.Shape(true, nil), results, in), nil
-	case *hostir.Fused: // the number of its columns is that of its tensors
+	case *hostir.Fused: // the tensors give the number of columns
 		whole := *s
 		whole.In, whole.Out = lists.Map(s.In, wholeTensor), lists.Map(s.Out, wholeTensor)
 		return kernel(&whole, results, in)
