@@ -2,6 +2,7 @@
 #include <cuda_runtime.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -96,6 +97,28 @@ void default_stream() {
   gate.close(non_blocking);
   OK(cudaMemsetAsync(word, 1, 1, nullptr));
   OK(cudaStreamSynchronize(nullptr));  // hangs if it waited for the non-blocking stream
+}
+
+/// Work of the default stream follows work of a blocking stream that is already complete, even if
+/// the stream is destroyed. The host learns of the end by a relaxed flag, which orders nothing. So
+/// ThreadSanitizer checks the order that the default stream itself guarantees.
+void default_stream_after_work() {
+  const auto finish = [](void* flag) {
+    static_cast<std::atomic<bool>*>(flag)->store(true, std::memory_order_relaxed);
+  };
+  for (const bool destroyed : {false, true}) {
+    cudaStream_t blocking = nullptr;
+    OK(cudaStreamCreate(&blocking));
+    int* word = make_device_word();
+    std::atomic<bool> finished{false};
+    OK(cudaMemsetAsync(word, 1, sizeof(int), blocking));
+    OK(cudaLaunchHostFunc(blocking, finish, &finished));
+    if (destroyed) OK(cudaStreamDestroy(blocking));
+    while (!finished.load(std::memory_order_relaxed)) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // until the stream is idle or gone
+    OK(cudaMemset(word, 2, sizeof(int)));
+    EXPECT(read_device(word) == 0x02020202);
+  }
 }
 
 /// Synchronising calls inside a host function are refused.
@@ -216,6 +239,7 @@ int main(int argc, char** argv) {
                        {"streams_run_beside_each_other", streams_run_beside_each_other},
                        {"destroyed_stream_finishes", destroyed_stream_finishes},
                        {"default_stream", default_stream},
+                       {"default_stream_after_work", default_stream_after_work},
                        {"host_functions", host_functions},
                        {"priorities", priorities},
                        {"many_threads", many_threads},

@@ -31,7 +31,7 @@ void merge(LaneClock& into, const LaneClock& other) {
 Capture::Capture(cudaStream_t origin, cudaStreamCaptureMode mode)
     : mode_(mode),
       thread_(std::this_thread::get_id()),
-      blocks_default_stream_((origin->stream->flags & cudaStreamNonBlocking) == 0) {
+      blocks_default_stream_(origin->stream->blocking()) {
   lanes_.push_back({origin, origin->stream.get(), LaneClock(1), 0});
 }
 

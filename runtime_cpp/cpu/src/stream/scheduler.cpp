@@ -129,14 +129,15 @@ void Scheduler::host_polls() {
 }
 
 std::vector<std::shared_ptr<Stream>> Scheduler::blocking_streams(int device) {
-  QuietLock lock(mutex_);
   std::vector<std::shared_ptr<Stream>> found;
-  for (const auto& stream : streams_) {
-    bool pending = stream->completed_ != stream->submitted_;
-    if (stream->device == device && stream->flags == cudaStreamDefault && pending) {
-      found.push_back(stream);
+  {
+    QuietLock lock(mutex_);
+    for (const auto& stream : streams_) {
+      bool pending = stream->completed_ != stream->submitted_;
+      if (stream->device == device && stream->blocking() && pending) found.push_back(stream);
     }
   }
+  ordered_after(&blocking_work_);
   return found;
 }
 

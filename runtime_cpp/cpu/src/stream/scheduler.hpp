@@ -2,6 +2,8 @@
 // streams of the process.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -30,6 +32,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const unsigned flags;
   const int priority;
   const uint64_t id;
+  /// Whether the stream and the legacy default stream wait for each other.
+  bool blocking() const { return (flags & cudaStreamNonBlocking) == 0; }
 
  private:
   friend class Scheduler;
@@ -77,8 +81,8 @@ class Scheduler {
   /// watchdog must not change the order.
   void host_polls();
 
-  /// Returns the streams of a device that synchronise with the legacy default stream and have
-  /// incomplete tasks.
+  /// Returns the blocking streams of a device that have incomplete tasks. Orders the later work of
+  /// this thread after the complete tasks of all blocking streams, destroyed streams included.
   std::vector<std::shared_ptr<Stream>> blocking_streams(int device);
 
  private:
@@ -104,7 +108,8 @@ class Scheduler {
   Order order_;
   const Stream* active_ = nullptr;  ///< with a seed: the stream whose step runs; null: none
   Clock::time_point active_since_;
-  int allowance_ = 0;  ///< with a seed: the number of steps that may still start
+  char blocking_work_ = 0;  ///< a token of annotate.hpp: complete tasks of blocking streams
+  int allowance_ = 0;       ///< with a seed: the number of steps that may still start
   /// A host thread that waits until each of some streams has reached a position.
   struct Waiter {
     std::vector<std::pair<std::shared_ptr<const Stream>, uint64_t>> targets;

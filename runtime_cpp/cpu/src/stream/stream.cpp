@@ -61,7 +61,7 @@ void order_with_default_stream(Stream& stream, bool is_default) {
     for (const auto& other : scheduler.blocking_streams(stream.device)) {
       push_wait(stream, other, scheduler.submitted(*other));
     }
-  } else if ((stream.flags & cudaStreamNonBlocking) == 0) {
+  } else if (stream.blocking()) {
     if (auto other = DefaultStreams::get().find(stream.device)) {
       push_wait(stream, other, scheduler.submitted(*other));
     }

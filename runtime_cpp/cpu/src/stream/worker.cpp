@@ -39,6 +39,7 @@ void Scheduler::work(const std::shared_ptr<Stream>& stream) {
     ordered_after(task);
     bool complete = run_step(*task);
     if (complete) ordered_before(stream.get());
+    if (complete && stream->blocking()) ordered_before(&blocking_work_);
     finish_step(*stream, complete);
   }
 }
