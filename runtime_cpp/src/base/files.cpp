@@ -14,8 +14,9 @@
 #include <cstring>
 #include <thread>
 
+#include "base/clock.hpp"
 #include "base/text.hpp"
-#include "bootstrap/socket.hpp"
+#include "base/wait_ready.hpp"
 #include "hirgen/error.hpp"
 
 namespace hirgen {
@@ -45,23 +46,12 @@ class File {
   int fd_;
 };
 
-// Waits until a non-blocking descriptor is writable. Returns false with errno ETIMEDOUT at the
-// deadline.
-bool wait_writable(int fd, Deadline deadline) {
-  pollfd waiting{fd, POLLOUT, 0};
-  while (Clock::now() < deadline) {
-    if (poll(&waiting, 1, milliseconds_until(deadline)) > 0) return true;
-  }
-  errno = ETIMEDOUT;
-  return false;
-}
-
 bool write_all(int fd, const void* data, size_t size, Deadline deadline) {
   const char* next = static_cast<const char*>(data);
   while (size > 0) {
     const ssize_t written = write(fd, next, std::min(size, kLargestWrite));
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN && wait_writable(fd, deadline)) continue;
+    if (written < 0 && errno == EAGAIN && wait_ready(fd, POLLOUT, deadline)) continue;
     if (written <= 0) return false;
     next += written;
     size -= static_cast<size_t>(written);

@@ -19,6 +19,7 @@
 
 #include "base/open_files.hpp"
 #include "base/text.hpp"
+#include "base/wait_ready.hpp"
 #include "hirgen/error.hpp"
 
 namespace hirgen {
@@ -27,18 +28,10 @@ namespace {
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-// Waits until `fd` is ready for `events`; false after the deadline.
-bool wait_ready(int fd, short events, Deadline deadline) {
-  while (true) {
-    pollfd waiting{fd, events, 0};
-    const int ready = poll(&waiting, 1, milliseconds_until(deadline));
-    if (ready > 0) return true;
-    if (ready < 0 && errno != EINTR) return true;  // the transfer itself reports the error
-    if (Clock::now() >= deadline) return false;
-  }
-}
-
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+// The result of a transfer after wait_ready() returned false.
+Io given_up_waiting() { return errno == ETIMEDOUT ? Io::kTimeout : Io::kClosed; }
 
 void prepare(int fd) {
   const int one = 1;
@@ -111,7 +104,7 @@ int try_connect(const addrinfo& target, Deadline deadline, Socket* connected) {
   prepare(socket.fd());
   if (connect(socket.fd(), target.ai_addr, target.ai_addrlen) != 0) {
     if (errno != EINPROGRESS) return errno;
-    if (!wait_ready(socket.fd(), POLLOUT, deadline)) return ETIMEDOUT;
+    if (!wait_ready(socket.fd(), POLLOUT, deadline)) return errno;
     int error = 0;
     socklen_t size = sizeof(error);
     getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &size);
@@ -171,7 +164,7 @@ Io Socket::send(const void* data, size_t bytes, Deadline deadline) const {
     } else if (sent < 0 && !would_block()) {
       return Io::kClosed;
     } else if (!wait_ready(fd_, POLLOUT, deadline)) {
-      return Io::kTimeout;
+      return given_up_waiting();
     }
   }
   return Io::kDone;
@@ -185,7 +178,7 @@ Io Socket::receive(void* data, size_t bytes, Deadline deadline) const {
     if (io == Io::kClosed) return io;
     next += received;
     bytes -= received;
-    if (io == Io::kTimeout && !wait_ready(fd_, POLLIN, deadline)) return io;
+    if (io == Io::kTimeout && !wait_ready(fd_, POLLIN, deadline)) return given_up_waiting();
   }
   return Io::kDone;
 }

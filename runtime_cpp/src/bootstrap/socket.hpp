@@ -12,7 +12,7 @@ namespace hirgen {
 /// The result of a transfer.
 enum class Io {
   kDone,
-  kClosed,   ///< the connection is closed or broken
+  kClosed,   ///< the connection is closed or broken, or the system cannot wait for it
   kTimeout,  ///< the deadline passed
 };
 

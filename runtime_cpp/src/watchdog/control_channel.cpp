@@ -3,7 +3,10 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 namespace hirgen {
 
@@ -158,7 +161,10 @@ void ControlChannel::wait(int wake_fd, int milliseconds) const {
   for (const Peer& peer : peers_) {
     if (peer.socket.valid()) waiting.push_back({peer.socket.fd(), POLLIN, 0});
   }
-  poll(waiting.data(), waiting.size(), milliseconds);
+  const int ready = poll(waiting.data(), waiting.size(), milliseconds);
+  if (ready >= 0 || errno == EINTR) return;
+  // The system is short of memory, for example. The callers try again.
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
 }  // namespace hirgen

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <thread>
 
+#include "base/clock.hpp"
 #include "base/files.hpp"
 #include "test.hpp"
 
@@ -95,6 +96,24 @@ HG_TEST(a_fifo_that_nobody_reads_is_waited_for_within_the_limit) {
   const int silent = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   HG_EXPECT_CONTAINS(test::thrown_by(write).message, "nobody reads");
   close(silent);
+}
+
+// A failure of poll() is reported at once, and not taken for a reader that is late.
+HG_TEST(a_failed_wait_for_a_reader_is_reported) {
+  int ends[2] = {-1, -1};
+  HG_EXPECT_EQ(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+  std::fflush(stdout);
+  const int kept = dup(STDOUT_FILENO);
+  dup2(ends[1], STDOUT_FILENO);
+  const auto start = Clock::now();
+  const test::Thrown thrown = test::thrown_by([] {
+    const test::FileLimit none(0);
+    write_text("/dev/stdout", std::string(300'000, 'x'), 5);
+  });
+  dup2(kept, STDOUT_FILENO);
+  for (const int fd : {kept, ends[0], ends[1]}) close(fd);
+  HG_EXPECT_CONTAINS(thrown.message, "cannot write /dev/stdout: Invalid argument");
+  HG_EXPECT(seconds_since(start) < 2);
 }
 
 // If standard output is a file, earlier output stays in it.

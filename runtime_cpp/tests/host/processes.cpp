@@ -2,7 +2,6 @@
 // full outputs, few open files, and ranks that are stopped and continued.
 #include <dlfcn.h>
 #include <netdb.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -178,13 +177,12 @@ HG_TEST(a_full_standard_output_is_an_error) {
 }
 
 HG_TEST(few_open_files_are_named_as_the_reason) {
-  rlimit before{};
-  getrlimit(RLIMIT_NOFILE, &before);
   for (const rlim_t most : {8U, 12U, 20U}) {
-    const rlimit few{most, before.rlim_max};
-    setrlimit(RLIMIT_NOFILE, &few);
-    const auto ended = run_ranks({"--iters", "1", "--repeats", "1", "--timeout", "1"});
-    setrlimit(RLIMIT_NOFILE, &before);
+    std::vector<Ended> ended;
+    {
+      const test::FileLimit few(most);
+      ended = run_ranks({"--iters", "1", "--repeats", "1", "--timeout", "1"});
+    }
     std::string all;
     int worst = 0;
     for (const Ended& rank : ended) {

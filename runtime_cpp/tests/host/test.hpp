@@ -2,6 +2,8 @@
 // expectation failed. A failed expectation does not end its test, so one run shows all failures.
 #pragma once
 
+#include <sys/resource.h>
+
 #include <functional>
 #include <string>
 #include <type_traits>
@@ -30,6 +32,23 @@ struct Thrown {
   int suspect = -1;
 };
 Thrown thrown_by(const std::function<void()>& body);
+
+/// Limits the open files of this process during its lifetime. With a limit below the number of
+/// descriptors that a poll() waits for, the poll() fails with EINVAL.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t most) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit few{most, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~FileLimit() { setrlimit(RLIMIT_NOFILE, &before_); }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 inline std::string show(const std::string& text) { return "\"" + text + "\""; }
 inline std::string show(const char* text) { return show(std::string(text)); }

@@ -82,6 +82,28 @@ HG_TEST(a_rank_whose_messages_are_broken_is_lost) {
   HG_EXPECT(after_bytes(header_with(writer.bytes().size()) + writer.bytes()).died);
 }
 
+// A transfer ends if poll() fails, which says nothing about the deadline.
+HG_TEST(a_transfer_that_cannot_wait_ends) {
+  const Pair pair;
+  const test::FileLimit none(0);
+  char byte = 0;
+  HG_EXPECT(pair.here.receive(&byte, 1, after(0.2)) == Io::kClosed);
+  const std::string more(4 << 20, 'x');  // than the buffers hold
+  HG_EXPECT(pair.here.send(more.data(), more.size(), after(0.2)) == Io::kClosed);
+}
+
+// The watchdog goes on if its poll() fails, without using a whole processor.
+HG_TEST(a_failed_wait_for_messages_takes_its_time) {
+  Pair pair;
+  std::vector<Socket> sockets(2);
+  sockets[1] = std::move(pair.here);
+  const ControlChannel channel(0, 2, std::move(sockets));
+  const test::FileLimit none(0);
+  const auto start = Clock::now();
+  channel.wait(-1, 50);
+  HG_EXPECT(seconds_since(start) >= 0.05);
+}
+
 HG_TEST(a_rank_that_never_stops_sending_holds_nobody_up) {
   Pair pair;
   std::vector<Socket> sockets(2);
