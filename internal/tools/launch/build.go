@@ -42,9 +42,11 @@ func Build(ctx context.Context, options BuildOptions) (string, error) {
 	if err := checkTools(options.Device); err != nil {
 		return "", err
 	}
-	b := builder{BuildOptions: options, dir: dir, folder: options.Folder}
-	if b.folder == "" {
-		b.folder = filepath.Join(dir, "build", string(options.Device))
+	b := builder{BuildOptions: options, dir: dir, folder: filepath.Join(dir, "build", string(options.Device))}
+	if options.Folder != "" {
+		if b.folder, err = filepath.Abs(options.Folder); err != nil {
+			return "", err
+		}
 	}
 	release, err := b.hold(ctx)
 	if err != nil {
@@ -68,7 +70,7 @@ func Build(ctx context.Context, options BuildOptions) (string, error) {
 
 type builder struct {
 	BuildOptions
-	dir, folder string // absolute path of the emitted folder; path of the build folder
+	dir, folder string // absolute paths of the emitted folder and the build folder
 	told        bool   // whether progress was reported
 }
 

@@ -25,14 +25,16 @@ func project(t *testing.T, source string) string {
 	return dir
 }
 
+// TestBuildMakesAProgramAndFollowsChanges builds in a relative folder, which belongs to the caller's folder, not to dir.
 func TestBuildMakesAProgramAndFollowsChanges(t *testing.T) {
 	dir := project(t, "int main() { return 3; }\n")
+	t.Chdir(t.TempDir())
 	for _, want := range []int{3, 4} {
 		source := "int main() { return " + string(rune('0'+want)) + "; }\n"
 		if err := os.WriteFile(filepath.Join(dir, "toy.cpp"), []byte(source), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		program, err := Build(t.Context(), BuildOptions{Dir: dir, Device: CPU})
+		program, err := Build(t.Context(), BuildOptions{Dir: dir, Device: CPU, Folder: "built"})
 		if err != nil {
 			t.Fatal(err)
 		}
