@@ -101,7 +101,7 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t matmulDesc,
 }
 
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* pref) {
-  return create(pref, Preference{0, 0xFFFFFFFF, {256, 256, 256, 256}});
+  return create(pref, Preference{0, {256, 256, 256, 256}});
 }
 
 cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t pref) {
@@ -116,8 +116,10 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
   switch (attr) {
     case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
       return set(preference.workspace_bytes, buf, sizeInBytes);
-    case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK:
-      return set(preference.reduction_schemes, buf, sizeInBytes);
+    case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK: {
+      uint32_t mask = 0;  // ignored: the algorithms do not split k, so every mask allows them all
+      return set(mask, buf, sizeInBytes);
+    }
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:

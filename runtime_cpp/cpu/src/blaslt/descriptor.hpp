@@ -35,7 +35,6 @@ constexpr int32_t kTypeOfD = -1;
 
 struct Preference {
   uint64_t workspace_bytes;
-  uint32_t reduction_schemes;
   uint32_t alignment[4];  ///< least alignment of A, B, C and D, in bytes
 };
 
