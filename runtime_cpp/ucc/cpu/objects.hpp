@@ -33,9 +33,9 @@ struct ucc_context {
 struct ucc_team {
   ucc_context_h context = nullptr;
   ucc_oob_coll_t oob{};
-  void* exchange = nullptr;       ///< request of the allgather of the ids; null after its end
-  ncclUniqueId id{};              ///< NCCL's id that this rank made
-  std::vector<ncclUniqueId> ids;  ///< the ids of all ranks, by rank
+  void* exchange = nullptr;       ///< request of the allgather of `id`; null after its end
+  ncclUniqueId id{};              ///< NCCL's id on rank 0; zeros on other ranks
+  std::vector<ncclUniqueId> ids;  ///< `id` of each rank
   ncclComm_t comm = nullptr;
 
   int size() const { return static_cast<int>(oob.n_oob_eps); }

@@ -105,7 +105,7 @@ ucc_status_t ucc_context_destroy(ucc_context_h context) {
   return UCC_OK;
 }
 
-// Begins the allgather of NCCL's ids. The team's communicator uses the id of the team's first rank.
+// Begins the allgather that brings NCCL's id, which the team's first rank makes, to all ranks.
 ucc_status_t ucc_team_create_post(ucc_context_h* contexts, uint32_t num_contexts,
                                   const ucc_team_params_t* team_params, ucc_team_h* new_team) {
   const uint64_t needed = UCC_TEAM_PARAM_FIELD_EP | UCC_TEAM_PARAM_FIELD_OOB;
@@ -117,7 +117,7 @@ ucc_status_t ucc_team_create_post(ucc_context_h* contexts, uint32_t num_contexts
   team->context = contexts[0];
   team->oob = team_params->oob;
   team->ids.resize(team_params->oob.n_oob_eps);
-  if (ncclGetUniqueId(&team->id) != ncclSuccess) return UCC_ERR_NO_RESOURCE;
+  if (team->rank() == 0 && ncclGetUniqueId(&team->id) != ncclSuccess) return UCC_ERR_NO_RESOURCE;
   const ucc_status_t status = team->oob.allgather(&team->id, team->ids.data(), sizeof team->id,
                                                   team->oob.coll_info, &team->exchange);
   if (status == UCC_OK) *new_team = team.release();
