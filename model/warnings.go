@@ -4,11 +4,22 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
 // DeclaresMesh reports whether the source declares a mesh of all ranks.
 func (p *Pipeline) DeclaresMesh() bool { return p.src.world != nil }
+
+// RanksText returns the list of ranks of a named mesh as the source has it, such as "[D..2*D-1]". It returns "" if the source
+// has no list, so that the ranks are 0, 1, 2, ...
+func (p *Pipeline) RanksText(name string) string {
+	at := slices.IndexFunc(p.src.meshes, func(m *sourceMesh) bool { return m.name.value == name })
+	if at < 0 || p.src.meshes[at].ranks == nil {
+		return ""
+	}
+	return "[" + lists.Join(p.src.meshes[at].ranks, func(t text) string { return t.value }) + "]"
+}
 
 // Warnings lists parts of the spec that are valid but probably a mistake. One is a named mesh of several ranks without
 // tensors. The other is a declared world of several ranks if no tensor is split over it or is on another mesh.

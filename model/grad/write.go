@@ -111,14 +111,17 @@ func (w *writer) meshes() {
 		axes := "{" + lists.Join(m.Axes, func(a domain.MeshAxis) string { return a.Name + ": " + a.String() }) + "}"
 		switch i {
 		case 0:
-			if w.pipeline.DeclaresMesh() || m.Size() > 1 {
+			if w.pipeline.DeclaresMesh() { // otherwise it is one rank, or the ranks of the named meshes
 				w.add("mesh: " + axes)
 			}
 			continue
 		case 1:
 			w.add("meshes:")
 		}
-		w.add(fmt.Sprintf("  %s: {axes: %s, ranks: %s}", m.Name, axes, strings.ReplaceAll(fmt.Sprint(m.Ranks), " ", ", ")))
+		if ranks := w.pipeline.RanksText(m.Name); ranks != "" {
+			axes += ", ranks: " + ranks
+		}
+		w.add("  " + m.Name + ": {axes: " + axes + "}")
 	}
 }
 
