@@ -11,14 +11,14 @@ import (
 // DeclaresMesh reports whether the source declares a mesh of all ranks.
 func (p *Pipeline) DeclaresMesh() bool { return p.src.world != nil }
 
-// RanksText returns the list of ranks of a named mesh as the source has it, such as "[D..2*D-1]". It returns "" if the source
-// has no list, so that the ranks are 0, 1, 2, ...
+// RanksText returns the ranks of a named mesh as the source lists them: "[D..2*D-1]", or "" for 0, 1, 2, ...
 func (p *Pipeline) RanksText(name string) string {
-	at := slices.IndexFunc(p.src.meshes, func(m *sourceMesh) bool { return m.name.value == name })
-	if at < 0 || p.src.meshes[at].ranks == nil {
-		return ""
+	for _, m := range p.src.meshes {
+		if m.name.value == name && m.ranks != nil {
+			return "[" + lists.Join(m.ranks, func(t text) string { return t.value }) + "]"
+		}
 	}
-	return "[" + lists.Join(p.src.meshes[at].ranks, func(t text) string { return t.value }) + "]"
+	return ""
 }
 
 // Warnings lists parts of the spec that are valid but probably a mistake. One is a named mesh of several ranks without
