@@ -89,9 +89,14 @@ func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, e
 // asIs describes the unchanged schedule: the fields of the spec, and the default of every other field.
 const asIs = "the default of each field"
 
+// mostExchanging is the largest number of ranks for which auto tries point-to-point pipelines on its own. Their calls
+// grow with its square: 1,024 ranks need over 24 GB.
+const mostExchanging = 128
+
 // candidates lists the program's schedule unchanged, the measured schedules without duplicates, and the unmeasured
 // ones. If the spec sets a pipeline, it omits eager schedules and schedules with another pipeline. On one rank, it
-// omits all except eager ones. Whole is set for schedules that split no operation, and for the unchanged schedule.
+// omits all except eager ones, and above mostExchanging point-to-point pipelines. Whole is set for schedules that split
+// no operation, and for the unchanged schedule.
 func candidates(p *hostir.Program) []Candidate {
 	list := []Candidate{{Name: asIs, Whole: true, Set: func(*hostir.Program) {}}}
 	pipeline, asked := p.Choices.Given("", schedule.Pipeline)
@@ -100,7 +105,9 @@ func candidates(p *hostir.Program) []Candidate {
 	for _, m := range append(slices.Clone(measured), unmeasured(ranks)...) {
 		own := schedule.Schedule{Choices: m.choices}
 		eager := own.Get(schedule.Preset) == schedule.Eager
-		if seen[m.schedule] || asked && (eager || pipeline.Value != own.Get(schedule.Pipeline)) || alone(p) && !eager {
+		moves := own.Get(schedule.Pipeline)
+		if seen[m.schedule] || asked && (eager || pipeline.Value != moves) || alone(p) && !eager ||
+			!asked && moves == schedule.P2P && ranks > mostExchanging {
 			continue
 		}
 		seen[m.schedule] = true

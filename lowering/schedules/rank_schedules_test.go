@@ -1,10 +1,29 @@
 package schedules
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hirgen/hirgen/cost"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
+
+// TestCandidatesOfManyRanks checks that auto tries point-to-point pipelines of many ranks only for a spec that asks for them.
+func TestCandidatesOfManyRanks(t *testing.T) {
+	for ranks, want := range map[int]bool{mostExchanging: true, mostExchanging + 1: false} {
+		p := &hostir.Program{Meshes: []*domain.Mesh{{Ranks: make([]int, ranks)}}}
+		exchanges := func(c Candidate) bool { return strings.Contains(c.Name, "pipeline p2p") }
+		if slices.ContainsFunc(candidates(p), exchanges) != want {
+			t.Errorf("with %d ranks, auto tries point-to-point pipelines: %v", ranks, !want)
+		}
+		if p.Choices.Set("", schedule.Pipeline, schedule.P2P); !slices.ContainsFunc(candidates(p), exchanges) {
+			t.Errorf("with %d ranks, auto tries no point-to-point pipelines that the spec asks for", ranks)
+		}
+	}
+}
 
 // TestBestCutsOnlyForAGain checks that Best prefers, of equally fast candidates, those that split nothing, and then
 // those with the fewest choices.
