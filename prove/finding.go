@@ -20,13 +20,14 @@ const (
 type Finding struct {
 	Check    Check    `json:"check"`
 	Severity Severity `json:"severity"`
-	Message  string   `json:"message"`           // one sentence without a final stop
-	At       []Place  `json:"at,omitempty"`      // the operations or steps that it is about
-	Buffer   *Bytes   `json:"buffer,omitempty"`  // its memory; nil: none
-	Missing  string   `json:"missing,omitempty"` // what would fix the error: an edge, a statement or a step; may be empty
-	Hint     string   `json:"hint,omitempty"`    // what to do about it; may be empty
-	Chains   []Chain  `json:"chains,omitempty"`  // operations or steps in At, with the operations or steps before and after them
-	Layout   string   `json:"layout,omitempty"`  // the assignment of ranks to nodes, if it matters
+	Message  string   `json:"message"`            // one sentence without a final stop
+	At       []Place  `json:"at,omitempty"`       // the operations or steps that it is about
+	Buffer   *Bytes   `json:"buffer,omitempty"`   // its memory; nil: none
+	Missing  string   `json:"missing,omitempty"`  // what would fix the error: an edge, a statement or a step; may be empty
+	Hint     string   `json:"hint,omitempty"`     // what to do about it; may be empty
+	Chains   []Chain  `json:"chains,omitempty"`   // operations or steps in At, with the operations or steps before and after them
+	Layout   string   `json:"layout,omitempty"`   // the assignment of ranks to nodes, if it matters
+	Internal bool     `json:"internal,omitempty"` // it is a mistake in hirgen, which says nothing about the program
 }
 
 // Place is an operation of a rank in a call, or a step of its host.

@@ -7,6 +7,6 @@ import "github.com/hirgen/hirgen/prove/values"
 func internalError(c Check, failure *values.InternalError, at string) *Finding {
 	return &Finding{
 		Check: c, Severity: Undecided, Message: failure.Error(), At: []Place{{Spec: at}},
-		Hint: "this is a mistake in hirgen, not in the spec: please report it with the spec",
+		Internal: true, Hint: "this is a mistake in hirgen, not in the spec: please report it with the spec",
 	}
 }

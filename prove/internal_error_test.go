@@ -58,3 +58,11 @@ func TestPanicIsNotDecided(t *testing.T) {
 		}
 	}
 }
+
+// TestProgramThatCannotBeIssued checks that Each returns an error for a program without ranks.
+func TestProgramThatCannotBeIssued(t *testing.T) {
+	reports, err := prove.Each([]*calls.Program{{Name: "p"}}, nil)
+	if err == nil || reports[0] != nil {
+		t.Errorf("the report is %v, and the error %v", reports[0], err)
+	}
+}

@@ -93,14 +93,18 @@ func Against(p *calls.Program, load values.Load) (report *Report, err error) {
 	report = &Report{Program: p.Name, File: p.File, Calls: Calls, Findings: []Finding{}}
 	v := &verification{}
 	defer func() {
-		report.Seconds = time.Since(start).Seconds()
 		if failure := recover(); failure != nil {
-			report.Findings = append(report.Findings, *internalError(v.check, &values.InternalError{Failure: failure}, p.File))
+			found := internalError(v.check, &values.InternalError{Failure: failure}, p.File)
+			found.Layout = v.layout
+			report.Findings = append(report.Findings, *found)
+		}
+		if report != nil { // otherwise the program cannot be issued
+			report.Seconds = time.Since(start).Seconds()
 		}
 	}()
 	var sized *values.Sized
 	for _, l := range layouts(p) {
-		v.check = Memory // Unroll finds operations without memory
+		v.check, v.layout = Memory, l.name // Unroll finds operations without memory
 		u, err := unroll.Unroll(p, l.nodes)
 		if err != nil {
 			return nil, err

@@ -39,6 +39,7 @@ func (m *machine) call(p *unroll.Program, f *field, inputs []map[string][]float6
 	if stuck := events.Run(p, events.Options{Mode: events.Ideal, Calls: 1, Visit: m.run}); stuck != nil && m.err == nil {
 		m.err = fmt.Errorf("it does not end")
 	}
+	m.by = nobody // what follows is about no statement
 	return m.err
 }
 

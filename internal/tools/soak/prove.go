@@ -2,6 +2,7 @@ package soak
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/emit"
@@ -24,6 +25,10 @@ func (e *examination) emitted(host *hostir.Program) ([]emit.File, error) {
 		return nil, err
 	}
 	for _, report := range reports {
+		if i := slices.IndexFunc(report.Findings, func(f prove.Finding) bool { return f.Internal }); i >= 0 {
+			e.outcome.Finding = e.finding(Panics, "%s", report.Findings[i].Message)
+			return nil, errors.New("the prover panics")
+		}
 		if !report.Emits() {
 			var found strings.Builder
 			report.Text(&found)
