@@ -89,25 +89,27 @@ func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, e
 // asIs describes the unchanged schedule: the fields of the spec, and the default of every other field.
 const asIs = "the default of each field"
 
-// mostExchanging is the largest number of ranks for which auto tries point-to-point pipelines on its own. Their calls
-// grow with its square: 1,024 ranks need over 24 GB.
+// mostExchanging is the largest number of ranks along a mesh axis for which auto tries point-to-point pipelines on its
+// own. Their calls grow with its square: an axis of 1,024 ranks needs over 24 GB.
 const mostExchanging = 128
 
 // candidates lists the program's schedule unchanged, the measured schedules without duplicates, and the unmeasured
 // ones. If the spec sets a pipeline, it omits eager schedules and schedules with another pipeline. On one rank, it
-// omits all except eager ones, and above mostExchanging point-to-point pipelines. Whole is set for schedules that split
-// no operation, and for the unchanged schedule.
+// omits all except eager ones, and above mostExchanging point-to-point pipelines, unless the spec sets fields of
+// communications. Whole is set for schedules that split no operation, and for the unchanged schedule.
 func candidates(p *hostir.Program) []Candidate {
 	list := []Candidate{{Name: asIs, Whole: true, Set: func(*hostir.Program) {}}}
 	pipeline, asked := p.Choices.Given("", schedule.Pipeline)
 	ranks := p.Meshes[0].Size()
+	exchanges := longestAxis(p) <= mostExchanging ||
+		slices.ContainsFunc(p.Choices.Choices, func(c schedule.Choice) bool { return c.Of != "" })
 	seen := map[string]bool{}
 	for _, m := range append(slices.Clone(measured), unmeasured(ranks)...) {
 		own := schedule.Schedule{Choices: m.choices}
 		eager := own.Get(schedule.Preset) == schedule.Eager
 		moves := own.Get(schedule.Pipeline)
 		if seen[m.schedule] || asked && (eager || pipeline.Value != moves) || alone(p) && !eager ||
-			!asked && moves == schedule.P2P && ranks > mostExchanging {
+			!asked && moves == schedule.P2P && !exchanges {
 			continue
 		}
 		seen[m.schedule] = true
@@ -116,6 +118,17 @@ func candidates(p *hostir.Program) []Candidate {
 		list = append(list, Candidate{Name: m.schedule, Whole: whole, Choices: number, Set: m.choose})
 	}
 	return list
+}
+
+// longestAxis returns the number of ranks along the longest mesh axis.
+func longestAxis(p *hostir.Program) int64 {
+	longest := int64(1)
+	for _, m := range p.Meshes {
+		for _, a := range m.Axes {
+			longest = max(longest, a.Size)
+		}
+	}
+	return longest
 }
 
 // counted returns the number of fields that differ from the default. A CUDA graph does not count, because it keeps the

@@ -13,14 +13,26 @@ import (
 
 // TestCandidatesOfManyRanks checks that auto tries point-to-point pipelines of many ranks only for a spec that asks for them.
 func TestCandidatesOfManyRanks(t *testing.T) {
-	for ranks, want := range map[int]bool{mostExchanging: true, mostExchanging + 1: false} {
-		p := &hostir.Program{Meshes: []*domain.Mesh{{Ranks: make([]int, ranks)}}}
+	for _, c := range []struct {
+		axes []int64
+		want bool
+	}{{[]int64{mostExchanging}, true}, {[]int64{mostExchanging + 1}, false}, {[]int64{32, 8}, true}} {
 		exchanges := func(c Candidate) bool { return strings.Contains(c.Name, "pipeline p2p") }
-		if slices.ContainsFunc(candidates(p), exchanges) != want {
-			t.Errorf("with %d ranks, auto tries point-to-point pipelines: %v", ranks, !want)
-		}
-		if p.Choices.Set("", schedule.Pipeline, schedule.P2P); !slices.ContainsFunc(candidates(p), exchanges) {
-			t.Errorf("with %d ranks, auto tries no point-to-point pipelines that the spec asks for", ranks)
+		for _, asked := range []schedule.Choice{
+			{}, {Field: schedule.Pipeline, Value: schedule.P2P}, {Of: schedule.All, Field: schedule.Via, Value: schedule.IPCGet},
+		} {
+			mesh, ranks := &domain.Mesh{}, int64(1)
+			for _, n := range c.axes {
+				mesh.Axes, ranks = append(mesh.Axes, domain.MeshAxis{Extent: domain.Extent{Size: n}}), ranks*n
+			}
+			mesh.Ranks = make([]int, ranks)
+			p := &hostir.Program{Meshes: []*domain.Mesh{mesh}}
+			if asked.Field != "" {
+				p.Choices.Put(asked)
+			}
+			if want := c.want || asked.Field != ""; slices.ContainsFunc(candidates(p), exchanges) != want {
+				t.Errorf("with axes %v and %v, auto tries point-to-point pipelines: %v", c.axes, asked, !want)
+			}
 		}
 	}
 }
