@@ -43,6 +43,11 @@ func (a *assembler) schedule() {
 
 // misplaced reports a field that does not exist, or that belongs to the other scope. known is whether the field exists.
 func (a *assembler) misplaced(f sourceField, field schedule.Field, known bool) {
+	if f.name.value == schedule.All && !f.of.given() {
+		a.list.Add(f.name.pos, diag.UnknownField, "all has fields of the communications, and no value %s", f.value.value).
+			WithHint("say all: {via: %s}, for example", schedule.NCCL)
+		return
+	}
 	here, names := "the schedule has no field %q", schedule.Names(schedule.Program)
 	if f.of.given() {
 		here, names = "a communication has no field %q", schedule.Names(schedule.Communication)

@@ -210,8 +210,8 @@ func (e *expansion) spelling() string {
 
 // fresh returns a name that the spec does not use, if necessary with a number.
 func (e *expansion) fresh(name string) string {
-	name = name[:min(len(name), names.MaxLength-4)]
-	for n, base := 2, strings.TrimRight(name, "_"); e.a.isTaken(name); n++ {
+	name = strings.TrimRight(name[:min(len(name), names.MaxLength-4)], "_")
+	for n, base := 2, name; e.a.isTaken(name); n++ {
 		name = base + strconv.Itoa(n)
 	}
 	return name

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/internal/base/lists"
@@ -56,7 +57,7 @@ func (e *expansion) secondRows() string {
 		return w
 	}
 	return e.shared(w+" transposed", func() []string {
-		perm, turned := lists.Numbers(axes), e.fresh(w+"_columns")
+		perm, turned := lists.Numbers(axes), e.fresh(stem(w)+"_columns")
 		perm[axes-2], perm[axes-1] = axes-1, axes-2
 		e.permute(turned, w, perm)
 		return []string{turned}
@@ -67,7 +68,7 @@ func (e *expansion) secondRows() string {
 func (e *expansion) quantized(of string, dtype text, attrs []sourceAttr) (q, s string) {
 	at := func(value string) text { return text{value: value, pos: e.src.pos} }
 	made := e.shared(fmt.Sprintf("%s as %s in blocks of %d axes", of, dtype.value, len(attrs)), func() []string {
-		q, s := e.fresh(of+"_quantized"), e.fresh(of+"_scales")
+		q, s := e.fresh(stem(of)+"_quantized"), e.fresh(stem(of)+"_scales")
 		e.a.operation(&sourceOp{out: at(q), more: []text{at(s)}, fn: at("quantize"), args: []text{at(of)}, pos: e.src.pos,
 			attrs: slices.Concat([]sourceAttr{{name: at("dtype"), values: []text{dtype}}}, attrs)})
 		return []string{q, s}
@@ -75,12 +76,23 @@ func (e *expansion) quantized(of string, dtype text, attrs []sourceAttr) (q, s s
 	return made[0], made[1]
 }
 
-// shared returns the names of the tensors that an earlier call with the same key made, or calls create to make them.
+// stem returns the beginning of a name, so short that suffixes of several expansions fit behind it.
+func stem(name string) string {
+	const longest = 30
+	return strings.TrimRight(name[:min(len(name), longest)], "_")
+}
+
+// shared returns the names of the tensors that an earlier call with the same key made, or calls create to make them. If
+// one of them has an error, the next call reports the error for its operation, too.
 func (e *expansion) shared(key string, create func() []string) []string {
-	if e.a.shared[key] == nil {
-		e.a.shared[key] = create()
+	if made := e.a.shared[key]; made != nil {
+		return made
 	}
-	return e.a.shared[key]
+	made := create()
+	if !slices.ContainsFunc(made, func(name string) bool { return e.a.broken[name] || e.a.tensors[name] == nil }) {
+		e.a.shared[key] = made
+	}
+	return made
 }
 
 // squareBlocks reads the attribute block of a GEMM. It returns a function that lists the attributes of quantize for

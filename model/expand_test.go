@@ -94,3 +94,38 @@ func TestGEMMsShareQuantizedOperands(t *testing.T) {
 		}
 	}
 }
+
+// TestQuantizedOperandsOfAnyName checks that operands may have names of any length, also names that end in an underscore
+// if they are shortened.
+func TestQuantizedOperandsOfAnyName(t *testing.T) {
+	for length := 1; length <= 63; length++ {
+		name := strings.Repeat("W_", 32)[:length]
+		if strings.HasSuffix(name, "_") {
+			name = name[:length-1] + "V"
+		}
+		for _, fn := range []string{"linear", "matmul"} {
+			const head = "hirgen: 1\nname: p\ntensors: {X: [32, 32], "
+			text := head + name + ": [32, 32]}\nops:\n- Y = " + fn + "(X, " + name + ", quantize=fp8_e4m3)\n"
+			if _, err := Load("spec.yaml", []byte(text), nil); err != nil {
+				t.Fatalf("%s of %s: %v", fn, name, err)
+			}
+		}
+	}
+}
+
+// TestMistakesOfSharedOperands checks that each GEMM reports a mistake in its attribute quantize.
+func TestMistakesOfSharedOperands(t *testing.T) {
+	_, err := Load("spec.yaml", []byte(spec("X: [4, 4], V: [4, 4]",
+		"- Y = linear(X, V, quantize=fp8)\n- Z = linear(X, V, quantize=fp8)")), nil)
+	var list *diag.Errors
+	if !errors.As(err, &list) {
+		t.Fatal(err)
+	}
+	lines := map[int]bool{}
+	for _, d := range list.Items {
+		lines[d.Pos.Line] = true
+	}
+	if len(lines) != 2 {
+		t.Errorf("the mistakes are in lines %v", lines)
+	}
+}
