@@ -31,7 +31,10 @@ func watch(cmd *cobra.Command, paths []string, each func() error) error {
 		}
 		report(cmd.ErrOrStderr(), cmd, err)
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: watching %s, Ctrl-C ends\n", time.Now().Format(time.TimeOnly), strings.Join(paths, ", "))
-		if !changed(cmd.Context(), paths, seen) {
+		ctx, stop := interruptible(cmd.Context()) // only here: a signal ends a long check at once
+		again := changed(ctx, paths, seen)
+		stop()
+		if !again {
 			return nil
 		}
 	}

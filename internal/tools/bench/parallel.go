@@ -38,14 +38,22 @@ func (o *Options) parallel(n int, call func(i int)) {
 }
 
 // until returns the result of a call or, if ctx ends first, its error. The call, which may be a long lowering, then
-// goes on in the background.
+// goes on in the background. A panic of the call is a panic of until.
 func until[T any](ctx context.Context, call func() T) (result T, err error) {
-	done := make(chan T, 1)
-	go func() { done <- call() }()
+	done, panicked := make(chan T, 1), make(chan any, 1)
+	go func() {
+		defer func() {
+			if failure := recover(); failure != nil {
+				panicked <- failure
+			}
+		}()
+		done <- call()
+	}()
 	select {
 	case result = <-done:
-		return result, ctx.Err()
+	case failure := <-panicked:
+		panic(failure)
 	case <-ctx.Done():
-		return result, ctx.Err()
 	}
+	return result, ctx.Err()
 }
