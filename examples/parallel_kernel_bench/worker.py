@@ -56,7 +56,8 @@ def main() -> None:
                 print(json.dumps(row), file=out, flush=True)
             print(json.dumps(row), flush=True)
         if any(key.endswith("failed") for key in row):
-            # PyTorch's generators stay in capture after a capture that failed, and memory may be exhausted: scoreboard.py starts the ranks again
+            # After a capture that failed, PyTorch's generators stay in capture, and memory may be exhausted: scoreboard.py starts the ranks again.
+            dist.barrier()  # rank 0 has written the row
             sys.exit(1)
     dist.destroy_process_group()
 
