@@ -16,9 +16,9 @@ func main() {
 }
 
 // interruptible returns a context that the first SIGINT or SIGTERM cancels, for commands that must end the programs that
-// they started, and while --watch waits. A second signal ends hirgen at once. Other commands do not handle signals, so the first one ends them.
-// They have nothing to clean up: the next emit.Write undoes an interrupted one, and the tools that doctor starts have a
-// time limit.
+// they started, and while --watch waits. A second signal ends hirgen at once. Other commands do not handle signals, so
+// the first one ends them. They have nothing to clean up: the next emit.Write undoes an interrupted one, and the tools
+// that doctor starts have a time limit.
 func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
