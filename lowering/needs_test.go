@@ -16,7 +16,7 @@ import (
 
 // TestNeeds checks, for specs in testdata, that each communication has a Need, and that the predicted time is not
 // shorter with placements that avoid the communication. Each spec has one of three presets in turn, or all of them in a
-// full run. The test compares the needs of some specs with testdata/placements/needs.txt.
+// full run. The test compares the needs of some specs under one preset with testdata/placements/needs.txt.
 func TestNeeds(t *testing.T) {
 	t.Parallel()
 	m, err := cost.LoadMachine(schedules.MeasuredMachine)

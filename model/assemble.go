@@ -27,7 +27,7 @@ type assembler struct {
 	later     map[string]*sourceOp // all operations, by the name of a result
 	claimed   map[string]bool      // names of all results
 	used      map[string]bool      // tensors that an operation reads
-	shared    map[string][]string  // tensors that composites share, by what they are
+	shared    map[string][]string  // names of tensors that composites share, by a description
 	dtype     domain.DType
 	dropouts  int // number of dropout operations seen so far
 	// misnamed suppresses errors about unused tensors after an error that may be their cause: an unknown tensor, a

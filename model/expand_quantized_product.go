@@ -76,7 +76,7 @@ func (e *expansion) quantized(of string, dtype text, attrs []sourceAttr) (q, s s
 	return made[0], made[1]
 }
 
-// stem returns the beginning of a name, so short that suffixes of several expansions fit behind it.
+// stem returns the first characters of a name, to which expansions can add several suffixes.
 func stem(name string) string {
 	const longest = 30
 	return strings.TrimRight(name[:min(len(name), longest)], "_")
