@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,6 +28,11 @@ import (
 var scratch = os.Getenv("HIRGEN_E2E_DIR")
 
 func TestMain(m *testing.M) {
+	// A processor is idle for a third of a test: while ranks wait for each other, and in CMake. One test more uses it.
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1)); err != nil {
+		panic(err)
+	}
 	os.Exit(func() int {
 		if scratch == "" {
 			dir, err := os.MkdirTemp("", "hirgen-e2e-")
