@@ -31,11 +31,12 @@ Scheduler& Scheduler::get() {
 
 Scheduler::Scheduler() : order_(process_seed()) {}
 
-std::shared_ptr<Stream> Scheduler::create(int device, unsigned flags, int priority) {
+std::shared_ptr<Stream> Scheduler::create(int device, unsigned flags, int priority,
+                                          bool legacy_default) {
   std::shared_ptr<Stream> stream;
   {
     QuietLock lock(mutex_);
-    stream = std::make_shared<Stream>(device, flags, priority, next_stream_++);
+    stream = std::make_shared<Stream>(device, flags, priority, next_stream_++, legacy_default);
     streams_.push_back(stream);
   }
   std::thread([this, stream] { work(stream); }).detach();
@@ -129,15 +130,12 @@ void Scheduler::host_polls() {
 }
 
 std::vector<std::shared_ptr<Stream>> Scheduler::blocking_streams(int device) {
+  QuietLock lock(mutex_);
   std::vector<std::shared_ptr<Stream>> found;
-  {
-    QuietLock lock(mutex_);
-    for (const auto& stream : streams_) {
-      bool pending = stream->completed_ != stream->submitted_;
-      if (stream->device == device && stream->blocking() && pending) found.push_back(stream);
-    }
+  for (const auto& stream : streams_) {
+    bool pending = stream->completed_ != stream->submitted_;
+    if (stream->device == device && stream->blocking() && pending) found.push_back(stream);
   }
-  ordered_after(&blocking_work_);
   return found;
 }
 

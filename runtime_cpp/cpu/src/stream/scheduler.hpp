@@ -25,13 +25,14 @@ namespace hirgen_cpu {
 /// tasks is complete.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
-  Stream(int device, unsigned flags, int priority, uint64_t id)
-      : device(device), flags(flags), priority(priority), id(id) {}
+  Stream(int device, unsigned flags, int priority, uint64_t id, bool legacy_default)
+      : device(device), flags(flags), priority(priority), id(id), legacy_default(legacy_default) {}
 
   const int device;
   const unsigned flags;
   const int priority;
   const uint64_t id;
+  const bool legacy_default;  ///< whether it is the legacy default stream of its device
   /// Whether the stream and the legacy default stream wait for each other.
   bool blocking() const { return (flags & cudaStreamNonBlocking) == 0; }
 
@@ -57,7 +58,8 @@ class Scheduler {
   static Scheduler& get();
 
   /// Creates a stream and its worker thread.
-  std::shared_ptr<Stream> create(int device, unsigned flags, int priority);
+  std::shared_ptr<Stream> create(int device, unsigned flags, int priority,
+                                 bool legacy_default = false);
   /// Lets the stream's thread end when its queue is empty. Nothing may be pushed afterwards.
   void close(const std::shared_ptr<Stream>& stream);
 
@@ -81,8 +83,7 @@ class Scheduler {
   /// watchdog must not change the order.
   void host_polls();
 
-  /// Returns the blocking streams of a device that have incomplete tasks. Orders the later work of
-  /// this thread after the complete tasks of all blocking streams, destroyed streams included.
+  /// Returns the blocking streams of a device that have incomplete tasks.
   std::vector<std::shared_ptr<Stream>> blocking_streams(int device);
 
  private:

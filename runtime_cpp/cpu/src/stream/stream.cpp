@@ -38,7 +38,7 @@ class DefaultStreams {
   std::shared_ptr<Stream> at(int device) {
     QuietLock lock(mutex_);
     auto& stream = streams_[device];
-    if (!stream) stream = Scheduler::get().create(device, cudaStreamNonBlocking, 0);
+    if (!stream) stream = Scheduler::get().create(device, cudaStreamNonBlocking, 0, true);
     return stream;
   }
   /// The default stream of a device; null if it was never used.
