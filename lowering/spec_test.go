@@ -114,10 +114,10 @@ func TestSpecsKeepTheResult(t *testing.T) {
 	n := 0
 	onEveryMesh(t, func(t *testing.T, s specText, mesh string, d int64) {
 		t.Helper()
-		slices := []int64{1, 3, 4, 6}[n%4]
+		count := []int64{1, 3, 4, 6}[n%4]
 		form := forms[(n/2)%len(forms)]
 		n++
-		p := s.onMesh(t, mesh, sizes(d, slices))
+		p := s.onMesh(t, mesh, sizes(d, count))
 		choose(&p.Schedule, "initial_waits "+form[0], "joins "+form[1], fmt.Sprint("streams ", 1+n%4), "buffers "+[]string{"keep", "free"}[n%2])
 		fit(p)
 		followPasses(t, p, lowertest.NewOracle(t, p, uint64(n)))
