@@ -24,7 +24,6 @@ type Finding struct {
 	At       []Place  `json:"at,omitempty"`       // the operations or steps that it is about
 	Buffer   *Bytes   `json:"buffer,omitempty"`   // its memory; nil: none
 	Missing  string   `json:"missing,omitempty"`  // what would fix the error: an edge, a statement or a step; may be empty
-	Hint     string   `json:"hint,omitempty"`     // what to do about it; may be empty
 	Chains   []Chain  `json:"chains,omitempty"`   // operations or steps in At, with the operations or steps before and after them
 	Layout   string   `json:"layout,omitempty"`   // the assignment of ranks to nodes, if it matters
 	Internal bool     `json:"internal,omitempty"` // it is a mistake in hirgen, which says nothing about the program

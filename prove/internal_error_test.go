@@ -53,6 +53,9 @@ func TestPanicIsNotDecided(t *testing.T) {
 		}
 		var text strings.Builder
 		reports[0].Text(&text)
+		if found := reports[0].Findings; len(found) != 1 || !found[0].Internal {
+			t.Errorf("%s: the findings are %+v", c.name, found)
+		}
 		if !strings.Contains(text.String(), c.want) || !strings.Contains(text.String(), hint) || reports[0].Emits() != c.emits {
 			t.Errorf("%s: emits is %v: %s", c.name, reports[0].Emits(), text.String())
 		}

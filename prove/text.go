@@ -74,8 +74,8 @@ func (f *Finding) text(w io.Writer) {
 	if f.Missing != "" {
 		fmt.Fprintf(w, "  missing: %s\n", f.Missing)
 	}
-	if f.Hint != "" {
-		fmt.Fprintf(w, "  hint: %s\n", f.Hint)
+	if f.Internal {
+		fmt.Fprintln(w, "  hint: this is a mistake in hirgen, not in the spec: please report it with the spec")
 	}
 }
 

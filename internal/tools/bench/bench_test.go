@@ -273,6 +273,17 @@ func TestAttentionWithoutCudnn(t *testing.T) {
 	}
 }
 
+// TestUntilPanics checks that a panic of the call reaches the caller of until, which can recover it.
+func TestUntilPanics(t *testing.T) {
+	defer func() {
+		if failure := recover(); failure != "broken" {
+			t.Errorf("recovered %v", failure)
+		}
+	}()
+	_, err := until(t.Context(), func() int { panic("broken") })
+	t.Errorf("until returned %v", err)
+}
+
 // TestUntilDoesNotWait checks that the end of a context ends the wait for a call that does not return.
 func TestUntilDoesNotWait(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
