@@ -26,7 +26,7 @@ func (i *Info) Meta() *Info { return i }
 
 // TransfersWait is the note on a record of the caller's stream for which transfers wait. Passes on host programs and on calls
 // write it, and the pass explain-starts extends or replaces it.
-const TransfersWait = "transfers below wait for earlier work, which may use their buffers"
+const TransfersWait = "transfers below wait for the caller's earlier work, which may use their buffers"
 
 // Names of streams.
 const (

@@ -24,8 +24,8 @@ func (f *form) interfaceTensors() {
 	for i := range f.calls.Tensors {
 		t, argument := &f.calls.Tensors[i], f.calls.Arguments[i]
 		view := tensorView{
-			Tensor: t, Var: argument.Name, Local: f.local(t), Type: *t.Type.Row(), Axes: f.globalAxes(t), Shape: domain.FormatAxes(t.Axes),
-			Saved: f.saves(t.Name), Output: argument.Output, Where: calls.At(t.Pos, ""),
+			Tensor: t, Var: argument.Name, Local: f.local(t), Type: *t.Type.Row(), Axes: f.globalAxes(t),
+			Shape: domain.FormatAxes(domain.WithoutReductions(t.Axes)), Saved: f.saves(t.Name), Output: argument.Output, Where: calls.At(t.Pos, ""),
 			Deviation: cmp.Or(roots[t.Deviation], decimal(t.Deviation)),
 		}
 		if t.On != "" {

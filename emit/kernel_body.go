@@ -150,7 +150,7 @@ func (b *bodyPrinter) epsilon(i int) string {
 		return ""
 	}
 	if constant == "1e-05" {
-		return " /* eps, the default */"
+		return " /* eps, the default of the operation */"
 	}
 	return " /* eps */"
 }

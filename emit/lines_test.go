@@ -9,8 +9,8 @@ import (
 
 // lineLimits are the largest numbers of lines of NAME.cpp, NAME.hpp and the files of kernels together.
 var lineLimits = map[string]int{
-	"ag_matmul": 155, "matmul_rs_p2p": 220, "matmul_ar_p2p": 280, "matmul_ar_sub_chunks": 280, "mlp_tp": 240,
-	"transformer_block": 390, "transformer_block_backward": 650,
+	"ag_matmul": 160, "matmul_rs_p2p": 230, "matmul_ar_p2p": 280, "matmul_ar_sub_chunks": 280, "mlp_tp": 250,
+	"transformer_block": 395, "transformer_block_backward": 650,
 }
 
 // TestProgramsAreShort counts the lines of examples, and checks that they still show the calls of CUDA and

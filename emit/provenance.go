@@ -20,8 +20,10 @@ func (f *form) summary() []string {
 		lines = append(lines, fmt.Sprintf("  %s %s %s", t.Name, t.Shape, t.Type.Alias()))
 	}
 	about := f.sizes()
-	if text := f.legend(); text != "" {
-		about = append(about, text)
+	for _, text := range []string{f.legend(), f.views()} {
+		if text != "" {
+			about = append(about, text)
+		}
 	}
 	if len(about) > 0 {
 		lines = append(append(lines, ""), about...)
@@ -81,7 +83,7 @@ func (f *form) sizes() []string {
 // notations explain the kinds of axes that shapes spell differently from their extents.
 var notations = map[domain.Kind]string{
 	domain.Device: "%s: one of %s parts per rank.", domain.Stream: "%s: %s slices, one per iteration.",
-	domain.Reduction: "%s: reduced from %s to one.", domain.Broadcast: "%s: %s for any number.",
+	domain.Broadcast: "%s: %s for any number.",
 }
 
 // legend explains the notations of axes that occur in the shapes of tensors. It also explains loops over ranks, whose
@@ -104,6 +106,24 @@ func (f *form) legend() string {
 		}
 	}
 	return strings.Join(list, " ")
+}
+
+// views explains operations that only index memory differently, if the program has some.
+func (f *form) views() string {
+	var kinds []string
+	for _, op := range f.calls.Operations {
+		switch {
+		case strings.Contains(op.Whole, " = split("):
+			kinds = append(kinds, "split")
+		case slices.Contains([]string{"broadcast", "permute", "reshape", "slice"}, op.Kind):
+			kinds = append(kinds, op.Kind)
+		}
+	}
+	if len(kinds) == 0 {
+		return ""
+	}
+	slices.Sort(kinds)
+	return "Views, which move nothing unless a copy is below: " + strings.Join(slices.Compact(kinds), ", ") + "."
 }
 
 // loopsOver reports whether a loop with extent or extent + 1 iterations computes a rank from its loop variable.

@@ -178,6 +178,17 @@ func (v *programView) SetsOfEvents() bool {
 	return len(v.Shares) > 0 && slices.ContainsFunc(v.Events, func(e *calls.Events) bool { return e.Count.String() != "1" })
 }
 
+// Collective reports whether the constructor meets the other ranks' constructors.
+func (v *programView) Collective() bool { return len(v.Teams) > 0 || v.Peers }
+
+// KernelTransfers reports whether kernels copy from rank to rank, so that they also wait for flags and set them.
+func (v *programView) KernelTransfers() bool {
+	return calls.Any(v.Body, func(s calls.Stmt) bool {
+		_, transfer := s.(*calls.Transfer)
+		return transfer
+	})
+}
+
 // Loops reports whether the program has a loop.
 func (v *programView) Loops() bool {
 	return calls.Any(v.Body, func(s calls.Stmt) bool {
@@ -186,15 +197,17 @@ func (v *programView) Loops() bool {
 	})
 }
 
-// NamedParts explains the names of constants that are parts of parameters.
+// NamedParts explains the names of constants that are parts of parameters: "kShardX is one rank's part of X".
 func (v *programView) NamedParts() string {
 	var parts []string
-	for _, p := range [][2]string{{"kShard", "one rank's part"}, {"kSlice", "one iteration's"}, {"kSliceShard", "both"}} {
+	for _, p := range [][2]string{
+		{"kShard", "one rank's part of X"}, {"kSlice", "one iteration's part"}, {"kSliceShard", "one rank's part of an iteration's"},
+	} {
 		if slices.ContainsFunc(v.Constants, func(c *calls.Constant) bool {
 			rest, found := strings.CutPrefix(c.Name, p[0])
 			return found && (p[0] != "kSlice" || !strings.HasPrefix(rest, "Shard"))
 		}) {
-			parts = append(parts, p[0]+" is "+p[1])
+			parts = append(parts, p[0]+"X is "+p[1])
 		}
 	}
 	return strings.Join(parts, ", ")

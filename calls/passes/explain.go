@@ -2,6 +2,7 @@ package passes
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hirgen/hirgen/calls"
 )
@@ -9,7 +10,8 @@ import (
 // explain adds notes to communications in loops with GEMMs, if they run on a stream without these GEMMs and there are
 // at least two compute streams. A note describes what the communication overlaps with. It replaces a previous note. If
 // records and waits before the communication make its stream ready, the first of them has the note. explain also drops
-// notes that repeat an earlier note of the same list, except in the outermost list. At the end, headSections names the
+// notes that repeat an earlier note of the same list, except in the outermost list, and says why the caller's stream waits for
+// what was sent. At the end, headSections names the
 // communications.
 func explain(p *calls.Program) {
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
@@ -32,7 +34,13 @@ func explain(p *calls.Program) {
 		}
 		return len(gemms) == 0
 	})
-	headSections(p.Body, calls.ByName(p.Labels))
+	labels := calls.ByName(p.Labels)
+	for w := range calls.Each[*calls.StreamWait](p.Body) {
+		if d := labels[w.Label]; w.Note == "" && w.On.Name == calls.Caller && d != nil && strings.HasSuffix(d.Text, " is sent") {
+			w.Note = "later work may overwrite what was sent"
+		}
+	}
+	headSections(p.Body, labels)
 	for s := range calls.Each[*calls.BeginCall](p.Body) {
 		if p.Graph {
 			s.Note = "a kernel counts the call in device memory, because a graph repeats its arguments"

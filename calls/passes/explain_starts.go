@@ -13,7 +13,7 @@ import (
 // a transfer. The note on the caller's wait after the loop says that the transfers follow the compute streams, unless
 // the caller also waits for a compute stream.
 //
-//	EventRecord(event started_, on caller)  # transfers below wait for earlier work, which may use their buffers
+//	EventRecord(event started_, on caller)  # transfers below wait for the caller's earlier work, which may use their buffers
 //	StreamWait(event started_, on x_)
 //	...
 //	For(var s, count S):
@@ -22,7 +22,7 @@ import (
 //
 // becomes
 //
-//	EventRecord(event started_, on caller)  # transfers below wait for earlier work, ... Compute streams wait for transfers that ...
+//	EventRecord(event started_, on caller)  # transfers below wait for ... The compute streams wait for those transfers, ...
 func explainStarts(p *calls.Program) {
 	labels := calls.ByName(p.Labels)
 	byCaller := map[string]bool{} // sets of events that the caller's stream records
@@ -50,7 +50,7 @@ func explainStarts(p *calls.Program) {
 			case first != nil:
 				open = !record && !waits
 				if start != nil && (flag || ok && !byCaller[event.Event.Set]) {
-					start.Note += ". Compute streams wait for transfers that come after it"
+					start.Note += ". The compute streams wait for those transfers, and so follow that work, too"
 				}
 				start = nil
 			}

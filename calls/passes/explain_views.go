@@ -22,7 +22,7 @@ func explainViews(p *calls.Program) {
 		if l.Batch != "" || l.Elements != nil || l.Kernel == "positions" {
 			continue
 		}
-		parts := []string{"views are {axes, {extents}, {strides}}, which may leave out axes of extent 1"}
+		parts := []string{"views are {axes, {extents}, {strides}}; contiguous axes are merged, and axes of extent 1 may be left out"}
 		if k != nil {
 			parts = explainOperands(k, lists.Join(l.Out.Extents, expr.Expr.String), said)
 		}

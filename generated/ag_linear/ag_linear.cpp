@@ -25,11 +25,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kSlice is one iteration's, kSliceShard is both. The program is for these
-// values; for others, emit it again.
+// The parameters, and parts of them: kSliceX is one iteration's part, kSliceShardX is one rank's part of an
+// iteration's. The program is for these values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S;
-constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 4;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape =
@@ -41,8 +41,8 @@ constexpr const char* kWaitAllgatherA = "spec.yaml:13:5 wait for the allgather o
 constexpr const char* kLinearC = "spec.yaml:13:5 linear into C";
 constexpr const char* kJoined = "spec.yaml:13:5 wait for the compute streams";
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -50,7 +50,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class AgLinear final : public hirgen::Program {
  public:
   explicit AgLinear(hirgen::Context& context) : context_(context) {
@@ -81,12 +82,12 @@ void AgLinear::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* bias = static_cast<const bf16*>(tensors[2]);  // [N]
   bf16* C = static_cast<bf16*>(tensors[3]);                 // [S, D, kSliceShardM, N]
 
-  // Transfers below wait for earlier work, which may use their buffers. Compute streams wait for transfers
-  // that come after it.
+  // Transfers below wait for the caller's earlier work, which may use their buffers. The compute streams wait
+  // for those transfers, and so follow that work, too.
   HG_CHECK(cudaEventRecord(before_allgather_A_[0], caller), kAllgatherA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_A_[0], 0), kAllgatherA);
 
-  // Allgather of A over x. All iterations come first: transfer s + 1 overlaps with work s.
+  // Allgather of A over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(A + s * kSliceShardM * K, A_all_ + s * kSliceM * K, kSliceShardM * K, ncclBfloat16,
                            x_.comm, x_.stream),
@@ -102,15 +103,17 @@ void AgLinear::run(cudaStream_t caller, const std::vector<void*>& tensors) {
          workspaces_[s % kComputeStreams], compute, kLinearC);
   }
 
-  // The caller's stream waits for all compute streams: later work may use all of their buffers.
+  // The caller's stream waits for all compute streams: what follows reads their results and may reuse their
+  // buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -133,7 +136,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_linear", .spec = "spec.yaml",
-               .digest = "c90be50ce7f78883fde446830edbebd0588cf931f9bc46d85087cf1c655a6a75", .mesh_size = D,
+               .digest = "ef6e6fcbcccbe35e6b974e289b3e51e02ae5a38772a375e1c9e4fb9c0faf560a", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"allgather x"}, .bytes = M * K * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -24,11 +24,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kSliceShard is both. The program is for these values; for others, emit
-// it again.
+// The parameters, and parts of them: kSliceShardX is one rank's part of an iteration's. The program is for
+// these values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceShardM = M / (S * D);
-constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 4;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCLocalShape =
@@ -40,8 +40,8 @@ constexpr const char* kMatmulC = "spec.yaml:12:5 matmul into C";
 constexpr const char* kAllgatherC = "spec.yaml:12:5 allgather of C";
 constexpr const char* kWaitAllgatherC = "spec.yaml:12:5 wait for the allgather of C";
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -49,7 +49,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class AgMatmulAfter final : public hirgen::Program {
  public:
   explicit AgMatmulAfter(hirgen::Context& context) : context_(context) {
@@ -106,10 +107,11 @@ void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   // The transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_allgather_C_[S - 1], 0), kWaitAllgatherC);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -26,8 +26,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
-// emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// others, emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kHalfM = kShardM / 2;
 
@@ -45,12 +45,13 @@ constexpr const char* kMatmulC = "spec.yaml:13:5 matmul into C";
 constexpr const char* kWaitReceiveAAll = "spec.yaml:13:5 wait until A_all is received";
 constexpr const char* kWaitSendA = "spec.yaml:13:5 wait until A is sent";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
+// shard's step are unused.
 constexpr hirgen::SharedShape kAAllShared =
     {.bytes = M * K * sizeof(bf16), .transfers = (D - 1) * 2, .name = "A_all", .where = kShareAAll};
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -58,8 +59,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
+/// context owns; all ranks construct together. A call only issues work.
 class AgMatmulRing final : public hirgen::Program {
  public:
   explicit AgMatmulRing(hirgen::Context& context) : context_(context) {
@@ -76,7 +77,7 @@ class AgMatmulRing final : public hirgen::Program {
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   void* workspace_ = context_.workspace(hirgen::workspace_for(C_plan_), "spec.yaml:13:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop. The local shard's step uses none.
+  // Sets have an event for each step of a loop. Those of the local shard's step are unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_A_ = context_.events("before_send_A", kSendA, D * 2);
   hirgen::Events after_send_A_ = context_.events("after_send_A", kSendA, D * 2);
@@ -97,7 +98,7 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of A over x. Ready flags come first on the copy stream, since peers wait for them.
+  // Allgather of A over x. Ready flags come before the copies of this rank, since peers wait for them.
   for (int64_t s = 0; s < D - 1; ++s) {
     for (int64_t c = 0; c < 2; ++c) {
       HG_CHECK(driver_.cuStreamWriteValue32(copy, A_all_ipc.ready_at(from, s * 2 + c), A_all_ipc.sequence(),
@@ -146,10 +147,11 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_send_A_[(D - 1 - 1) * 2 + 1], 0), kWaitSendA);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -171,7 +173,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_ring", .spec = "spec.yaml",
-               .digest = "2b9f015e09f15fb756c68259def7570ade91ba57b8a81cd1c3d7fb13c4f2fbc2", .mesh_size = D,
+               .digest = "c4d17f459691a508091baf06e2f6fc8d86b6578b9495b48c48a27c082a5b8c1a", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kHalfM * K * sizeof(bf16) * 2, .largest = "sendrecv",
                .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

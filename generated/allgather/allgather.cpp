@@ -22,8 +22,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kSliceShard is both. The program is for these values; for others, emit
-// it again.
+// The parameters, and parts of them: kSliceShardX is one rank's part of an iteration's. The program is for
+// these values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192;
 constexpr int64_t kSliceShardM = M / (S * D);
 
@@ -33,7 +33,8 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr const char* kAllgatherA = "spec.yaml:11:5 allgather of A";
 constexpr const char* kWaitAllgatherA = "spec.yaml:11:5 wait for the allgather of A";
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class Allgather final : public hirgen::Program {
  public:
   explicit Allgather(hirgen::Context& context) : context_(context) {}
@@ -51,7 +52,7 @@ void Allgather::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, kSliceShardM, N]
   bf16* C = static_cast<bf16*>(tensors[1]);              // [S, D, kSliceShardM, N]
 
-  // Transfers below wait for earlier work, which may use their buffers.
+  // Transfers below wait for the caller's earlier work, which may use their buffers.
   HG_CHECK(cudaEventRecord(before_allgather_A_[0], caller), kAllgatherA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_A_[0], 0), kAllgatherA);
 
@@ -66,10 +67,11 @@ void Allgather::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_allgather_A_[S - 1], 0), kWaitAllgatherA);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -89,7 +91,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allgather", .spec = "spec.yaml",
-               .digest = "c4d6cb88c57cf9ec7c2f86263a7f7a6d039a0f700e7e18b1f8d8cfe620824133", .mesh_size = D,
+               .digest = "b4e650cea559231c0fb8e072f5bdd716eb4ed825093f32f35eda86bf4c135cc5", .mesh_size = D,
                .gemms = {}, .communications = {"allgather x"}, .bytes = M * N * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},

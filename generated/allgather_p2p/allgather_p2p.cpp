@@ -24,11 +24,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
-// emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// others, emit it again.
 constexpr int64_t D = 4, M = 8192, K = 8192;
 constexpr int64_t kShardM = M / D;
-constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 4;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 
@@ -44,12 +44,13 @@ constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
 constexpr const char* kWaitReceiveC = "spec.yaml:12:5 wait until C is received";
 constexpr const char* kWaitSendA = "spec.yaml:12:5 wait until A is sent";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
+// shard's step are unused.
 constexpr hirgen::SharedShape kCShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
+/// context owns; all ranks construct together. A call only issues work.
 class AllgatherP2p final : public hirgen::Program {
  public:
   explicit AllgatherP2p(hirgen::Context& context) : context_(context) {
@@ -65,7 +66,8 @@ class AllgatherP2p final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();      // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // Sets have an event for each step of a loop, or each compute stream. Those of the local shard's step are
+  // unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_send_A_ = context_.events("after_send_A", kSendA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -83,7 +85,7 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of A over x. Ready flags come first on the copy stream, since peers wait for them.
+  // Allgather of A over x. Ready flags come before the copies of this rank, since peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.ready_at(from, s), C_ipc.sequence(),
@@ -91,7 +93,7 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
              kReadyC);
   }
 
-  // All iterations come first: transfer s + 1 overlaps with work s.
+  // All iterations are issued before the work: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, C_ipc.ready(s), C_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -116,7 +118,8 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
              kCopyC);
   }
 
-  // The caller's stream waits for all compute streams: later work may use all of their buffers.
+  // The caller's stream waits for all compute streams: what follows reads their results and may reuse their
+  // buffers.
   for (int64_t s = 0; s < 1; ++s) {
     HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
@@ -131,10 +134,11 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_send_A_[D - 1], 0), kWaitSendA);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -154,7 +158,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allgather_p2p", .spec = "spec.yaml",
-               .digest = "f8e2cf46798d8523f033faaf83cc67253355c59ab1a8e5e6d71693f81abc6699", .mesh_size = D,
+               .digest = "9b3e544d94b192b708aba25f05c828f3cd4eab5d875f28f51be518546b1247e6", .mesh_size = D,
                .gemms = {}, .communications = {"sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

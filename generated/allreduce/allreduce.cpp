@@ -4,10 +4,10 @@
 //   C = sum(A, axis=1)
 //
 //   A [S, DIDx(D), M/S, N] bf16
-//   C [Stream(S), r(D), M/S, N] bf16
+//   C [Stream(S), M/S, N] bf16
 //
 // D = 4, S = 4, M = 8192, N = 8192, mesh x of D.
-// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): reduced from D to one.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
 //
 // Derived: allreduce of A over x, into C, one slice in each iteration over s.
 // Schedule: pipeline collective, computes on the caller's stream.
@@ -22,8 +22,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kSlice is one iteration's. The program is for these values; for others,
-// emit it again.
+// The parameters, and parts of them: kSliceX is one iteration's part. The program is for these values; for
+// others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192;
 constexpr int64_t kSliceM = M / S;
 
@@ -33,7 +33,8 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr const char* kAllreduceA = "spec.yaml:11:5 allreduce of A";
 constexpr const char* kWaitAllreduceA = "spec.yaml:11:5 wait for the allreduce of A";
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class Allreduce final : public hirgen::Program {
  public:
   explicit Allreduce(hirgen::Context& context) : context_(context) {}
@@ -51,7 +52,7 @@ void Allreduce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, kSliceM, N]
   bf16* C = static_cast<bf16*>(tensors[1]);              // [S, kSliceM, N]
 
-  // Transfers below wait for earlier work, which may use their buffers.
+  // Transfers below wait for the caller's earlier work, which may use their buffers.
   HG_CHECK(cudaEventRecord(before_allreduce_A_[0], caller), kAllreduceA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allreduce_A_[0], 0), kAllreduceA);
 
@@ -66,10 +67,11 @@ void Allreduce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_allreduce_A_[S - 1], 0), kWaitAllreduceA);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -89,7 +91,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allreduce", .spec = "spec.yaml",
-               .digest = "80a01c2803f76ba6ec20481ff048ac17114c3f09e312a0f5bb7fecad7350ff32", .mesh_size = D,
+               .digest = "c69dafbb5f78df57522d44a0fad9b4c899234a7446c1b7cf50e6dbe31f267ede", .mesh_size = D,
                .gemms = {}, .communications = {"allreduce x"}, .bytes = M * N * sizeof(bf16),
                .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},

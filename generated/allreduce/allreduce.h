@@ -14,7 +14,7 @@ extern "C" {
 enum {
   /* input [S, DIDx(D), M/S, N] bf16 */
   HIRGEN_ALLREDUCE_A,
-  /* output [Stream(S), r(D), M/S, N] bf16 */
+  /* output [Stream(S), M/S, N] bf16 */
   HIRGEN_ALLREDUCE_C,
   /* number of tensors */
   HIRGEN_ALLREDUCE_TENSORS

@@ -12,6 +12,7 @@
 //
 // D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+// Views, which move nothing unless a copy is below: reshape.
 //
 // Derived: allreduce of Y over x, one slice in each iteration over s.
 // Schedule: pipeline collective, 4 compute streams.
@@ -28,11 +29,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part, kSlice is one iteration's. The program is for
-// these values; for others, emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X, kSliceX is one iteration's part. The
+// program is for these values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceM = M / S, kShardK = K / D;
-constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 4;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kYPartsShape =
@@ -46,8 +47,8 @@ constexpr const char* kWaitAllreduceY = "spec.yaml:16:5 wait for the allreduce o
 constexpr const char* kAddY = "spec.yaml:16:5 add into Y";
 constexpr const char* kJoined = "spec.yaml:16:5 wait for the compute streams";
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -55,7 +56,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class LinearAr final : public hirgen::Program {
  public:
   explicit LinearAr(hirgen::Context& context) : context_(context) {
@@ -117,15 +119,17 @@ void LinearAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     add(Y + s * kSliceM * N, Y_sum_s, bias, kSliceM, compute, kAddY);
   }
 
-  // The caller's stream waits for all compute streams: later work may use all of their buffers.
+  // The caller's stream waits for all compute streams: what follows reads their results and may reuse their
+  // buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -148,7 +152,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "linear_ar", .spec = "spec.yaml",
-               .digest = "c51e1541e773bab7e38ae37923538b338ed6ecf8e83502df73a529886c859834", .mesh_size = D,
+               .digest = "98a2a003e50c77c995cef13806787a4fd1965a1536b369c074a51b4fa8436057", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"allreduce x"},
                .bytes = M * N * sizeof(bf16), .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -15,12 +15,12 @@
 //   X [S, M/S, DIDx(D), K/D] bf16
 //   W [N, DIDx(D), K/D] bf16
 //   dX [Stream(S), DIDx(D), M/S, K/D] bf16
-//   dW [r(S), DIDx(D), N, K/D] bf16
-//   dbias [r(M), N] bf16
+//   dW [DIDx(D), N, K/D] bf16
+//   dbias [N] bf16
 //
 // D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D.
-// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(M): reduced from M to one.
-// r(S): reduced from S to one.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+// Views, which move nothing unless a copy is below: broadcast, permute, reshape.
 //
 // Schedule: pipeline collective, 4 compute streams.
 #include "linear_ar_backward.hpp"
@@ -36,11 +36,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part, kSlice is one iteration's. The program is for
-// these values; for others, emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X, kSliceX is one iteration's part. The
+// program is for these values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceM = M / S, kShardK = K / D;
-constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 4;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kDXShape = {.m = kSliceM, .n = kShardK, .k = N, .dtype = hirgen::DType::kBf16};
@@ -55,8 +55,8 @@ constexpr const char* kJoined = "spec.yaml:22:5 wait for the compute streams";
 constexpr const char* kSumDW = "spec.yaml:23:5 sum into dW";
 constexpr const char* kSumDbias = "spec.yaml:25:5 sum into dbias";
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -64,7 +64,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns. A call
+/// only issues work.
 class LinearArBackward final : public hirgen::Program {
  public:
   explicit LinearArBackward(hirgen::Context& context) : context_(context) {
@@ -111,21 +112,23 @@ void LinearArBackward::run(cudaStream_t caller, const std::vector<void*>& tensor
          workspaces_[s % kComputeStreams], compute, kMatmulP);
   }
 
-  // The caller's stream waits for all compute streams: later work may use all of their buffers.
+  // The caller's stream waits for all compute streams: what follows reads their results and may reuse their
+  // buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
+  // Views are {axes, {extents}, {strides}}; contiguous axes are merged, and axes of extent 1 may be left out.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, dW, {2, {1, N * kShardK}, {0, 1}}, P_,
                         {2, {S, N * kShardK}, {N * kShardK, 1}}, caller, kSumDW);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, dbias, {2, {1, N}, {0, 1}}, dY,
                         {2, {M, N}, {N, 1}}, caller, kSumDbias);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -153,7 +156,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "linear_ar_backward", .spec = "spec.yaml",
-               .digest = "209a76e8cedb77528d0e1e83b1b4e2d120a2176eb52ab59468d41a798d384e5b", .mesh_size = D,
+               .digest = "f448734da837ca7294bffca16e3d23af4e28f2310627919ed177139b50043699", .mesh_size = D,
                .gemms = {{M, kShardK, N, 1}, {S * N, kShardK, kSliceM, 1}}, .bytes = 0, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

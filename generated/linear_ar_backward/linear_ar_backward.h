@@ -20,9 +20,9 @@ enum {
   HIRGEN_LINEAR_AR_BACKWARD_W,
   /* output [Stream(S), DIDx(D), M/S, K/D] bf16 */
   HIRGEN_LINEAR_AR_BACKWARD_dX,
-  /* output [r(S), DIDx(D), N, K/D] bf16 */
+  /* output [DIDx(D), N, K/D] bf16 */
   HIRGEN_LINEAR_AR_BACKWARD_dW,
-  /* output [r(M), N] bf16 */
+  /* output [N] bf16 */
   HIRGEN_LINEAR_AR_BACKWARD_dbias,
   /* number of tensors */
   HIRGEN_LINEAR_AR_BACKWARD_TENSORS

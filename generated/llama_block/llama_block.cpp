@@ -39,6 +39,7 @@
 //
 // D = 8, B = 1, L = 4096, H = 32, G = 8, C = 128, E = 4096, F = 14336, mesh x of D.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
+// Views, which move nothing unless a copy is below: broadcast, permute, reshape, slice, split.
 //
 // Derived: reduce-scatter of Wop over x, into attention: transfers into Wop_parts from rank to rank by
 // IPC-put, one slice in each iteration over s.
@@ -70,14 +71,14 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
-// emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// others, emit it again.
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = H * C, F = 7 * E / 2;
 constexpr int64_t kShardH2G =
     (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kHalfC = C / 2;
 constexpr int64_t kShardG = G / D, kShardBL = B * L / D;
-constexpr int kComputeStreams = 2;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 2;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
@@ -135,7 +136,9 @@ constexpr const char* kSendY = "spec.yaml:50:5 send Y";
 constexpr const char* kWaitReceiveY = "spec.yaml:50:5 wait until Y is received";
 constexpr const char* kWaitSendY = "spec.yaml:50:5 wait until Y is sent";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
+// shard's step are unused. launch_transfer waits for the peer's ready flag, copies, and sets the peer's done
+// flag.
 constexpr hirgen::SharedShape kWopPartsShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Wop_parts", .where = kShareWopParts};
 constexpr hirgen::SharedShape kU2AllShared =
@@ -145,8 +148,8 @@ constexpr hirgen::SharedShape kW2pPartsShared =
 constexpr hirgen::SharedShape kYShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -154,8 +157,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
+/// context owns; all ranks construct together. A call only issues work.
 class LlamaBlock final : public hirgen::Program {
  public:
   explicit LlamaBlock(hirgen::Context& context) : context_(context) {
@@ -180,8 +183,8 @@ class LlamaBlock final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   // one per compute stream: their GEMMs may run at the same time. The caller's stream uses the first
   void* workspaces_[kComputeStreams];
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
-  // each iteration of a loop.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them (in a
+  // loop: of each iteration). A transfer uses its memory until it is waited for.
 
   // [B * L, E], kRmsNormU1 to kLinearQKV
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");
@@ -212,7 +215,8 @@ class LlamaBlock final : public hirgen::Program {
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // Sets have an event for each step of a loop, or each compute stream. Those of the local shard's step are
+  // unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_Wop_ = context_.events("before_send_Wop", kSendWop, D + 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -229,7 +233,7 @@ class LlamaBlock final : public hirgen::Program {
 void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[8], kYShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
 void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -271,8 +275,8 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Reduce-scatter of Wop over x, into attention. Ready flags come first on the copy stream, since peers wait
-  // for them.
+  // Reduce-scatter of Wop over x, into attention. Ready flags come before the copies of this rank, since
+  // peers wait for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
@@ -304,7 +308,8 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // The caller's stream waits for all compute streams: later work may use all of their buffers.
+  // The caller's stream waits for all compute streams: what follows reads their results and may reuse their
+  // buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
@@ -317,18 +322,18 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   done_flags.submit(caller, kWaitReceiveWopParts);
 
-  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
+  // Views are {axes, {extents}, {strides}}; contiguous axes are merged, and axes of extent 1 may be left out.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, attention_, {2, {1, kShardBL * E}, {0, 1}},
                         Wop_parts_, {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumAttention);
   add_rms_norm(U2_, X1_, X + rank * kShardBL * E, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
 
   // Peers may write U2_all, W2p_parts only after earlier work, which may use that memory; transfers below
-  // wait for it, too. Compute streams wait for transfers that come after it.
+  // wait for it, too. The compute streams wait for those transfers, and so follow that work, too.
   HG_CHECK(cudaEventRecord(started_gate_[0], caller), kStartedGate);
   HG_CHECK(cudaStreamWaitEvent(copy, started_gate_[0], 0), kStartedGate);
 
-  // Allgather of U2 over x; reduce-scatter of W2p over x, into mlp. Ready flags come first on the copy
-  // stream, since peers wait for them.
+  // Allgather of U2 over x; reduce-scatter of W2p over x, into mlp. Ready flags come before the copies of
+  // this rank, since peers wait for them.
   hirgen::FlagKernel ready_flags2(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -338,7 +343,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   ready_flags2.submit(copy, kReadyU2All);
 
-  // Allgather of U2 over x. All iterations come first: transfer s + 1 overlaps with work s.
+  // Allgather of U2 over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
@@ -376,7 +381,8 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // The caller's stream waits for all compute streams: later work may use all of their buffers.
+  // The caller's stream waits for all compute streams: what follows reads their results and may reuse their
+  // buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_mlp_[i], compute_[i]), kJoinedMlp);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_mlp_[i], 0), kJoinedMlp);
@@ -400,7 +406,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_Y_[0], caller), kStartedY);
   HG_CHECK(cudaStreamWaitEvent(copy, started_Y_[0], 0), kStartedY);
 
-  // Allgather of Y over x. Ready flags come first on the copy stream, since peers wait for them.
+  // Allgather of Y over x. Ready flags come before the copies of this rank, since peers wait for them.
   hirgen::FlagKernel ready_flags3(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -421,10 +427,13 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     done_flags3.add(Y_ipc.done(s), Y_ipc.sequence_number());
   }
   done_flags3.submit(caller, kWaitReceiveY);
+
+  // Later work may overwrite what was sent.
   HG_CHECK(cudaStreamWaitEvent(caller, after_send_Y_[0], 0), kWaitSendY);
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -455,7 +464,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "75849a8f19095143433e7097932db53ac7e114c42fd9d7d9b3d42a64af916ab1", .mesh_size = D,
+               .digest = "0d3c0c1af1e3d93313de6bc893d99d080e169946fdc33450578a383c905d7595", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},

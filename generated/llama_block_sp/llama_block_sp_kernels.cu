@@ -23,7 +23,7 @@ struct RmsNorm {
     const auto U1_square = X_row * X_row;
     const auto U1_square_sum = fn::sum(row, U1_square);
     const auto U1_square_mean = U1_square_sum * (1.0F / kColumns);
-    const auto U1_shifted = U1_square_mean + 1e-05F /* eps, the default */;
+    const auto U1_shifted = U1_square_mean + 1e-05F /* eps, the default of the operation */;
     const auto U1_rstd = fn::rsqrt(U1_shifted);
     const auto U1_y = X_row * U1_rstd;
     row.store(U1, U1_y * row.along(gamma1));
@@ -109,7 +109,7 @@ struct AddRmsNorm {
     const auto U2_square = X1_row * X1_row;
     const auto U2_square_sum = fn::sum(row, U2_square);
     const auto U2_square_mean = U2_square_sum * (1.0F / kColumns);
-    const auto U2_shifted = U2_square_mean + 1e-05F /* eps, the default */;
+    const auto U2_shifted = U2_square_mean + 1e-05F /* eps, the default of the operation */;
     const auto U2_rstd = fn::rsqrt(U2_shifted);
     const auto U2_y = X1_row * U2_rstd;
     row.store(U2, U2_y * row.along(gamma2));

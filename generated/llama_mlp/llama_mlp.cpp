@@ -19,6 +19,7 @@
 //
 // D = 8, M = 4096, K = 4096, N = 14336, mesh x of D.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
+// Views, which move nothing unless a copy is below: broadcast.
 //
 // Derived: reduce-scatter of P over x, into mlp: transfers into P_parts from rank to rank by IPC-get, one
 // slice in each iteration over s.
@@ -45,8 +46,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
-// emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// others, emit it again.
 constexpr int64_t D = 8, M = 4096, K = 4096, N = 7 * K / 2;
 constexpr int64_t kShardN = N / D, kShardM = M / D;
 
@@ -75,14 +76,16 @@ constexpr const char* kReceiveY = "spec.yaml:23:5 receive Y";
 constexpr const char* kWaitReadP = "spec.yaml:22:5 wait until peers have read P, Y";
 constexpr const char* kWaitReceiveY = "spec.yaml:23:5 wait until Y is received";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
+// shard's step are unused. launch_transfer waits for the peer's ready flag, copies, and sets the peer's done
+// flag.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kYShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -90,8 +93,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
+/// context owns; all ranks construct together. A call only issues work.
 class LlamaMlp final : public hirgen::Program {
  public:
   explicit LlamaMlp(hirgen::Context& context) : context_(context) {
@@ -105,8 +108,8 @@ class LlamaMlp final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml llama_mlp"};  // memory that ranks share
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_mlp");
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
-  // each iteration of a loop.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them (in a
+  // loop: of each iteration). A transfer uses its memory until it is waited for.
 
   bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:16:5 U");  // [M, K], kRmsNormU to kLinearUp
   // [1, M, kShardN], kLinearGate to kSiluMulA
@@ -122,7 +125,7 @@ class LlamaMlp final : public hirgen::Program {
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(gate_plan_, up_plan_, P_s_plan_), "spec.yaml:17:5 workspace");
-  // Sets have an event for each step of a loop. The local shard's step uses none.
+  // Sets have an event for each step of a loop. Those of the local shard's step are unused.
   hirgen::Events before_receive_P_ = context_.events("before_receive_P", kReceiveP, D);
   hirgen::Events after_receive_P_ = context_.events("after_receive_P", kReceiveP, 1);
   hirgen::Events started_ = context_.events("started", kStarted, 1);
@@ -135,7 +138,7 @@ class LlamaMlp final : public hirgen::Program {
 void LlamaMlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[5], kYShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
 void LlamaMlp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -178,7 +181,7 @@ void LlamaMlp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(after_receive_P_[0], copy), kReceiveP);
   HG_CHECK(cudaStreamWaitEvent(caller, after_receive_P_[0], 0), kWaitReceiveP);
 
-  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
+  // Views are {axes, {extents}, {strides}}; contiguous axes are merged, and axes of extent 1 may be left out.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, mlp_, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumMlp);
   add(Y + rank * kShardM * K, X + rank * kShardM * K, mlp_, kShardM * K, caller, kAddY);
@@ -187,7 +190,7 @@ void LlamaMlp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of Y over x. Ready flags come first on the copy stream, since peers wait for them.
+  // Allgather of Y over x. Ready flags come before the copies of this rank, since peers wait for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
@@ -216,7 +219,8 @@ void LlamaMlp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaStreamWaitEvent(caller, after_receive_Y_[0], 0), kWaitReceiveY);
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -242,7 +246,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_mlp", .spec = "spec.yaml",
-               .digest = "5654bf3b3b0b0424a415884867a2c8cfa02cd7f16cfa60483d21368f5c4b1101", .mesh_size = D,
+               .digest = "819e9e7f6230d86e0d68659ecb56ec37d1cf3b291b5d3433243bc42001baa9cc", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-get", .graph = true,

@@ -19,6 +19,7 @@
 //
 // D = 8, M = 4096, K = 4096, N = 14336, mesh x of D.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
+// Views, which move nothing unless a copy is below: broadcast.
 //
 // Derived: reduce-scatter of P over x, into mlp: transfers into P_parts from rank to rank by NCCL inter-node,
 // one slice in each iteration over s.
@@ -49,8 +50,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
-// emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// others, emit it again.
 constexpr int64_t D = 8, M = 4096, K = 4096, N = 7 * K / 2;
 constexpr int64_t kShardN = N / D, kShardM = M / D;
 
@@ -85,14 +86,16 @@ constexpr const char* kWaitReadP = "spec.yaml:22:5 wait until peers have read P,
 constexpr const char* kWaitReceiveY = "spec.yaml:23:5 wait until Y is received";
 constexpr const char* kWaitExchangeY = "spec.yaml:23:5 wait for the exchange of Y";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
+// shard's step are unused. launch_transfer waits for the peer's ready flag, copies, and sets the peer's done
+// flag.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kYShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -100,8 +103,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
+/// context owns; all ranks construct together. A call only issues work.
 class LlamaMlpAcrossNodes final : public hirgen::Program {
  public:
   explicit LlamaMlpAcrossNodes(hirgen::Context& context) : context_(context) {
@@ -129,7 +132,7 @@ class LlamaMlpAcrossNodes final : public hirgen::Program {
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(gate_plan_, up_plan_, P_s_plan_), "spec.yaml:17:5 workspace");
-  // Sets have an event for each step of a loop. The local shard's step uses none.
+  // Sets have an event for each step of a loop. Those of the local shard's step are unused.
   hirgen::Events before_exchange_P_ = context_.events("before_exchange_P", kExchangeP, D);
   hirgen::Events after_exchange_P_ = context_.events("after_exchange_P", kExchangeP, D);
   hirgen::Events before_receive_P_ = context_.events("before_receive_P", kReceiveP, D);
@@ -146,7 +149,7 @@ class LlamaMlpAcrossNodes final : public hirgen::Program {
 void LlamaMlpAcrossNodes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[5], kYShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
 void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -216,7 +219,7 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
     }
   }
 
-  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
+  // Views are {axes, {extents}, {strides}}; contiguous axes are merged, and axes of extent 1 may be left out.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, mlp_, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumMlp);
 
@@ -229,7 +232,7 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of Y over x. Ready flags come first on the copy stream, since peers wait for them.
+  // Allgather of Y over x. Ready flags come before the copies of this rank, since peers wait for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;

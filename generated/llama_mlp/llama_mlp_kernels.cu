@@ -23,7 +23,7 @@ struct RmsNorm {
     const auto U_square = X_row * X_row;
     const auto U_square_sum = fn::sum(row, U_square);
     const auto U_square_mean = U_square_sum * (1.0F / kColumns);
-    const auto U_shifted = U_square_mean + 1e-05F /* eps, the default */;
+    const auto U_shifted = U_square_mean + 1e-05F /* eps, the default of the operation */;
     const auto U_rstd = fn::rsqrt(U_shifted);
     const auto U_y = X_row * U_rstd;
     row.store(U, U_y * row.along(gamma));

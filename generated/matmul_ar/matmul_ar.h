@@ -16,7 +16,7 @@ enum {
   HIRGEN_MATMUL_AR_A,
   /* input [DIDx(D), K/D, N] bf16 */
   HIRGEN_MATMUL_AR_B,
-  /* output [Stream(S), r(D), M/S, N] bf16 */
+  /* output [Stream(S), M/S, N] bf16 */
   HIRGEN_MATMUL_AR_C,
   /* number of tensors */
   HIRGEN_MATMUL_AR_TENSORS

@@ -16,7 +16,7 @@ enum {
   HIRGEN_MATMUL_RS_A,
   /* input [DIDx(D), K/D, N] bf16 */
   HIRGEN_MATMUL_RS_B,
-  /* output [Stream(S), r(D), DIDx(D), M/(S*D), N] bf16 */
+  /* output [Stream(S), DIDx(D), M/(S*D), N] bf16 */
   HIRGEN_MATMUL_RS_C,
   /* number of tensors */
   HIRGEN_MATMUL_RS_TENSORS

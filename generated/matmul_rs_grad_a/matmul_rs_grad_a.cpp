@@ -11,6 +11,7 @@
 //
 // D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+// Views, which move nothing unless a copy is below: permute, reshape.
 //
 // Derived: allgather of dC over x, one slice in each iteration over s.
 // Schedule: pipeline collective, 4 compute streams.
@@ -26,11 +27,12 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part, kSlice is one iteration's, kSliceShard is
-// both. The program is for these values; for others, emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X, kSliceX is one iteration's part,
+// kSliceShardX is one rank's part of an iteration's. The program is for these values; for others, emit it
+// again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S, kShardK = K / D;
-constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 4;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kDAShape =
@@ -42,8 +44,8 @@ constexpr const char* kWaitAllgatherDC = "spec.yaml:13:5 wait for the allgather 
 constexpr const char* kMatmulDA = "spec.yaml:14:5 matmul into dA";
 constexpr const char* kJoined = "spec.yaml:14:5 wait for the compute streams";
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -51,7 +53,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class MatmulRsGradA final : public hirgen::Program {
  public:
   explicit MatmulRsGradA(hirgen::Context& context) : context_(context) {
@@ -81,12 +84,12 @@ void MatmulRsGradA::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const bf16* B = static_cast<const bf16*>(tensors[1]);   // [1, kShardK, N]
   bf16* dA = static_cast<bf16*>(tensors[2]);              // [S, 1, kSliceM, kShardK]
 
-  // Transfers below wait for earlier work, which may use their buffers. Compute streams wait for transfers
-  // that come after it.
+  // Transfers below wait for the caller's earlier work, which may use their buffers. The compute streams wait
+  // for those transfers, and so follow that work, too.
   HG_CHECK(cudaEventRecord(before_allgather_dC_[0], caller), kAllgatherDC);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_dC_[0], 0), kAllgatherDC);
 
-  // Allgather of dC over x. All iterations come first: transfer s + 1 overlaps with work s.
+  // Allgather of dC over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(dC + s * kSliceShardM * N, dC_all_ + s * kSliceM * N, kSliceShardM * N,
                            ncclBfloat16, x_.comm, x_.stream),
@@ -101,15 +104,17 @@ void MatmulRsGradA::run(cudaStream_t caller, const std::vector<void*>& tensors) 
          workspaces_[s % kComputeStreams], compute, kMatmulDA);
   }
 
-  // The caller's stream waits for all compute streams: later work may use all of their buffers.
+  // The caller's stream waits for all compute streams: what follows reads their results and may reuse their
+  // buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -131,7 +136,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_a", .spec = "spec.yaml",
-               .digest = "a4b2f26a77bc8d1f186f69f025a7ee225546ab88ad19ac7ac19775e3b6451943", .mesh_size = D,
+               .digest = "45069c81b2eaa8056d6b4033b42cf05ed78464e0ba061dda3ba1a592db9bd74f", .mesh_size = D,
                .gemms = {{M, kShardK, N, 1}}, .communications = {"allgather x"},
                .bytes = M * N * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -8,10 +8,11 @@
 //
 //   dC [S, DIDx(D), M/(S*D), N] bf16
 //   A [S, DIDx(D), M/S, K/D] bf16
-//   dB [r(S), DIDx(D), K/D, N] bf16
+//   dB [DIDx(D), K/D, N] bf16
 //
 // D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D.
-// DIDx(D): one of D parts per rank. r(S): reduced from S to one.
+// DIDx(D): one of D parts per rank.
+// Views, which move nothing unless a copy is below: permute, reshape.
 //
 // Derived: allgather of dC over x, one slice in each iteration over s.
 // Schedule: pipeline collective, 4 compute streams.
@@ -28,11 +29,12 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part, kSlice is one iteration's, kSliceShard is
-// both. The program is for these values; for others, emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X, kSliceX is one iteration's part,
+// kSliceShardX is one rank's part of an iteration's. The program is for these values; for others, emit it
+// again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S, kShardK = K / D;
-constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 4;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape =
@@ -45,8 +47,8 @@ constexpr const char* kMatmulP = "spec.yaml:16:5 matmul into P";
 constexpr const char* kJoined = "spec.yaml:16:5 wait for the compute streams";
 constexpr const char* kSumDB = "spec.yaml:17:5 sum into dB";
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -54,7 +56,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class MatmulRsGradB final : public hirgen::Program {
  public:
   explicit MatmulRsGradB(hirgen::Context& context) : context_(context) {
@@ -85,12 +88,12 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const bf16* A = static_cast<const bf16*>(tensors[1]);   // [S, 1, kSliceM, kShardK]
   bf16* dB = static_cast<bf16*>(tensors[2]);              // [1, kShardK, N]
 
-  // Transfers below wait for earlier work, which may use their buffers. Compute streams wait for transfers
-  // that come after it.
+  // Transfers below wait for the caller's earlier work, which may use their buffers. The compute streams wait
+  // for those transfers, and so follow that work, too.
   HG_CHECK(cudaEventRecord(before_allgather_dC_[0], caller), kAllgatherDC);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_dC_[0], 0), kAllgatherDC);
 
-  // Allgather of dC over x. All iterations come first: transfer s + 1 overlaps with work s.
+  // Allgather of dC over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(dC + s * kSliceShardM * N, dC_all_ + s * kSliceM * N, kSliceShardM * N,
                            ncclBfloat16, x_.comm, x_.stream),
@@ -105,19 +108,21 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
          workspaces_[s % kComputeStreams], compute, kMatmulP);
   }
 
-  // The caller's stream waits for all compute streams: later work may use all of their buffers.
+  // The caller's stream waits for all compute streams: what follows reads their results and may reuse their
+  // buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
+  // Views are {axes, {extents}, {strides}}; contiguous axes are merged, and axes of extent 1 may be left out.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, dB, {2, {1, kShardK * N}, {0, 1}}, P_,
                         {2, {S, kShardK * N}, {kShardK * N, 1}}, caller, kSumDB);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -139,7 +144,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_b", .spec = "spec.yaml",
-               .digest = "2e901cbbb8e87ff3db37277ee4bf0aa9cf74db633f877e0f026bb7e9c9013ac9", .mesh_size = D,
+               .digest = "48d0bcec5b881ca8d1bf7178236d7085a3f43d2a8843d0acf690f1783fb89b77", .mesh_size = D,
                .gemms = {{S * kShardK, N, kSliceM, 1}}, .communications = {"allgather x"},
                .bytes = M * N * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

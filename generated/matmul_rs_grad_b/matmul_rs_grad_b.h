@@ -16,7 +16,7 @@ enum {
   HIRGEN_MATMUL_RS_GRAD_B_dC,
   /* input [S, DIDx(D), M/S, K/D] bf16 */
   HIRGEN_MATMUL_RS_GRAD_B_A,
-  /* output [r(S), DIDx(D), K/D, N] bf16 */
+  /* output [DIDx(D), K/D, N] bf16 */
   HIRGEN_MATMUL_RS_GRAD_B_dB,
   /* number of tensors */
   HIRGEN_MATMUL_RS_GRAD_B_TENSORS

@@ -16,7 +16,7 @@ enum {
   HIRGEN_MATMUL_RS_P2P_A,
   /* input [DIDx(D), K/D, N] bf16 */
   HIRGEN_MATMUL_RS_P2P_B,
-  /* output [r(D), DIDx(D), M/D, N] bf16 */
+  /* output [DIDx(D), M/D, N] bf16 */
   HIRGEN_MATMUL_RS_P2P_C,
   /* number of tensors */
   HIRGEN_MATMUL_RS_P2P_TENSORS

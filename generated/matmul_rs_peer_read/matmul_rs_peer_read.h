@@ -16,7 +16,7 @@ enum {
   HIRGEN_MATMUL_RS_PEER_READ_A,
   /* input [DIDx(D), K/D, N] bf16 */
   HIRGEN_MATMUL_RS_PEER_READ_B,
-  /* output [r(D), DIDx(D), M/D, N] bf16 */
+  /* output [DIDx(D), M/D, N] bf16 */
   HIRGEN_MATMUL_RS_PEER_READ_C,
   /* number of tensors */
   HIRGEN_MATMUL_RS_PEER_READ_TENSORS

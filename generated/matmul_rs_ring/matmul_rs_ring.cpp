@@ -7,10 +7,11 @@
 //
 //   A [DIDx(D), D, M/D, K/D] bf16
 //   B [DIDx(D), K/D, N] bf16
-//   C [r(D), DIDx(D), M/D, N] bf16
+//   C [DIDx(D), M/D, N] bf16
 //
 // D = 4, M = 8192, N = 8192, K = 8192, mesh x of D.
-// DIDx(D): one of D parts per rank. r(D): reduced from D to one. Loops over D: one step per rank.
+// DIDx(D): one of D parts per rank. Loops over D: one step per rank.
+// Views, which move nothing unless a copy is below: broadcast.
 //
 // Derived: reduce-scatter of P over x, into C: transfers into P_sums from rank to rank by IPC-put, one slice
 // in each iteration over s, c.
@@ -29,8 +30,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
-// emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// others, emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D, kHalfM = kShardM / 2;
 
@@ -49,12 +50,13 @@ constexpr const char* kWaitReceivePSums = "spec.yaml:16:5 wait until P_sums is r
 constexpr const char* kAddP = "spec.yaml:16:5 add into P";
 constexpr const char* kWaitSendP = "spec.yaml:16:5 wait until P is sent";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
+// shard's step are unused.
 constexpr hirgen::SharedShape kPSumsShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D * 2, .name = "P_sums", .where = kSharePSums};
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -62,8 +64,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
+/// context owns; all ranks construct together. A call only issues work.
 class MatmulRsRing final : public hirgen::Program {
  public:
   explicit MatmulRsRing(hirgen::Context& context) : context_(context) {
@@ -81,7 +83,7 @@ class MatmulRsRing final : public hirgen::Program {
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_s_c_plan_), "spec.yaml:15:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop. The local shard's step uses none.
+  // Sets have an event for each step of a loop. Those of the local shard's step are unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, D * 2);
   hirgen::Events after_send_P_ = context_.events("after_send_P", kSendP, D * 2);
@@ -102,7 +104,8 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Reduce-scatter of P over x, into C. Ready flags come first on the copy stream, since peers wait for them.
+  // Reduce-scatter of P over x, into C. Ready flags come before the copies of this rank, since peers wait for
+  // them.
   for (int64_t s = 1; s < D; ++s) {
     for (int64_t c = 0; c < 2; ++c) {
       HG_CHECK(driver_.cuStreamWriteValue32(copy, P_sums_ipc.ready_at(from, s * 2 + c), P_sums_ipc.sequence(),
@@ -155,10 +158,11 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_send_P_[(D - 1) * 2 + 1], 0), kWaitSendP);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -180,7 +184,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_ring", .spec = "spec.yaml",
-               .digest = "9567db2911e9b5daae915d5306ad4c6ab11715cd1cfedbb5405355cb0b6acd65", .mesh_size = D,
+               .digest = "eb5ff0920523b0d4e24b39f8c1279bd16a0edc95eb220885a213cbad3aacf914", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kHalfM * N * sizeof(bf16) * 2, .largest = "sendrecv",
                .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -19,6 +19,7 @@
 //
 // D = 8, M = 8192, K = 8192, N = 32768, mesh x of D.
 // DIDx(D): one of D parts per rank.
+// Views, which move nothing unless a copy is below: broadcast, reshape.
 //
 // Derived: allgather of U over x.
 // Derived: reduce-scatter of R over x, into V.
@@ -36,8 +37,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
-// emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// others, emit it again.
 constexpr int64_t D = 8, M = 8192, K = 8192, N = 4 * K;
 constexpr int64_t kShardM = M / D, kShardN = N / D;
 
@@ -56,8 +57,8 @@ constexpr const char* kLinearP = "spec.yaml:21:5 linear into P";
 constexpr const char* kReduceScatterR = "spec.yaml:23:5 reduce-scatter of R";
 constexpr const char* kAddY = "spec.yaml:24:5 add into Y";
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -65,7 +66,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class MlpSp final : public hirgen::Program {
  public:
   explicit MlpSp(hirgen::Context& context) : context_(context) {}
@@ -74,7 +76,8 @@ class MlpSp final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:18:5 mesh world axis x");
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them. A
+  // transfer uses its memory until it is waited for.
 
   // [D, kShardM, K], filled by the allgather of U over x, kAllgatherU to kLinearZ
   bf16* U_all_ = context_.allocate<bf16>(M * K, "spec.yaml:18:5 U_all");
@@ -112,10 +115,11 @@ void MlpSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(ncclReduceScatter(P_, V_, kShardM * K, ncclBfloat16, ncclSum, x_.comm, caller), kReduceScatterR);
   HG_CHECK(cudaEventRecord(after_reduce_scatter_R_[0], caller), kReduceScatterR);  // for the watchdog only
   add(Y, X, V_, kShardM * K, caller, kAddY);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -27,7 +27,7 @@ struct LayerNorm {
     const auto U_square = U_centered * U_centered;
     const auto U_square_sum = fn::sum(row, U_square);
     const auto U_square_mean = U_square_sum * (1.0F / kColumns);
-    const auto U_var = U_square_mean + 1e-05F /* eps, the default */;
+    const auto U_var = U_square_mean + 1e-05F /* eps, the default of the operation */;
     const auto U_rstd = fn::rsqrt(U_var);
     const auto U_y = U_centered * U_rstd;
     const auto U_scaled = U_y * row.along(gamma);

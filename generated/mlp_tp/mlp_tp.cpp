@@ -11,10 +11,11 @@
 //   X [Stream(S), DIDx(D), M/(S*D), K] bf16
 //   W1 [DIDx(D), N/D, K] bf16
 //   W2 [DIDx(D), K, N/D] bf16
-//   Y [Stream(S), r(D), DIDx(D), M/(S*D), K] bf16
+//   Y [Stream(S), DIDx(D), M/(S*D), K] bf16
 //
 // D = 8, S = 4, M = 8192, K = 8192, N = 32768, mesh x of D.
-// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): reduced from D to one.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+// Views, which move nothing unless a copy is below: reshape.
 //
 // Derived: allgather of X over x, one slice in each iteration over s.
 // Derived: reduce-scatter of R over x, into Y, one slice in each iteration over s.
@@ -32,11 +33,12 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part, kSlice is one iteration's, kSliceShard is
-// both. The program is for these values; for others, emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X, kSliceX is one iteration's part,
+// kSliceShardX is one rank's part of an iteration's. The program is for these values; for others, emit it
+// again.
 constexpr int64_t D = 8, S = 4, M = 8192, K = 8192, N = 4 * K;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S, kShardN = N / D;
-constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 4;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kZShape =
@@ -53,8 +55,8 @@ constexpr const char* kLinearP = "spec.yaml:17:5 linear into P";
 constexpr const char* kReduceScatterR = "spec.yaml:19:5 reduce-scatter of R";
 constexpr const char* kWaitReduceScatterR = "spec.yaml:19:5 wait for the reduce-scatter of R";
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -62,7 +64,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class MlpTp final : public hirgen::Program {
  public:
   explicit MlpTp(hirgen::Context& context) : context_(context) {
@@ -78,8 +81,8 @@ class MlpTp final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
-  // each iteration of a loop.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them (in a
+  // loop: of each iteration). A transfer uses its memory until it is waited for.
 
   // [S, D, kSliceShardM, K], filled by the allgather of X over x
   bf16* X_all_ = context_.allocate<bf16>(M * K, "spec.yaml:14:5 X_all");
@@ -102,12 +105,12 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* W2 = static_cast<const bf16*>(tensors[2]);  // [1, K, kShardN]
   bf16* Y = static_cast<bf16*>(tensors[3]);               // [S, 1, kSliceShardM, K]
 
-  // Transfers below wait for earlier work, which may use their buffers. Compute streams wait for transfers
-  // that come after it.
+  // Transfers below wait for the caller's earlier work, which may use their buffers. The compute streams wait
+  // for those transfers, and so follow that work, too.
   HG_CHECK(cudaEventRecord(before_allgather_X_[0], caller), kAllgatherX);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_X_[0], 0), kAllgatherX);
 
-  // Allgather of X over x. All iterations come first: transfer s + 1 overlaps with work s.
+  // Allgather of X over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(X + s * kSliceShardM * K, X_all_ + s * kSliceM * K, kSliceShardM * K, ncclBfloat16,
                            x_.comm, x_.stream),
@@ -140,10 +143,11 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   // The transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_reduce_scatter_R_[S - 1], 0), kWaitReduceScatterR);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -165,7 +169,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp", .spec = "spec.yaml",
-               .digest = "3914cb6817ca4fabeb1d3ac72fa7423bd5b314b2a00a8c9d651e6edc7b24373c", .mesh_size = D,
+               .digest = "324f1f2cf5a2c4e959847fbb429467e53a4cd2fee1ed48853afd77a7cf677bde", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = M * K * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",

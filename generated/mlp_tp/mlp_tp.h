@@ -18,7 +18,7 @@ enum {
   HIRGEN_MLP_TP_W1,
   /* input [DIDx(D), K, N/D] bf16 */
   HIRGEN_MLP_TP_W2,
-  /* output [Stream(S), r(D), DIDx(D), M/(S*D), K] bf16 */
+  /* output [Stream(S), DIDx(D), M/(S*D), K] bf16 */
   HIRGEN_MLP_TP_Y,
   /* number of tensors */
   HIRGEN_MLP_TP_TENSORS

@@ -20,12 +20,13 @@
 //   Z [DIDx(D), M, N/D] bf16
 //   W1 [DIDx(D), N/D, K] bf16
 //   W2 [DIDx(D), K, N/D] bf16
-//   dX [r(D), DIDx(D), M/D, K] bf16
+//   dX [DIDx(D), M/D, K] bf16
 //   dW1 [DIDx(D), N/D, K] bf16
 //   dW2 [DIDx(D), K, N/D] bf16
 //
 // D = 8, M = 8192, K = 8192, N = 32768, mesh x of D.
-// DIDx(D): one of D parts per rank. r(D): reduced from D to one.
+// DIDx(D): one of D parts per rank.
+// Views, which move nothing unless a copy is below: permute, reshape.
 //
 // Derived: allgather of dY over x.
 // Derived: allgather of X over x.
@@ -44,8 +45,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
-// emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// others, emit it again.
 constexpr int64_t D = 8, M = 8192, K = 8192, N = 4 * K;
 constexpr int64_t kShardM = M / D, kShardN = N / D;
 
@@ -70,8 +71,8 @@ constexpr const char* kWaitAllgatherX = "spec.yaml:18:5 wait for the allgather o
 constexpr const char* kMatmulDW1 = "spec.yaml:26:5 matmul into dW1";
 constexpr const char* kWaitReduceScatterDR = "spec.yaml:29:5 wait for the reduce-scatter of dR";
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -79,7 +80,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class MlpTpBackward final : public hirgen::Program {
  public:
   explicit MlpTpBackward(hirgen::Context& context) : context_(context) {}
@@ -147,10 +149,11 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaStreamWaitEvent(caller, after_allgather_X_[0], 0), kWaitAllgatherX);
   gemm(context_, dW1_plan_, dZ_, X_all_, dW1, workspace_, caller, kMatmulDW1);
   HG_CHECK(cudaStreamWaitEvent(caller, after_reduce_scatter_dR_[0], 0), kWaitReduceScatterDR);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -22,7 +22,7 @@ enum {
   HIRGEN_MLP_TP_BACKWARD_W1,
   /* input [DIDx(D), K, N/D] bf16 */
   HIRGEN_MLP_TP_BACKWARD_W2,
-  /* output [r(D), DIDx(D), M/D, K] bf16 */
+  /* output [DIDx(D), M/D, K] bf16 */
   HIRGEN_MLP_TP_BACKWARD_dX,
   /* output [DIDx(D), N/D, K] bf16 */
   HIRGEN_MLP_TP_BACKWARD_dW1,

@@ -33,7 +33,7 @@ using bf16 = __nv_bfloat16;
 
 // The parameters. The program is for these values; for others, emit it again.
 constexpr int64_t D = 8, S = 4, C = 256, K = 4096, N = 14336;
-constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 4;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kZShape = {.m = D * C, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
@@ -48,8 +48,8 @@ constexpr const char* kMatmulP = "spec.yaml:18:5 matmul into P";
 constexpr const char* kAllToAllP = "spec.yaml:19:5 all-to-all of P";
 constexpr const char* kWaitAllToAllP = "spec.yaml:19:5 wait for the all-to-all of P";
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -57,7 +57,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class MoeA2a final : public hirgen::Program {
  public:
   explicit MoeA2a(hirgen::Context& context) : context_(context) {
@@ -73,8 +74,8 @@ class MoeA2a final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
-  // each iteration of a loop.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them (in a
+  // loop: of each iteration). A transfer uses its memory until it is waited for.
 
   // [S, D, 1, C, K], filled by the all-to-all of X over x
   bf16* T_ = context_.allocate<bf16>(S * D * C * K, "spec.yaml:15:5 T");
@@ -97,12 +98,12 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* W2 = static_cast<const bf16*>(tensors[2]);  // [1, N, K]
   bf16* Y = static_cast<bf16*>(tensors[3]);               // [S, 1, D, C, K]
 
-  // Transfers below wait for earlier work, which may use their buffers. Compute streams wait for transfers
-  // that come after it.
+  // Transfers below wait for the caller's earlier work, which may use their buffers. The compute streams wait
+  // for those transfers, and so follow that work, too.
   HG_CHECK(cudaEventRecord(before_all_to_all_X_[0], caller), kAllToAllX);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_all_to_all_X_[0], 0), kAllToAllX);
 
-  // All-to-all of X over x. All iterations come first: transfer s + 1 overlaps with work s.
+  // All-to-all of X over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclGroupStart(), kAllToAllX);
     for (int peer = 0; peer < x_.size; ++peer) {
@@ -147,10 +148,11 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   // The transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_all_to_all_P_[S - 1], 0), kWaitAllToAllP);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -174,7 +176,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "moe_a2a", .spec = "spec.yaml",
-               .digest = "990512b45c332672a504b7813b5fbaf09f3121f4042f2556866ee9da3f1696c9", .mesh_size = D,
+               .digest = "5d3906cca3d36f5d08cea2bb63e5ddbe4a92a16f50d6be29d41965e7c38cf3f6", .mesh_size = D,
                .gemms = {{S * D * C, N, K, 1}, {S * D * C, K, N, 1}},
                .communications = {"alltoall x", "alltoall x"}, .bytes = S * D * C * K * sizeof(bf16),
                .largest = "alltoall", .team_size = D, .transport = "nccl",

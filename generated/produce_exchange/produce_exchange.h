@@ -16,7 +16,7 @@ enum {
   HIRGEN_PRODUCE_EXCHANGE_A,
   /* input [DIDx(D), K/D, N] bf16 */
   HIRGEN_PRODUCE_EXCHANGE_B,
-  /* output [r(D), DIDx(D), M/D, N] bf16 */
+  /* output [DIDx(D), M/D, N] bf16 */
   HIRGEN_PRODUCE_EXCHANGE_C,
   /* number of tensors */
   HIRGEN_PRODUCE_EXCHANGE_TENSORS

@@ -4,10 +4,10 @@
 //   C = sum(A, axis=1)
 //
 //   A [S, DIDx(D), D, M/(S*D), N] bf16
-//   C [Stream(S), r(D), DIDx(D), M/(S*D), N] bf16
+//   C [Stream(S), DIDx(D), M/(S*D), N] bf16
 //
 // D = 4, S = 4, M = 8192, N = 8192, mesh x of D.
-// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): reduced from D to one.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
 //
 // Derived: reduce-scatter of A over x, into C, one slice in each iteration over s.
 // Schedule: pipeline collective, computes on the caller's stream.
@@ -22,8 +22,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kSliceShard is both. The program is for these values; for others, emit
-// it again.
+// The parameters, and parts of them: kSliceShardX is one rank's part of an iteration's. The program is for
+// these values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192;
 constexpr int64_t kSliceShardM = M / (S * D);
 
@@ -33,7 +33,8 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr const char* kReduceScatterA = "spec.yaml:11:5 reduce-scatter of A";
 constexpr const char* kWaitReduceScatterA = "spec.yaml:11:5 wait for the reduce-scatter of A";
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class ReduceScatter final : public hirgen::Program {
  public:
   explicit ReduceScatter(hirgen::Context& context) : context_(context) {}
@@ -51,7 +52,7 @@ void ReduceScatter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, D, kSliceShardM, N]
   bf16* C = static_cast<bf16*>(tensors[1]);              // [S, 1, kSliceShardM, N]
 
-  // Transfers below wait for earlier work, which may use their buffers.
+  // Transfers below wait for the caller's earlier work, which may use their buffers.
   HG_CHECK(cudaEventRecord(before_reduce_scatter_A_[0], caller), kReduceScatterA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_reduce_scatter_A_[0], 0), kReduceScatterA);
 
@@ -66,10 +67,11 @@ void ReduceScatter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 
   // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_reduce_scatter_A_[S - 1], 0), kWaitReduceScatterA);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -89,7 +91,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "reduce_scatter", .spec = "spec.yaml",
-               .digest = "d0d866bccf5e396b2eac106b9d67b2e44bf4d39997966de9dca17dd9d10ec866", .mesh_size = D,
+               .digest = "05f7d050846d049a18ace67b57b8b4d4f6e70027feffb998be4f9a02fb712e93", .mesh_size = D,
                .gemms = {}, .communications = {"reducescatter x"}, .bytes = M * N * sizeof(bf16),
                .largest = "reducescatter", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},

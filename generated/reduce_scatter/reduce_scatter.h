@@ -14,7 +14,7 @@ extern "C" {
 enum {
   /* input [S, DIDx(D), D, M/(S*D), N] bf16 */
   HIRGEN_REDUCE_SCATTER_A,
-  /* output [Stream(S), r(D), DIDx(D), M/(S*D), N] bf16 */
+  /* output [Stream(S), DIDx(D), M/(S*D), N] bf16 */
   HIRGEN_REDUCE_SCATTER_C,
   /* number of tensors */
   HIRGEN_REDUCE_SCATTER_TENSORS

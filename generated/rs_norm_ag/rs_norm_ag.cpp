@@ -17,6 +17,7 @@
 //
 // D = 8, S = 4, M = 8192, K = 8192, N = 32768, mesh x of D.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+// Views, which move nothing unless a copy is below: broadcast, reshape.
 //
 // Derived: reduce-scatter of R over x, into V, one slice in each iteration over s.
 // Derived: allgather of U over x, one slice in each iteration over s.
@@ -34,11 +35,12 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part, kSlice is one iteration's, kSliceShard is
-// both. The program is for these values; for others, emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X, kSliceX is one iteration's part,
+// kSliceShardX is one rank's part of an iteration's. The program is for these values; for others, emit it
+// again.
 constexpr int64_t D = 8, S = 4, M = 8192, K = 8192, N = 4 * K;
 constexpr int64_t kSliceM = M / S, kShardN = N / D, kSliceShardM = M / (S * D);
-constexpr int kComputeStreams = 4;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 4;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = K, .k = kShardN, .dtype = hirgen::DType::kBf16};
@@ -55,8 +57,8 @@ constexpr const char* kWaitAllgatherU = "spec.yaml:21:5 wait for the allgather o
 constexpr const char* kMatmulZ = "spec.yaml:22:5 matmul into Z";
 constexpr const char* kJoined = "spec.yaml:22:5 wait for the compute streams";
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -64,7 +66,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class RsNormAg final : public hirgen::Program {
  public:
   explicit RsNormAg(hirgen::Context& context) : context_(context) {
@@ -142,15 +145,17 @@ void RsNormAg::run(cudaStream_t caller, const std::vector<void*>& tensors) {
          workspaces_[s % kComputeStreams], compute, kMatmulZ);
   }
 
-  // The caller's stream waits for all compute streams: later work may use all of their buffers.
+  // The caller's stream waits for all compute streams: what follows reads their results and may reuse their
+  // buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -176,7 +181,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "rs_norm_ag", .spec = "spec.yaml",
-               .digest = "c0386319b84c2450ac4dba876d0ba10aadadf50ed6a8e89152ce11bcbd894697", .mesh_size = D,
+               .digest = "5111b7659346c89828bda548c30d31b1693bf05d338565daa7b44c7ea6359157", .mesh_size = D,
                .gemms = {{M, K, kShardN, 1}, {M, kShardN, K, 1}},
                .communications = {"reducescatter x", "allgather x"}, .bytes = M * K * sizeof(bf16),
                .largest = "reducescatter", .team_size = D, .transport = "nccl",

@@ -28,7 +28,7 @@ struct SumAddRmsNorm {
     const auto Y_square = X1_row * X1_row;
     const auto Y_square_sum = fn::sum(row, Y_square);
     const auto Y_square_mean = Y_square_sum * (1.0F / kColumns);
-    const auto Y_shifted = Y_square_mean + 1e-05F /* eps, the default */;
+    const auto Y_shifted = Y_square_mean + 1e-05F /* eps, the default of the operation */;
     const auto Y_rstd = fn::rsqrt(Y_shifted);
     const auto Y_y = X1_row * Y_rstd;
     row.store(Y, Y_y * row.along(gamma));

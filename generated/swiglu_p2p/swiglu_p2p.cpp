@@ -14,10 +14,11 @@
 //   Wg [DIDx(D), K, N/D] bf16
 //   Wu [DIDx(D), K, N/D] bf16
 //   W2 [DIDx(D), N/D, K] bf16
-//   Y [DIDx(D), r(D), M/D, K] bf16
+//   Y [DIDx(D), M/D, K] bf16
 //
 // D = 8, M = 8192, K = 4096, N = 14336, mesh x of D.
-// DIDx(D): one of D parts per rank. r(D): reduced from D to one.
+// DIDx(D): one of D parts per rank.
+// Views, which move nothing unless a copy is below: reshape.
 //
 // Derived: allgather of G over x: transfers into U from rank to rank by IPC-put, one slice in each iteration
 // over s.
@@ -39,11 +40,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
-// emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// others, emit it again.
 constexpr int64_t D = 8, M = 8192, K = 4096, N = 14336;
 constexpr int64_t kShardM = M / D, kShardN = N / D, kHalfM = kShardM / 2;
-constexpr int kComputeStreams = 2;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 2;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kZgShape = {.m = kHalfM, .n = kShardN, .k = K, .dtype = hirgen::DType::kBf16};
@@ -70,14 +71,15 @@ constexpr const char* kWaitReceivePParts = "spec.yaml:25:5 wait until P_parts is
 constexpr const char* kSumY = "spec.yaml:25:5 sum into Y";
 constexpr const char* kWaitSendP = "spec.yaml:25:5 wait until P is sent";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
+// shard's step are unused.
 constexpr hirgen::SharedShape kUShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D * 2, .name = "U", .where = kShareU};
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D * 2, .name = "P_parts", .where = kSharePParts};
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -85,8 +87,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
+/// context owns; all ranks construct together. A call only issues work.
 class SwigluP2p final : public hirgen::Program {
  public:
   explicit SwigluP2p(hirgen::Context& context) : context_(context) {
@@ -106,8 +108,8 @@ class SwigluP2p final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();   // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
-  // each iteration of a loop.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them (in a
+  // loop: of each iteration). A transfer uses its memory until it is waited for.
 
   // [D, 1, kShardM, K], filled by the allgather of G over x
   bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:19:5 U");
@@ -122,7 +124,8 @@ class SwigluP2p final : public hirgen::Program {
   hirgen::MatmulPlan Zu_plan_{context_, kZgShape, kMatmulZu};
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // Sets have an event for each step of a loop, or each compute stream. Those of the local shard's step are
+  // unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events wait_receive_U_ = context_.events("wait_receive_U", kWaitReceiveU, 2 * D + 1);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, 2 * D + 1);
@@ -147,8 +150,8 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of G over x; reduce-scatter of P over x, into Y. Ready flags come first on the copy stream,
-  // since peers wait for them.
+  // Allgather of G over x; reduce-scatter of P over x, into Y. Ready flags come before the copies of this
+  // rank, since peers wait for them.
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 2; s < 2 * D; ++s) {
     const int64_t from = (rank + s / 2) % D;
@@ -158,7 +161,7 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   ready_flags.submit(copy, kReadyU);
 
-  // Allgather of G over x. All iterations come first: transfer s + 1 overlaps with work s.
+  // Allgather of G over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
   for (int64_t s = 2; s < 2 * D; ++s) {
     const int64_t to = (D + rank - s / 2) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U_ipc.ready(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -219,7 +222,8 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // The caller's stream waits for all compute streams: later work may use all of their buffers.
+  // The caller's stream waits for all compute streams: what follows reads their results and may reuse their
+  // buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
@@ -233,16 +237,17 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   done_flags.submit(caller, kWaitReceivePParts);
   HG_CHECK(cudaEventRecord(wait_receive_P_parts_[0], caller), kWaitReceivePParts);  // for the watchdog only
 
-  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
+  // Views are {axes, {extents}, {strides}}; contiguous axes are merged, and axes of extent 1 may be left out.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, Y, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumY);
 
   // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   HG_CHECK(cudaStreamWaitEvent(caller, after_send_P_[2 * D - 1], 0), kWaitSendP);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -268,7 +273,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_p2p", .spec = "spec.yaml",
-               .digest = "5bd41f7995d6254012935a9ec64e88257ce793cb8c5d522712db136a060ab56d", .mesh_size = D,
+               .digest = "440a6940bce6b0f10bffec14a64569f2dacefc0119addb3d49314e8696320b3c", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, kShardN, K, 1}, {D * kHalfM * 2, kShardN, K, 1},
                          {D * kHalfM * 2, K, kShardN, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (2 * D - 2) * kHalfM * K * sizeof(bf16), .largest = "sendrecv",

@@ -20,7 +20,7 @@ enum {
   HIRGEN_SWIGLU_P2P_Wu,
   /* input [DIDx(D), N/D, K] bf16 */
   HIRGEN_SWIGLU_P2P_W2,
-  /* output [DIDx(D), r(D), M/D, K] bf16 */
+  /* output [DIDx(D), M/D, K] bf16 */
   HIRGEN_SWIGLU_P2P_Y,
   /* number of tensors */
   HIRGEN_SWIGLU_P2P_TENSORS

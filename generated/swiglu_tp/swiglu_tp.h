@@ -20,7 +20,7 @@ enum {
   HIRGEN_SWIGLU_TP_Wu,
   /* input [DIDx(D), N/D, K] bf16 */
   HIRGEN_SWIGLU_TP_W2,
-  /* output [Stream(S), r(D), DIDx(D), M/(S*D), K] bf16 */
+  /* output [Stream(S), DIDx(D), M/(S*D), K] bf16 */
   HIRGEN_SWIGLU_TP_Y,
   /* number of tensors */
   HIRGEN_SWIGLU_TP_TENSORS

@@ -39,6 +39,7 @@
 //
 // D = 8, B = 2, L = 2048, H = 64, C = 128, E = 8192, F = 32768, mesh x of D.
 // DIDx(D): one of D parts per rank.
+// Views, which move nothing unless a copy is below: broadcast, permute, reshape.
 //
 // Derived: allreduce of Wop over x, into attention.
 // Derived: allreduce of W2p over x, into mlp.
@@ -57,8 +58,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
-// emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// others, emit it again.
 constexpr int64_t D = 8, B = 2, L = 2048, H = 64, C = 128;
 constexpr int64_t E = H * C, F = 4 * E;
 constexpr int64_t kShardE = E / D, kShardF = F / D, kShardH = H / D;
@@ -99,8 +100,8 @@ constexpr const char* kLinearW2p = "spec.yaml:47:5 linear into W2p";
 constexpr const char* kAllreduceW2p = "spec.yaml:48:5 allreduce of W2p";
 constexpr const char* kAddY = "spec.yaml:49:5 add into Y";
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -108,7 +109,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class TransformerBlock final : public hirgen::Program {
  public:
   explicit TransformerBlock(hirgen::Context& context) : context_(context) {}
@@ -117,7 +119,8 @@ class TransformerBlock final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:40:5 mesh world axis x");
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them. A
+  // transfer uses its memory until it is waited for.
 
   // [B * L, E], kLayerNormU1 to kLinearUv
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");
@@ -186,10 +189,11 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   HG_CHECK(ncclAllReduce(W2p, mlp_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduceW2p);
   HG_CHECK(cudaEventRecord(after_allreduce_W2p_[0], caller), kAllreduceW2p);  // for the watchdog only
   add(Y, X1_, mlp_, B * L * E, caller, kAddY);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

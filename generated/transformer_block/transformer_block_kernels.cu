@@ -27,7 +27,7 @@ struct LayerNorm {
     const auto U1_square = U1_centered * U1_centered;
     const auto U1_square_sum = fn::sum(row, U1_square);
     const auto U1_square_mean = U1_square_sum * (1.0F / kColumns);
-    const auto U1_var = U1_square_mean + 1e-05F /* eps, the default */;
+    const auto U1_var = U1_square_mean + 1e-05F /* eps, the default of the operation */;
     const auto U1_rstd = fn::rsqrt(U1_var);
     const auto U1_y = U1_centered * U1_rstd;
     const auto U1_scaled = U1_y * row.along(gamma1);
@@ -56,7 +56,7 @@ struct AddLayerNorm {
     const auto U2_square = U2_centered * U2_centered;
     const auto U2_square_sum = fn::sum(row, U2_square);
     const auto U2_square_mean = U2_square_sum * (1.0F / kColumns);
-    const auto U2_var = U2_square_mean + 1e-05F /* eps, the default */;
+    const auto U2_var = U2_square_mean + 1e-05F /* eps, the default of the operation */;
     const auto U2_rstd = fn::rsqrt(U2_var);
     const auto U2_y = U2_centered * U2_rstd;
     const auto U2_scaled = U2_y * row.along(gamma2);

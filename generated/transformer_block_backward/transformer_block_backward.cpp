@@ -89,6 +89,7 @@
 //
 // D = 8, B = 2, L = 2048, H = 64, C = 128, E = 8192, F = 32768, mesh x of D.
 // DIDx(D): one of D parts per rank.
+// Views, which move nothing unless a copy is below: broadcast, permute, reshape.
 //
 // Derived: allreduce of dU2p over x, into dU2.
 // Derived: allreduce of dU1p over x, into dU1.
@@ -109,8 +110,8 @@ namespace {
 using bf16 = __nv_bfloat16;
 using fp32 = float;
 
-// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
-// emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// others, emit it again.
 constexpr int64_t D = 8, B = 2, L = 2048, H = 64, C = 128;
 constexpr int64_t E = H * C, F = 4 * E;
 constexpr int64_t kShardH = H / D, kShardF = F / D, kShardE = E / D;
@@ -177,8 +178,8 @@ constexpr const char* kMulSumDgamma1 = "spec.yaml:96:5 mul_sum into dgamma1";
 constexpr const char* kSumDbeta2 = "spec.yaml:56:5 sum into dbeta2";
 constexpr const char* kSumDbeta1 = "spec.yaml:97:5 sum into dbeta1";
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -186,8 +187,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-// c = a b + added, row-major, rounded once, with operands transposed as the plan says; added may be c.
-// cuBLASLt is column-major, so b is its first operand.
+// c = a b + added, row-major, rounded once; the plan's shape says which operands are transposed, and added
+// may be c. cuBLASLt is column-major, so b is its first operand.
 void gemm_add(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b,
               const void* added, void* c, void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kOne,
@@ -195,7 +196,8 @@ void gemm_add(hirgen::Context& context, const hirgen::MatmulPlan& plan, const vo
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class TransformerBlockBackward final : public hirgen::Program {
  public:
   explicit TransformerBlockBackward(hirgen::Context& context) : context_(context) {}
@@ -204,7 +206,8 @@ class TransformerBlockBackward final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:53:5 mesh world axis x");
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them. A
+  // transfer uses its memory until it is waited for.
 
   // [1, B * L, kShardF], kMatmulDA to kGeluGradMulDZ
   bf16* dA_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:47:5 dA");
@@ -331,15 +334,16 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   mul_sum(dgamma2, dU2_, N2_, B * L, caller, kMulSumDgamma2);
   mul_sum(dgamma1, dU1_, N1_, B * L, caller, kMulSumDgamma1);
 
-  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
+  // Views are {axes, {extents}, {strides}}; contiguous axes are merged, and axes of extent 1 may be left out.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, dbeta2, {2, {1, E}, {0, 1}}, dU2_,
                         {2, {B * L, E}, {E, 1}}, caller, kSumDbeta2);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, dbeta1, {2, {1, E}, {0, 1}}, dU1_,
                         {2, {B * L, E}, {E, 1}}, caller, kSumDbeta1);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -410,7 +414,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "3e1d5dcbb0c12968a72cda4ce19ffcf90c0b74b2a0d1d596b5745c3923f159ff", .mesh_size = D,
+               .digest = "e862809b61d1731b51dea9148f0d2c76d63caf0f574b5022c4db3043bb6a7517", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},

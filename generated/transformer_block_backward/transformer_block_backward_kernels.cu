@@ -39,7 +39,7 @@ struct Normalize {
     const auto N2_square = N2_centered * N2_centered;
     const auto N2_square_sum = fn::sum(row, N2_square);
     const auto N2_square_mean = N2_square_sum * (1.0F / kColumns);
-    const auto N2_var = N2_square_mean + 1e-05F /* eps, the default */;
+    const auto N2_var = N2_square_mean + 1e-05F /* eps, the default of the operation */;
     const auto N2_rstd = fn::rsqrt(N2_var);
     row.store(N2, N2_centered * N2_rstd);
   }
@@ -93,7 +93,7 @@ struct MulNormalizeGradAdd {
     const auto dX1n_square = dX1n_centered * dX1n_centered;
     const auto dX1n_square_sum = fn::sum(row, dX1n_square);
     const auto dX1n_square_mean = dX1n_square_sum * (1.0F / kColumns);
-    const auto dX1n_var = dX1n_square_mean + 1e-05F /* eps, the default */;
+    const auto dX1n_var = dX1n_square_mean + 1e-05F /* eps, the default of the operation */;
     const auto dX1n_rstd = fn::rsqrt(dX1n_var);
     const auto dX1n_y = dX1n_centered * dX1n_rstd;
     const auto dX1n_weighted = dN2 * dX1n_y;

@@ -2,6 +2,7 @@ package hostir
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -31,8 +32,8 @@ func NoteEdge(d *diag.Diagnostic, p *Program, kind string, from Stmt) *diag.Diag
 	return d.AddNote(from.Meta().Pos, "the edge (%s) comes from %s, here", kind, Work(p, from))
 }
 
-// Work describes a statement in a message: its operation, and the last tensor that it names, such as its result. For a communication
-// it names the buffer in place of a view of it.
+// Work describes a statement in a message, as in "linear into P": its operation, and the last tensor that it names, such as its
+// result. For a communication it names the buffer in place of a view of it.
 func Work(p *Program, s Stmt) string {
 	what := Mentions(s)
 	if len(what) == 0 {
@@ -42,7 +43,16 @@ func Work(p *Program, s Stmt) string {
 	for Handle(s) != "" && of.Of != nil {
 		of = Uses(of.Of)[0]
 	}
-	return Operation(s) + " of " + Called(p, s, of)
+	return Verb(s) + " " + Called(p, s, of)
+}
+
+// Verb returns the words for a statement before the name of its tensor: "linear into" for a computation, "send of" for others.
+func Verb(s Stmt) string {
+	switch s.(type) {
+	case *Communication, *P2PCommunication, *Wait:
+		return strings.ToLower(Operation(s)) + " of"
+	}
+	return strings.ToLower(Operation(s)) + " into"
 }
 
 // Operation returns the word for a statement's operation: send or receive, the type of a collective, the name of a fused kernel,

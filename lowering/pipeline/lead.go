@@ -90,13 +90,13 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 	var list []hostir.Stmt
 	for _, l := range []*hostir.For{copies, others} {
 		if l != nil && works {
-			l.Note = fmt.Sprintf("%s come first: transfer %s + 1 overlaps with work %[2]s", what, loop.Var)
+			l.Note = fmt.Sprintf("%s are issued before the work: transfer %s + 1 overlaps with work %[2]s", what, loop.Var)
 		}
 	}
 	if ready != nil || copies != nil {
 		queue, note := hostir.StreamRef{Copies: true}, calls.TransfersWait
 		if ready != nil {
-			ready.Note = "ready flags come first on the copy stream, since peers wait for them"
+			ready.Note = "ready flags come before the copies of this rank, since peers wait for them"
 		}
 		list = append(list, follows(queue, on, hostir.InfoFrom(loop, note), o.whyCopies(early)))
 		for _, l := range []*hostir.For{ready, copies} {

@@ -8,10 +8,10 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Name describes the task by its operation and tensor: "Matmul of C_s".
+// Name describes the task by its operation and tensor: "matmul into C_s".
 func (t *Task) Name() string {
 	if what := hostir.Mentions(t.Stmt); len(what) > 0 {
-		return hostir.Operation(t.Stmt) + " of " + what[len(what)-1].Name
+		return hostir.Verb(t.Stmt) + " " + what[len(what)-1].Name
 	}
 	return hostir.Operation(t.Stmt)
 }
@@ -23,7 +23,7 @@ func (t *Task) Number() int { return t.id }
 // stream.
 func (t *Task) Resource() string { return t.resource() }
 
-// Reason explains the edge in words: "data: Matmul of C_s (task 1) reads what Allgather of A_all_s (task 0)
+// Reason explains the edge in words: "data: matmul into C_s (task 1) reads what Allgather of A_all_s (task 0)
 // writes".
 func (e *Edge) Reason() string {
 	does := "reads what %s writes"

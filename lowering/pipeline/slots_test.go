@@ -63,7 +63,7 @@ func TestSlotsOfLeads(t *testing.T) {
 					made, err := withSlots(t, p, before, slots)
 					if slots <= lead {
 						if err == nil || !strings.Contains(err.Error(),
-							fmt.Sprintf("follows Matmul of %s of %s", map[string]string{"gathered": "C", "chained": "T"}[name], agoIn(slots))) {
+							fmt.Sprintf("follows matmul into %s of %s", map[string]string{"gathered": "C", "chained": "T"}[name], agoIn(slots))) {
 							t.Errorf("%d slots are too few: %v", slots, err)
 						}
 						return

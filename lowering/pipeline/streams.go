@@ -146,7 +146,7 @@ func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 		return append(list, loop)
 	}
 	return append(list, loop, overSame(loop, hostir.InfoFrom(last,
-		"the caller's stream waits for all compute streams: later work may use all of their buffers"), join))
+		"the caller's stream waits for all compute streams: what follows reads their results and may reuse their buffers"), join))
 }
 
 // delay returns an If that keeps the compute stream of the loop's second iteration idle at first, for as long as

@@ -151,13 +151,13 @@ func TestReasons(t *testing.T) {
 	}
 	want := []string{
 		"x_.stream: hand-over: gather starts after earlier work of the issuing stream: its operand is there, and its result may be written",
-		"compute: data: Matmul of C_s (task 1) reads what Allgather of A_all_s (task 0) writes",
+		"compute: data: matmul into C_s (task 1) reads what allgather of A_all_s (task 0) writes",
 		"caller: the caller may use C after the call",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("waits are for\n%s\nnot for\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if n := page.Graph.Nodes; len(n) != 2 || n[0].Name != "Allgather of A_all_s" || n[1].Number != 1 {
+	if n := page.Graph.Nodes; len(n) != 2 || n[0].Name != "allgather of A_all_s" || n[1].Number != 1 {
 		t.Errorf("the graph is %+v", n)
 	}
 }

@@ -24,11 +24,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kSlice is one iteration's, kSliceShard is both. The program is for these
-// values; for others, emit it again.
+// The parameters, and parts of them: kSliceX is one iteration's part, kSliceShardX is one rank's part of an
+// iteration's. The program is for these values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 128, N = 24, K = 32;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S;
-constexpr int kComputeStreams = 3;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 3;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kSliceM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
@@ -40,8 +40,8 @@ constexpr const char* kWaitAllgatherA = "spec.yaml:11:5 wait for the allgather o
 constexpr const char* kMatmulC = "spec.yaml:11:5 matmul into C";
 constexpr const char* kJoined = "spec.yaml:11:5 wait for the compute streams";
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -49,7 +49,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class AgMatmulFused final : public hirgen::Program {
  public:
   explicit AgMatmulFused(hirgen::Context& context) : context_(context) {
@@ -100,15 +101,17 @@ void AgMatmulFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
          kMatmulC);
   }
 
-  // The caller's stream waits for all compute streams: later work may use all of their buffers.
+  // The caller's stream waits for all compute streams: what follows reads their results and may reuse their
+  // buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -130,7 +133,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_fused", .spec = "spec.yaml",
-               .digest = "8b5e52d1fbb9ad5d01c8926bf661ce71482a6bb93188c3bf6f57a53d72dea3a0", .mesh_size = D,
+               .digest = "108b18d2f9bc0d821df8b6159a6130b09d0a45709bf3df3a6a6eaf127d3a9e47", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"allgather x"}, .bytes = M * K * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

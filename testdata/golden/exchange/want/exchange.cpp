@@ -27,7 +27,7 @@ using bf16 = __nv_bfloat16;
 
 // The parameters. The program is for these values; for others, emit it again.
 constexpr int64_t D = 4, M = 8, N = 16, K = 32;
-constexpr int kComputeStreams = 2;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 2;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = M, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
@@ -42,8 +42,8 @@ constexpr const char* kWaitExchangeA = "exchange.hir:3:5 wait for the exchange o
 constexpr const char* kMatmulC = "exchange.hir:3:5 matmul into C";
 constexpr const char* kJoined = "exchange.hir:3:5 wait for the compute streams";
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -51,7 +51,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class Exchange final : public hirgen::Program {
  public:
   explicit Exchange(hirgen::Context& context) : context_(context) {
@@ -83,7 +84,7 @@ class Exchange final : public hirgen::Program {
 // caller's stream instead.
 void Exchange::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
 void Exchange::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -131,7 +132,8 @@ void Exchange::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -26,11 +26,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
-// emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// others, emit it again.
 constexpr int64_t D = 4, M = 32, N = 16, K = 32;
 constexpr int64_t kShardM = M / D;
-constexpr int kComputeStreams = 2;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 2;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
@@ -45,12 +45,14 @@ constexpr const char* kMatmulC = "spec.yaml:12:5 matmul into C";
 constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
 constexpr const char* kWaitReadA = "spec.yaml:12:5 wait until peers have read A";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
+// shard's step are unused. launch_transfer waits for the peer's ready flag, copies, and sets the peer's done
+// flag.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -58,8 +60,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
+/// context owns; all ranks construct together. A call only issues work.
 class ExchangeFused final : public hirgen::Program {
  public:
   explicit ExchangeFused(hirgen::Context& context) : context_(context) {
@@ -79,7 +81,8 @@ class ExchangeFused final : public hirgen::Program {
   bf16* A_all_ = context_.allocate<bf16>(M * K, "spec.yaml:12:5 A_all");
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // Sets have an event for each step of a loop, or each compute stream. Those of the local shard's step are
+  // unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_receive_A_ = context_.events("after_receive_A", kReceiveA, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -98,7 +101,7 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of A over x. Ready flags come first on the copy stream, since peers wait for them.
+  // Allgather of A over x. Ready flags come before the copies of this rank, since peers wait for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
@@ -106,7 +109,7 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   }
   ready_flags.submit(copy, kReadyA);
 
-  // All iterations come first: transfer s + 1 overlaps with work s.
+  // All iterations are issued before the work: transfer s + 1 overlaps with work s.
   hirgen::TransferKernel copies;
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -137,7 +140,8 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
          kMatmulC);
   }
 
-  // The caller's stream waits for all compute streams: later work may use all of their buffers.
+  // The caller's stream waits for all compute streams: what follows reads their results and may reuse their
+  // buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
@@ -150,10 +154,11 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   }
   done_flags.submit(caller, kWaitReadA);
   HG_CHECK(cudaEventRecord(wait_read_A_[0], caller), kWaitReadA);  // for the watchdog only
-  context_.call_issued(caller);
+  context_.call_issued(caller);                                    // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -175,7 +180,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_fused", .spec = "spec.yaml",
-               .digest = "fe23fb674d423a28745ecdf3f382117ab77380cc66d31f84c0b7fd4b452a3176", .mesh_size = D,
+               .digest = "7fb8a4a03a03c40e2547aecb403b78d3accba152dbf046268f55084971d72c8a", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -29,11 +29,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
-// emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// others, emit it again.
 constexpr int64_t D = 2, R = 2, M = 8, K = 16, N = 12;
 constexpr int64_t kShardM = M / D;
-constexpr int kComputeStreams = 2;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 2;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({6});                  // x of 6 ranks
 const hirgen::Mesh mesh_grid({R, D}, {1, 2, 4, 5});  // y of R, x of D ranks
@@ -55,12 +55,13 @@ constexpr const char* kSendC = "spec.yaml:17:5 send C";
 constexpr const char* kWaitReadA = "spec.yaml:16:5 wait until peers have read A";
 constexpr const char* kWaitExchangeC = "spec.yaml:17:5 wait for the exchange of C";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
+// shard's step are unused.
 constexpr hirgen::SharedShape kAShared = {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A",
                                           .where = kShareA, .mesh = &mesh_grid, .axis = 1};
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -68,8 +69,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
+/// context owns; all ranks construct together. A call only issues work.
 class ExchangeRows final : public hirgen::Program {
  public:
   explicit ExchangeRows(hirgen::Context& context) : context_(context) {
@@ -92,7 +93,8 @@ class ExchangeRows final : public hirgen::Program {
   bf16* A_all_ = context_.allocate<bf16>(on_grid_ ? M * K : 0, "spec.yaml:16:5 A_all");
   hirgen::MatmulPlan E_plan_{context_, kEShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // Sets have an event for each step of a loop, or each compute stream. Those of the local shard's step are
+  // unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_receive_A_ = context_.events("after_receive_A", kReceiveA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -110,11 +112,11 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const int64_t y = mesh_grid.coordinate(context_.rank(), 0);
   const hirgen::Shared& A_ipc = peers_.share_for_call(A, kAShared);
 
-  // Transfers below wait for earlier work, which may use their buffers.
+  // Transfers below wait for the caller's earlier work, which may use their buffers.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   if (on_grid_) {
-    // Allgather of A over x. Ready flags come first on the copy stream, since peers wait for them.
+    // Allgather of A over x. Ready flags come before the copies of this rank, since peers wait for them.
     hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = mesh_grid.rank_along(context_.rank(), 1, (D + x - s) % D);
@@ -123,7 +125,7 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     ready_flags.submit(copy, kReadyA);
   }
 
-  // All iterations come first: transfer s + 1 overlaps with work s.
+  // All iterations are issued before the work: transfer s + 1 overlaps with work s.
   for (int64_t s = 1; s < D; ++s) {
     if (on_grid_) {
       const int64_t from_x = (x + s) % D;
@@ -165,7 +167,8 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // The caller's stream waits for all compute streams: later work may use all of their buffers.
+  // The caller's stream waits for all compute streams: what follows reads their results and may reuse their
+  // buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
@@ -204,10 +207,11 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(cudaStreamWaitEvent(caller, after_exchange_C_[s], 0), kWaitExchangeC);
     }
   }
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int y = mesh_grid.coordinate(rank, 0);
   const int x = mesh_grid.coordinate(rank, 1);
@@ -231,7 +235,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_rows", .spec = "spec.yaml",
-               .digest = "5f2debbdaf137e3bec3ea1e5f8537c3efcd2a6ae0fece42ea23dfc9af82ed340", .mesh_size = 6,
+               .digest = "100bf4850d9bf99d4cf47317ac2874b6748af160f11e66918894b3a4bb96577b", .mesh_size = 6,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x of grid", "sendrecv y of grid"},
                .bytes = (R - 1) * M * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"R", R}, {"M", M}, {"K", K}, {"N", N}}},

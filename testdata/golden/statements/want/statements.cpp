@@ -23,13 +23,14 @@
 //   out_cast [M, N] fp16
 //   out_relu [M, N] fp32
 //   out_sum [M, N] fp32
-//   out_reduce [M, r(N)] fp32
+//   out_reduce [M] fp32
 //   out_reshape [M*N] fp32
 //   out_broadcast [M, b(1), N] fp32
 //   out_batched [B, M, N] bf16
 //
 // D = 2, B = 3, M = 12, N = 8, K = 16, mesh world: x of D, mesh turned: x of D.
-// DIDx(D): one of D parts per rank. b(1): 1 for any number. r(N): reduced from N to one.
+// DIDx(D): one of D parts per rank. b(1): 1 for any number.
+// Views, which move nothing unless a copy is below: broadcast, permute, reshape.
 //
 // Derived: send-recv of shard over meshes world and turned.
 // Schedule: pipeline collective, 2 compute streams.
@@ -51,7 +52,7 @@ using fp32 = float;
 
 // The parameters. The program is for these values; for others, emit it again.
 constexpr int64_t D = 2, B = 3, M = 12, N = 8, K = 16;
-constexpr int kComputeStreams = 2;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 2;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});           // x of D ranks
 const hirgen::Mesh mesh_turned({D}, {1, 0});  // x of D ranks
@@ -76,8 +77,8 @@ constexpr const char* kCopyOutReshape = "statements.hir:11:5 copy into out_resha
 constexpr const char* kBroadcastOutBroadcast = "statements.hir:12:5 broadcast into out_broadcast";
 constexpr const char* kMatmulOutBatched = "statements.hir:13:5 matmul into out_batched";
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -85,7 +86,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class Statements final : public hirgen::Program {
  public:
   explicit Statements(hirgen::Context& context) : context_(context) {
@@ -141,7 +143,7 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(ncclGroupEnd(), kSendRecvShard);
   HG_CHECK(cudaEventRecord(after_send_recv_shard_[0], caller), kSendRecvShard);  // for the watchdog only
 
-  // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
+  // Views are {axes, {extents}, {strides}}; contiguous axes are merged, and axes of extent 1 may be left out.
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_permute, {2, {N, M}, {M, 1}}, X, {2, {N, M}, {1, N}},
                        caller, kPermuteOutPermute);
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_cast, X, M * N, caller, kCastOutCast);
@@ -178,10 +180,11 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaMemcpyAsync(out_broadcast, X, M * N * sizeof(fp32), cudaMemcpyDeviceToDevice, caller),
            kBroadcastOutBroadcast);
   gemm(context_, out_batched_plan_, P, Q, out_batched, workspace_, caller, kMatmulOutBatched);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   const int x2 = mesh_turned.coordinate(rank, 0);
@@ -225,7 +228,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "statements", .spec = "statements.hir",
-               .digest = "3c6511ce76c644954a0ed6be525739dc6e5161733e2d63ef95b5f00f87c2db34", .mesh_size = D,
+               .digest = "d8c51ce7fcf3161664080babd834d833563e272d3268248a6f007eaaea387ceb", .mesh_size = D,
                .gemms = {{M, N, K, B}}, .communications = {"sendrecv from world to turned"},
                .bytes = N * sizeof(fp32), .largest = "sendrecv", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"B", B}, {"M", M}, {"N", N}, {"K", K}}},

@@ -12,6 +12,7 @@
 //
 // D = 4, M = 32, N = 8, K = 16, mesh x of D.
 // DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
+// Views, which move nothing unless a copy is below: broadcast.
 //
 // Derived: reduce-scatter of P over x, into R: transfers into P_parts from rank to rank by IPC-get, one slice
 // in each iteration over c, s.
@@ -33,11 +34,11 @@ namespace {
 
 using fp16 = __half;
 
-// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
-// emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// others, emit it again.
 constexpr int64_t D = 4, M = 32, N = 8, K = 16;
 constexpr int64_t kShardM = M / D, kShardK = K / D, kChunkM = kShardM / 4;
-constexpr int kComputeStreams = 2;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 2;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kChunkM, .n = N, .k = kShardK, .batch = D,
@@ -65,14 +66,15 @@ constexpr const char* kDoneC = "spec.yaml:18:5 set the done flag of C at the pee
 constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P, C";
 constexpr const char* kWaitReceiveR = "spec.yaml:18:5 wait until R is received";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s, the local shard none.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
+// shard's step are unused.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(fp16), .transfers = D * 4, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kCShared =
     {.bytes = M * N * sizeof(fp16), .transfers = D * 4, .name = "C", .where = kShareC};
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -80,8 +82,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
+/// context owns; all ranks construct together. A call only issues work.
 class SubChunksAtOnce final : public hirgen::Program {
  public:
   explicit SubChunksAtOnce(hirgen::Context& context) : context_(context) {
@@ -103,7 +105,8 @@ class SubChunksAtOnce final : public hirgen::Program {
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:16:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. The local shard's step uses none.
+  // Sets have an event for each step of a loop, or each compute stream. Those of the local shard's step are
+  // unused.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events after_receive_P_ = context_.events("after_receive_P", kReceiveP, D * 4);
@@ -134,8 +137,8 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
     HG_CHECK(cudaEventRecord(joined_[c % kComputeStreams], compute), kJoined);
     HG_CHECK(cudaStreamWaitEvent(copy, joined_[c % kComputeStreams], 0), kJoined);
 
-    // Reduce-scatter of P over x, into R. Ready flags come first on the copy stream, since peers wait for
-    // them.
+    // Reduce-scatter of P over x, into R. Ready flags come before the copies of this rank, since peers wait
+    // for them.
     hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = (rank + s) % D;
@@ -143,7 +146,7 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
     }
     ready_flags.submit(copy, kReadyP);
 
-    // All iterations come first: transfer s + 1 overlaps with work s.
+    // All iterations are issued before the work: transfer s + 1 overlaps with work s.
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (D + rank - s) % D;
 
@@ -173,7 +176,8 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
     // The stream of these events works in order: the last one implies the others, which are for the watchdog.
     HG_CHECK(cudaStreamWaitEvent(compute, after_receive_P_[c * D + (D - 1)], 0), kWaitReceiveP);
 
-    // Views are {axes, {extents}, {strides}}, which may leave out axes of extent 1.
+    // Views are {axes, {extents}, {strides}}; contiguous axes are merged, and axes of extent 1 may be left
+    // out.
     hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/0, C + rank * kShardM * N + c * kChunkM * N,
                           {2, {1, kChunkM * N}, {0, 1}}, P_parts_ + c * kChunkM * N,
                           {2, {D, kChunkM * N}, {kShardM * N, 1}}, compute, kSumR);
@@ -225,10 +229,11 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
   // The stream of these events works in order: the last one implies the others, which are for the watchdog.
   // The transfers follow all work of the compute streams.
   HG_CHECK(cudaStreamWaitEvent(caller, after_receive_R_[3 * D + (D - 1)], 0), kWaitReceiveR);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -250,7 +255,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sub_chunks_at_once", .spec = "spec.yaml",
-               .digest = "c5ffef5c720b68443c77de09f14f58fefba135191cdfc3cba3f141c9bcf5b4c2", .mesh_size = D,
+               .digest = "bc03117332c5e7202003b99c9c484c21f8d711b87a99f9bd355380fb21b05d79", .mesh_size = D,
                .gemms = {{kChunkM * 4, N, kShardK, D}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kChunkM * N * sizeof(fp16) * 4, .largest = "sendrecv",
                .transport = "ipc-get", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -32,7 +32,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-constexpr int kComputeStreams = 2;  // number of compute streams: the schedule's field streams, by default 4
+constexpr int kComputeStreams = 2;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({4});              // x of 4 ranks
 const hirgen::Mesh mesh_pair({2}, {1, 3});       // x of 2 ranks
@@ -50,8 +50,8 @@ constexpr const char* kBroadcastC = "spec.yaml:20:5 broadcast of C";
 constexpr const char* kAddOut = "spec.yaml:21:5 add into out";
 constexpr const char* kWaitBroadcastBias = "spec.yaml:22:5 wait for the broadcast of bias";
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -59,7 +59,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class SubMeshes final : public hirgen::Program {
  public:
   explicit SubMeshes(hirgen::Context& context) : context_(context) {
@@ -108,7 +109,7 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(ncclBroadcast(bias, spread, 12, ncclBfloat16, 2, x_.comm, x_.stream), kBroadcastBias);
   HG_CHECK(cudaEventRecord(after_broadcast_bias_[0], x_.stream), kBroadcastBias);
 
-  // Allgather of A over x. All iterations come first: transfer s + 1 overlaps with work s.
+  // Allgather of A over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
   for (int64_t s = 0; s < 2; ++s) {
     if (on_pair_) {
       HG_CHECK(cudaStreamWaitEvent(pair_.stream, before_broadcast_bias_[0], 0), kAllgatherA);
@@ -127,7 +128,8 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // The caller's stream waits for all compute streams: later work may use all of their buffers.
+  // The caller's stream waits for all compute streams: what follows reads their results and may reuse their
+  // buffers.
   for (int64_t i = 0; i < kComputeStreams; ++i) {
     HG_CHECK(cudaEventRecord(joined_[i], compute_[i]), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
@@ -146,10 +148,11 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   HG_CHECK(cudaStreamWaitEvent(caller, after_broadcast_bias_[0], 0), kWaitBroadcastBias);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_pair.coordinate(rank, 0);
   return {
@@ -175,7 +178,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sub_meshes", .spec = "spec.yaml",
-               .digest = "5cdd55ecdc0f945a09bf0c1683c895b3520dc1bf6188cc0f4ee7b112fa28ec8e", .mesh_size = 4,
+               .digest = "bf2b9542feddf6213143a87c700e0399139cb513eba5432a5f815ae7f3536ef2", .mesh_size = 4,
                .gemms = {{32, 12, 16, 1}},
                .communications = {"broadcast x", "allgather x of pair", "broadcast x of ranks_2_1"},
                .bytes = sizeof(bf16) * 512, .largest = "allgather", .team_size = 2, .transport = "nccl",

@@ -7,10 +7,11 @@
 //
 //   A [DIDx(D), D, M/D, K/D] bf16
 //   B [DIDx(D), K/D, N] bf16
-//   C [r(D), DIDx(D), M/D, N] bf16
+//   C [DIDx(D), M/D, N] bf16
 //
 // D = 2, M = 16, N = 8, K = 8, mesh x of D.
-// DIDx(D): one of D parts per rank. r(D): reduced from D to one. Loops over D: one step per rank.
+// DIDx(D): one of D parts per rank. Loops over D: one step per rank.
+// Views, which move nothing unless a copy is below: broadcast.
 //
 // Derived: reduce-scatter of P over x, into C: transfers into P_sums from rank to rank by NCCL, one slice in
 // each iteration over s, c.
@@ -27,8 +28,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShard is one rank's part. The program is for these values; for others,
-// emit it again.
+// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// others, emit it again.
 constexpr int64_t D = 2, M = 16, N = 8, K = 8;
 constexpr int64_t kShardM = M / D, kShardK = K / D, kHalfM = kShardM / 2;
 
@@ -45,8 +46,8 @@ constexpr const char* kReceiveP = "spec.yaml:14:5 receive P";
 constexpr const char* kSendP = "spec.yaml:14:5 send P";
 constexpr const char* kWaitExchangeP = "spec.yaml:14:5 wait for the exchange of P";
 
-// c = a b, row-major, with operands transposed as the plan says. cuBLASLt is column-major, so b is its first
-// operand. HG_CHECK runs another library instead if the plan chose one.
+// c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
+// its first operand. If the plan chose another library, HG_CHECK calls that one instead.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -54,8 +55,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-// c = a b + added, row-major, rounded once, with operands transposed as the plan says; added may be c.
-// cuBLASLt is column-major, so b is its first operand.
+// c = a b + added, row-major, rounded once; the plan's shape says which operands are transposed, and added
+// may be c. cuBLASLt is column-major, so b is its first operand.
 void gemm_add(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b,
               const void* added, void* c, void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kOne,
@@ -63,7 +64,8 @@ void gemm_add(hirgen::Context& context, const hirgen::MatmulPlan& plan, const vo
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class SumsInGemm final : public hirgen::Program {
  public:
   explicit SumsInGemm(hirgen::Context& context) : context_(context) {}
@@ -126,10 +128,11 @@ void SumsInGemm::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       }
     }
   }
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {

@@ -11,15 +11,15 @@
 //
 //   parts [DIDx(X), X, N] fp32
 //   out_gathered [X, X, N] fp32
-//   out_reduced [r(X), X, N] fp32
-//   out_scattered [r(X), DIDx(X), N] fp32
+//   out_reduced [X, N] fp32
+//   out_scattered [DIDx(X), N] fp32
 //   out_exchanged [X, DIDx(X), N] fp32
 //   out_rooted [Stream(X), X, N] fp32
 //   out_via_root [X, X, N] fp32
-//   out_from_root [r(X), DIDx(X), N] fp32
+//   out_from_root [DIDx(X), N] fp32
 //
 // X = 2, Y = 2, N = 8, mesh x of X, y of Y.
-// DIDx(X): one of X parts per rank. Stream(X): X slices, one per iteration. r(X): reduced from X to one.
+// DIDx(X): one of X parts per rank. Stream(X): X slices, one per iteration.
 //
 // Derived: allgather of parts over x.
 // Derived: allreduce of parts over x.
@@ -57,7 +57,8 @@ constexpr const char* kBroadcastAtRoot = "ucc.hir:8:5 broadcast of at_root";
 constexpr const char* kReduceToRootParts = "ucc.hir:12:5 reduce-to-root of parts";
 constexpr const char* kScatterSumAtRoot = "ucc.hir:9:5 scatter of sum_at_root";
 
-/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
+/// ranks construct together. A call only issues work.
 class Ucc final : public hirgen::Program {
  public:
   explicit Ucc(hirgen::Context& context) : context_(context) {}
@@ -67,8 +68,8 @@ class Ucc final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Ucc ucc_{context_, "ucc.hir ucc"};
   hirgen::UccTeam x_ucc_{ucc_, mesh_world.team(context_.rank(), 0), "ucc.hir:3:5 mesh world axis x"};
-  // Buffers. Those that share memory have the labels of the first and the last statement that uses them, in
-  // each iteration of a loop.
+  // Buffers. Those that share memory have the labels of the first and the last statement that uses them (in a
+  // loop: of each iteration). A transfer uses its memory until it is waited for.
 
   // [X, X, N], filled by the gather of parts over x, kGatherParts to kBroadcastAtRoot
   fp32* at_root_ = context_.allocate<fp32>(X * X * N, "ucc.hir:11:5 at_root");
@@ -132,10 +133,11 @@ void Ucc::run(cudaStream_t caller, const std::vector<void*>& tensors) {
               caller, kScatterSumAtRoot);
   // for the watchdog only
   HG_CHECK(cudaEventRecord(after_scatter_sum_at_root_[0], caller), kScatterSumAtRoot);
-  context_.call_issued(caller);
+  context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them.
+// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
+// values that fill inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
