@@ -161,8 +161,8 @@ func (o *Ordering) work(s calls.Stmt) {
 	}
 }
 
-// onlyWaits reports whether a statement only waits for flags. If a later wait implies the waits before such a
-// statement, they can be dropped: it may run before they would have ended.
+// onlyWaits reports whether a statement only waits for flags. It does no harm if such a statement starts early. So a
+// StreamWait before it is not needed if a later StreamWait of the stream implies it.
 func onlyWaits(s calls.Stmt) bool {
 	switch s := s.(type) {
 	case *calls.FlagWait:

@@ -100,7 +100,7 @@ type specError struct {
 
 func (e *specError) Error() string { return e.errors.Error() }
 
-// source returns the text of a file that a diagnostic refers to. It returns false for files other than the spec.
+// source returns the text of the file at e.path, for the source lines of a report. It returns false for other files.
 func (e *specError) source(file string) ([]byte, bool) {
 	return e.text, file == e.path
 }

@@ -197,7 +197,8 @@ func TestShapingPackagesStayInOnePlace(t *testing.T) {
 	}
 }
 
-// TestRulesCatch checks that the rules forbid imports against the flow.
+// TestRulesCatch tries the rules on examples: imports that mayImport forbids, entries that end in "/*", and files that onlyIn
+// permits.
 func TestRulesCatch(t *testing.T) {
 	if permits(mayImport["emit"], "model") || permits(mayImport["emit"], "lowering/hostir") ||
 		permits(mayImport["emit"], "lowering/fromhost") || permits(mayImport["model"], "lowering/hostir") {
