@@ -1,0 +1,54 @@
+package eval
+
+import (
+	"math"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// kept selects the results of an operation that are not rounded, if their element type can represent them.
+type kept int
+
+const (
+	none  kept = iota
+	exact      // results that have no error before rounding: of a cast to fewer bits than fp32 has
+	all        // all results: elements of operands, or small integers
+)
+
+// keptBy returns the selection of results that an operation does not round.
+func keptBy(op *model.Op) kept {
+	switch {
+	case op.Kind == model.OpCast && op.Out.DType.Epsilon() > domain.FP32.Epsilon():
+		return exact
+	case op.Kind == model.OpCast || op.Kind == model.OpPositions || chooses(op):
+		return all
+	}
+	return none
+}
+
+// rounded adds to bound the error of rounding the results raw to an element type, and returns bound.
+func rounded(dtype domain.DType, raw, bound *Array, keeps kept) *Array {
+	least := 0x1p-126
+	if row := dtype.Row(); row.Least != 0 {
+		least = math.Ldexp(1, row.Least)
+	}
+	for i, v := range raw.Data {
+		e := bound.Data[i]
+		if math.IsNaN(e) {
+			e = math.Inf(1)
+		}
+		if keeps != none && (keeps == all || e == 0) && dtype.Round(v) == v {
+			bound.Data[i] = e
+			continue
+		}
+		if v = math.Abs(v); !math.IsInf(v, 0) && !math.IsNaN(v) {
+			e = math.Hypot(e, spread*(dtype.Epsilon()+0x1p-22)*max(v, least))
+			if math.IsInf(dtype.Round(v+e), 0) { // an operation in the same kernel may read v before it overflows
+				e = math.Inf(1)
+			}
+		}
+		bound.Data[i] = e
+	}
+	return bound
+}
