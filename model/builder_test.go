@@ -134,6 +134,43 @@ schedule: {preset: reference, streams: 3, initial_waits: fused, reshard: after, 
 	}
 }
 
+// TestBuilderAndSpecAgreeOnAttributes compares operations with attributes, and a fill, which the test above leaves out.
+func TestBuilderAndSpecAgreeOnAttributes(t *testing.T) {
+	loaded := mustLoad(t, `
+hirgen: 1
+name: attributes
+params: {D: 2, M: 8}
+mesh: {x: D}
+dtype: fp32
+tensors:
+  A: [DIDx, M, 4]
+  seed: {axes: [1], dtype: int64}
+ops:
+  - H = slice(A, axis=2, start=1, size=M/4)
+  - B = concat(H, H, axis=2)
+  - at = positions(A, axis=2)
+  - S = scale(A, by=0.5)
+  - T = shift(S, by=-2)
+  - R = dropout_at(T, seed, at, p=0.25, salt=3, width=4)
+outputs: [B, R]
+fill: {A: positive}
+`)
+	b := New("attributes").File("spec.yaml").DType(domain.FP32)
+	b.Param("D", 2).Param("M", 8)
+	b.World().Axis("x", "D")
+	b.Tensor("A", "DIDx", "M", "4")
+	b.Tensor("seed", "1").DType(domain.Int64)
+	b.Slice("H", "A", 2, "1", "M/4").Concat("B", 2, "H", "H").Positions("at", "A", 2)
+	b.Scale("S", "A", 0.5).Shift("T", "S", -2).DropoutAt("R", 0.25, 3, 4, "T", "seed", "at")
+	built, err := b.Outputs("B", "R").Fill("A", "positive").Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(loaded, built, ignorePositions); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestBuilderReportsTheCallersLine(t *testing.T) {
 	b := agMatmul()
 	_, _, line, _ := runtime.Caller(0)
