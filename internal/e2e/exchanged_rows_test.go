@@ -1,13 +1,14 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
 
 // TestExchangedRows runs programs whose ranks send each other rows in one kernel. For sums, the kernel also adds the
 // rows: before a norm of rows, before an operation on elements, and alone; of an input and of a GEMM's result; for all
-// ranks or for one. Calls run one after the other on two to four ranks, in many orders.
+// ranks or for one. In an all-to-all, each rank gets other rows. Calls run one after the other on two to four ranks, in many orders.
 func TestExchangedRows(t *testing.T) {
 	product := []string{"A: [DIDx, M, K/D]", "W: [DIDx, K/D, N]", "P = matmul(A, W)"}
 	input := []string{"P: [DIDx, M, N]"}
@@ -25,11 +26,15 @@ func TestExchangedRows(t *testing.T) {
 			"Y = sum(P, axis=0)"}},
 		"a part, its norm, gathered": {3, "true", []string{"A: [DIDx, D, M, K]", "W: [DIDx, K, N]", "S: [DIDx, M, N]", "U: [D, M, N]",
 			"V: [N, K]", "Y: [D, M, K]", "P = matmul(A, W)", "S = sum(P, axis=0)", "R = rms_norm(S)", "U = set(R)", "Y = matmul(U, V)"}},
+		"all-to-all":               {4, "true", []string{"X: [DIDx, D, M, N]", "Y: [D, DIDx, M, N]", "Y = set(X)"}},
+		"all-to-all of other axes": {3, "false", []string{"X: [D, M, DIDx, N]", "Y: [DIDx, M, D, N]", "Y = set(X)"}},
+		"all-to-all between norms": {2, "true", []string{"X: [DIDx, D, M, N]", "Y: [D, DIDx, M, N]", "U = rms_norm(X)", "T: [D, DIDx, M, N]",
+			"T = set(U)", "Y = rms_norm(T)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			exchanges := exchanges.beside(t)
 			spec := "hirgen: 1\nname: exchange\nparams: {D: 2, M: 3, K: 12, N: 256}\nmesh: {x: D}\ntensors:\n"
-			more := ", block: 3"
+			more := fmt.Sprintf(", block: %d", c.ranks)
 			if all := strings.Join(c.lines, "\n"); strings.Contains(all, "sum(") && !strings.Contains(all, "Y: ") {
 				spec, more = spec+"  Y: [M, N]\n", ", fuse: exchange"
 			}

@@ -1,8 +1,12 @@
 package shard
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
@@ -60,6 +64,28 @@ func TestSerializeSingleRanks(t *testing.T) {
 
 func TestExchangeSums(t *testing.T) {
 	lowertest.PassCases(t, "exchange-sums", ExchangeSums)
+}
+
+func TestSendParts(t *testing.T) {
+	lowertest.PassCases(t, "send-parts", SendParts)
+}
+
+// TestSendPartsOfLimitedSize checks that parts of 2 MB are sent, and a larger part stays in its collective.
+func TestSendPartsOfLimitedSize(t *testing.T) {
+	file := filepath.Join("..", "..", "testdata", "pass", "send-parts", "output.in.hir")
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows, sent := range map[string]bool{"65536": true, "65537": false} {
+		p, err := text.Parse(file, strings.NewReplacer("param M = 8", "param M = "+rows, "param N = 6", "param N = 8").Replace(string(source)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := SendParts(p); err != nil || (len(p.Body) == 2) != sent {
+			t.Errorf("%s rows of 32 bytes: error %v, sent must be %v:\n%s", rows, err, sent, text.Print(p))
+		}
+	}
 }
 
 func TestWholeViews(t *testing.T) {

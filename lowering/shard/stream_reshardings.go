@@ -13,7 +13,7 @@ import (
 // soon as the part is computed.
 //
 //   - A GEMM whose rows are split over ranks in its operand, and whole in its result, streams along them. So does a
-//     Set of SplitRows that gathers such rows.
+//     Set of SplitRows that gathers such rows. A Set that moves the split to another axis is not a gather.
 //   - A GEMM whose result is summed over ranks streams along the rows that the sum scatters over the ranks. So do
 //     GEMMs whose results are added first.
 //
@@ -55,12 +55,17 @@ func namesNoPipeline(p *hostir.Program) bool {
 // streamGathered streams a GEMM, or a Set, along an axis that is split over ranks in its first operand and whole in its
 // result. It reports success.
 func streamGathered(s hostir.Stmt) bool {
-	if _, moves := s.(*hostir.Set); !moves && !hostir.IsGEMM(s) {
+	_, moves := s.(*hostir.Set)
+	if !moves && !hostir.IsGEMM(s) {
 		return false
 	}
 	operand, row := hostir.Uses(s)[0], hostir.AxisMap(s)[0]
 	for i, a := range operand.Axes {
-		if hostir.SplitOver(a) != "" && row[i] != hostir.Unmapped && stream(hostir.Result(s), row[i], a) {
+		over := hostir.SplitOver(a)
+		if moves && splitBy(hostir.Result(s), over) != NoAxis {
+			continue
+		}
+		if over != "" && row[i] != hostir.Unmapped && stream(hostir.Result(s), row[i], a) {
 			return true
 		}
 	}

@@ -165,7 +165,7 @@ func orderSteps(steps []step) {
 		case st.axis != nil && !st.order().parts(wanted[hostir.Result(st.stmt)]):
 			st.along = wanted[hostir.Result(st.stmt)]
 		}
-		if st.along == "" || st.kind == fromRankAtDistance || st.kind == gatherAlongRing {
+		if st.along == "" || st.kind == fromRankAtDistance || st.kind == toEachRank || st.kind == gatherAlongRing {
 			continue
 		}
 		for _, t := range hostir.Uses(st.stmt) {

@@ -41,6 +41,8 @@ func (c *slicer) step(st step) {
 		c.broadcast(st)
 	case fromRankAtDistance:
 		c.passFromRank(st)
+	case toEachRank:
+		c.passToEach(st)
 	case toRankAtDistance:
 		c.passToRank(st)
 	case reduceToRank:

@@ -33,6 +33,9 @@ const (
 	broadcastFromRank
 	// Each rank receives from the rank at distance s: the axis is DIDx in the operand, and Stream in the result.
 	fromRankAtDistance
+	// Each rank sends another part to each rank, and receives from the rank at distance s: the axis is DIDx in the operand,
+	// and Stream in the result. Another axis is DIDx in the result.
+	toEachRank
 	// Each rank sends its part of a sum to the rank at distance s, and adds up the received parts after the loop. The
 	// axis is Stream in the operand, and DIDx in the result.
 	toRankAtDistance
@@ -47,7 +50,9 @@ const (
 )
 
 // atDistance reports whether the ranks exchange with ranks at a distance that changes from slice to slice.
-func (st step) atDistance() bool { return st.kind == fromRankAtDistance || st.kind == toRankAtDistance }
+func (st step) atDistance() bool {
+	return st.kind == fromRankAtDistance || st.kind == toRankAtDistance || st.kind == toEachRank
+}
 
 // alongRing reports whether ranks send received data on to the next rank.
 func (k stepKind) alongRing() bool { return k == gatherAlongRing || k == sumAlongRing }
@@ -139,11 +144,14 @@ func (l *streamLowering) complain(s hostir.Stmt, hint, format string, args ...an
 // fromRank returns the step of a Set that turns axis i of the operand, which is split over ranks, into the Stream axis
 // of the result. st is the step so far.
 func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
-	switch l.program.Choices.Get(schedule.Pipeline) {
-	case schedule.BroadcastEach:
+	switch pipeline := l.program.Choices.Get(schedule.Pipeline); {
+	case l.sendsToEach(s):
+		st.kind = toEachRank
+		return st
+	case pipeline == schedule.BroadcastEach:
 		st.kind = broadcastFromRank
 		return st
-	case schedule.P2P:
+	case pipeline == schedule.P2P:
 		st.kind = fromRankAtDistance
 		if l.choice(s, schedule.Steps) == schedule.Ring {
 			st.kind = gatherAlongRing
