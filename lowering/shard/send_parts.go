@@ -12,13 +12,13 @@ import (
 // (calls/passes).
 const mostSent = 2 << 20
 
-// SendParts lets ranks send each other their parts of an all-to-all, if shards go from rank to rank over CUDA IPC. One kernel then writes
-// small parts straight to the memory of the peers, which takes less time than a collective. The ranks reach memory of the
-// program alone, so an output gets a copy.
+// SendParts lets ranks send each other the parts of a gather or an all-to-all, if shards go from rank to rank over CUDA IPC. One kernel
+// then writes small parts straight to the memory of the peers, which takes less time than a collective. Parts of an output
+// arrive in a temporary, which make-outputs-in-place may remove.
 //
 // Requires: a movement is one step, or local.
-// Establishes: if shards are put over CUDA IPC, an all-to-all of small parts along one mesh axis is a pipeline over the ranks that
-// send. Exceptions are tensors with a Stream axis, and all-to-alls whose schedule has a ring, brackets or sub-chunks.
+// Establishes: if shards are put over CUDA IPC, a gather or an all-to-all of small parts along one mesh axis is a pipeline over the
+// ranks that send. Exceptions are tensors with a Stream axis, and movements whose schedule has a ring, brackets or sub-chunks.
 //
 //	before: B = Set(A)                          A [DIDx(D), D, M], B [D, DIDx(D), M]
 //	after:  B_parts = Set(A); B = Set(B_parts)      B_parts [Stream(D), DIDx(D), M]
@@ -48,24 +48,27 @@ func SendParts(p *hostir.Program) error {
 	return nil
 }
 
-// sendsParts reports whether s is an all-to-all of small parts that the schedule moves by IPC-put, in whole parts.
+// sendsParts reports whether s is a gather or an all-to-all of small parts that the schedule moves by IPC-put, in whole parts.
 func sendsParts(p *hostir.Program, s hostir.Stmt, name string) bool {
 	set, moves := s.(*hostir.Set)
 	if !moves || !SameMesh(set.In, set.Out) || hostir.StreamAxis(set.In) >= 0 || hostir.StreamAxis(set.Out) >= 0 {
 		return false
 	}
 	m := Describe(s)
-	if len(m.Shifts) != 1 || m.Shifts[0].From == NoAxis || m.Shifts[0].To == NoAxis {
+	if len(m.Shifts) != 1 || m.Shifts[0].From == NoAxis {
 		return false
 	}
 	of := func(field string) string { return p.Choices.Of(name, field) }
-	bytes := set.In.DType.Size()
+	bytes, parts := set.In.DType.Size(), int64(1)
 	for _, size := range hostir.LocalShape(set.In) {
 		bytes *= size
 	}
+	if m.Shifts[0].To != NoAxis {
+		parts = set.In.Axes[m.Shifts[0].From].Size
+	}
 	return of(schedule.Via) == schedule.IPCPut && of(schedule.Split) == "1" && of(schedule.Steps) != schedule.Ring &&
 		of(schedule.Steps) != schedule.Bracket && m.Shifts[0].Mesh != p.Choices.Get(schedule.Nodes) &&
-		bytes <= mostSent*set.In.Axes[m.Shifts[0].From].Size
+		bytes <= mostSent*parts
 }
 
 // movedAgain returns the operands of statements that move data between ranks.
@@ -79,7 +82,7 @@ func movedAgain(p *hostir.Program) map[*hostir.Tensor]bool {
 	return moved
 }
 
-// partsOfPeers returns a tensor for the parts of the result of an all-to-all. The gathered axis of the result is a Stream axis, and the
+// partsOfPeers returns a tensor for the parts of the result of a movement. The gathered axis of the result is a Stream axis, and the
 // outermost one, so the part of each rank is contiguous.
 func partsOfPeers(names *hostir.Namer, out *hostir.Tensor, gathered int) *hostir.Tensor {
 	parts := &hostir.Tensor{
