@@ -1,0 +1,11 @@
+package fusion
+
+import (
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering/lowertest"
+)
+
+func TestFindTurns(t *testing.T) {
+	lowertest.PassCases(t, "find-turns", FindTurns)
+}
