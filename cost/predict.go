@@ -15,6 +15,7 @@ type Prediction struct {
 	// Total is the time of a call: the time on the GPUs or, if it is longer, the time on the host.
 	Total float64
 	Host  float64 // time to issue a call, on the slowest rank's host
+	GPUs  float64 // time on the GPUs
 	// Critical is the time along the longest chain of calls, each of which waits for the previous one, if no call had
 	// to share resources. Busiest is how long the most used resource is in use: a stream, SMs, memory, links, the network
 	// or the host. No order could make Total less than these. Serial is the time of all calls of all ranks, one after the
@@ -68,7 +69,7 @@ func Predict(variants []*calls.Program, m *Machine) (*Prediction, error) {
 	return u.predict(u.places)
 }
 
-// Estimate is Predict, but of the results it sets only Machine, Host and Total. If the host or the busiest
+// Estimate is Predict, but of the results it sets only Machine, Host, GPUs and Total. If the host or the busiest
 // stream of the first rank takes longer than limit, in microseconds, it stops. Then it sets only Machine and Total, to
 // that time.
 func Estimate(variants []*calls.Program, m *Machine, limit float64) (*Prediction, error) {
@@ -142,6 +143,7 @@ func (u *unrolling) estimate(places []int32) (*Prediction, error) {
 		return nil, err
 	}
 	result := &Prediction{Machine: u.machine, Host: slices.Max(u.hosts), Total: u.lastEnd(), sizes: u.sizes}
+	result.GPUs = result.Total
 	if result.Host > result.Total { // then each call waits for the host
 		if err := simulate(u, true); err != nil {
 			return nil, err

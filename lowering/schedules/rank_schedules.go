@@ -139,8 +139,9 @@ func b2i(b bool) int {
 const alike = 1.01
 
 // Best returns the fastest of the ranked candidates, which must be sorted by time. Of equally fast candidates, it
-// prefers Whole ones, because splits may cost more than predicted, and then the fewest choices. ok is false if there is
-// no prediction.
+// prefers Whole ones, because splits may cost more than predicted. If the host takes longer than the GPUs, it then prefers
+// less time on the GPUs, which is the time of a call in a CUDA graph of the caller. Last come the fewest choices. ok is
+// false if there is no prediction.
 func Best(ranked []Ranked) (best Ranked, ok bool) {
 	if len(ranked) == 0 || ranked[0].Prediction == nil {
 		return Ranked{}, false
@@ -148,9 +149,22 @@ func Best(ranked []Ranked) (best Ranked, ok bool) {
 	best = ranked[0]
 	limit := alike * best.Prediction.Total
 	for _, r := range ranked {
-		if r.Prediction != nil && r.Prediction.Total <= limit && (r.Whole && !best.Whole || r.Whole == best.Whole && r.Choices < best.Choices) {
+		if r.Prediction != nil && r.Prediction.Total <= limit && r.preferred(best) {
 			best = r
 		}
 	}
 	return best, true
+}
+
+// preferred reports whether r is better than another candidate that takes as long.
+func (r Ranked) preferred(other Ranked) bool {
+	a, b := r.Prediction, other.Prediction
+	waits := a.Host >= a.Total || b.Host >= b.Total
+	switch {
+	case r.Whole != other.Whole:
+		return r.Whole
+	case waits && max(a.GPUs, b.GPUs) > alike*min(a.GPUs, b.GPUs):
+		return a.GPUs < b.GPUs
+	}
+	return r.Choices < other.Choices
 }

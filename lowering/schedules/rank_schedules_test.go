@@ -38,10 +38,13 @@ func TestCandidatesOfManyRanks(t *testing.T) {
 }
 
 // TestBestCutsOnlyForAGain checks that Best prefers, of equally fast candidates, those that split nothing, and then
-// those with the fewest choices.
+// those with less time on the GPUs if the host limits the calls, and those with the fewest choices.
 func TestBestCutsOnlyForAGain(t *testing.T) {
 	at := func(name string, whole bool, time float64) Ranked {
-		return Ranked{Candidate{Name: name, Whole: whole}, &cost.Prediction{Total: time}, nil}
+		return Ranked{Candidate{Name: name, Whole: whole}, &cost.Prediction{Total: time, GPUs: time}, nil}
+	}
+	onHost := func(name string, gpus float64) Ranked {
+		return Ranked{Candidate: Candidate{Name: name, Whole: true}, Prediction: &cost.Prediction{Total: 100, Host: 100, GPUs: gpus}}
 	}
 	choices := func(r Ranked, n int) Ranked { r.Choices = n; return r }
 	for _, c := range []struct {
@@ -57,6 +60,9 @@ func TestBestCutsOnlyForAGain(t *testing.T) {
 		{[]Ranked{choices(at("three", false, 100), 3), choices(at("two", false, 100.5), 2), choices(at("one", false, 102), 1)}, "two"},
 		{[]Ranked{choices(at("cut", false, 100), 1), choices(at("graph", true, 100.5), 2), choices(at("whole", true, 101), 1)}, "whole"},
 		{[]Ranked{choices(at("cut", false, 100), 2), choices(at("whole", true, 100.5), 3), choices(at("plain", false, 101), 1)}, "whole"},
+		{[]Ranked{choices(onHost("plain", 90), 0), choices(onHost("fast", 60), 3)}, "fast"},
+		{[]Ranked{choices(onHost("fast", 60), 3), choices(at("plain", true, 100.5), 0)}, "fast"},
+		{[]Ranked{choices(onHost("plain", 60.5), 0), choices(onHost("fast", 60), 3)}, "plain"},
 	} {
 		if best, ok := Best(c.ranked); best.Name != c.want || ok != (c.want != "") {
 			t.Errorf("the best of %v is %q, not %q", candidateNames(c.ranked), best.Name, c.want)
