@@ -159,7 +159,7 @@ constexpr const char* kNormalizeN1 = "spec.yaml:80:5 normalize into N1";
 constexpr const char* kMulAddU1 = "spec.yaml:82:5 mul_add into U1";
 constexpr const char* kMatmulDW2 = "spec.yaml:46:5 matmul into dW2";
 constexpr const char* kWaitAllreduceDU2p = "spec.yaml:53:5 wait for the allreduce of dU2p";
-constexpr const char* kMulNormalizeGradAddDX1 = "spec.yaml:59:5 mul_normalize_grad_add into dX1";
+constexpr const char* kMulMulNormalizeGradAddDX1 = "spec.yaml:59:5 mul_mul_normalize_grad_add into dX1";
 constexpr const char* kMatmulDO = "spec.yaml:65:5 matmul into dO";
 constexpr const char* kAttentionDQ = "spec.yaml:71:5 attention into dQ";
 constexpr const char* kMatmulDU1q = "spec.yaml:89:5 matmul into dU1q";
@@ -172,7 +172,7 @@ constexpr const char* kMatmulDWq = "spec.yaml:86:5 matmul into dWq";
 constexpr const char* kMatmulDWk = "spec.yaml:87:5 matmul into dWk";
 constexpr const char* kMatmulDWv = "spec.yaml:88:5 matmul into dWv";
 constexpr const char* kWaitAllreduceDU1p = "spec.yaml:94:5 wait for the allreduce of dU1p";
-constexpr const char* kMulNormalizeGradAddDX = "spec.yaml:100:5 mul_normalize_grad_add into dX";
+constexpr const char* kMulMulNormalizeGradAddDX = "spec.yaml:100:5 mul_mul_normalize_grad_add into dX";
 constexpr const char* kMulSumDgamma2 = "spec.yaml:55:5 mul_sum into dgamma2";
 constexpr const char* kMulSumDgamma1 = "spec.yaml:96:5 mul_sum into dgamma1";
 constexpr const char* kSumDbeta2 = "spec.yaml:56:5 sum into dbeta2";
@@ -216,7 +216,7 @@ class TransformerBlockBackward final : public hirgen::Program {
   bf16* N2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:41:5 N2");  // [B * L, E]
   bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:80:5 N1");  // [B * L, E]
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:82:5 U1");  // [B * L, E]
-  // [B * L, E], kMulNormalizeGradAddDX1 to kMulNormalizeGradAddDX
+  // [B * L, E], kMulMulNormalizeGradAddDX1 to kMulMulNormalizeGradAddDX
   bf16* dX1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:59:5 dX1");
   bf16* dV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dV");  // [1, B, L, kShardH, C]
   // [1, B * L, E], kMatmulDU1q to kMatmulDU1qk
@@ -310,7 +310,7 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   mul_add(U1_, N1_, gamma1, beta1, B * L, caller, kMulAddU1);
   gemm(context_, dW2_plan_, dY, A_, dW2, workspace_, caller, kMatmulDW2);
   HG_CHECK(cudaStreamWaitEvent(caller, after_allreduce_dU2p_[0], 0), kWaitAllreduceDU2p);
-  mul_normalize_grad_add(dX1_, dU2_, gamma2, X1, dY, B * L, caller, kMulNormalizeGradAddDX1);
+  mul_mul_normalize_grad_add(dX1_, dU2_, gamma2, X1, dY, B * L, caller, kMulMulNormalizeGradAddDX1);
   gemm(context_, dO_plan_, dX1_, Wo, dO_, workspace_, caller, kMatmulDO);
   dQ_attention_.run({.grad_o = dO_, .q = Q, .k = K, .v = V, .o = heads, .lse = sums, .grad_q = dQ,
                      .grad_k = dK, .grad_v = dV_},
@@ -330,7 +330,7 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   gemm(context_, dWk_plan_, dK, U1_, dWk, workspace_, caller, kMatmulDWk);
   gemm(context_, dWv_plan_, dV_, U1_, dWv, workspace_, caller, kMatmulDWv);
   HG_CHECK(cudaStreamWaitEvent(caller, after_allreduce_dU1p_[0], 0), kWaitAllreduceDU1p);
-  mul_normalize_grad_add(dX, dU1_, gamma1, X, dX1_, B * L, caller, kMulNormalizeGradAddDX);
+  mul_mul_normalize_grad_add(dX, dU1_, gamma1, X, dX1_, B * L, caller, kMulMulNormalizeGradAddDX);
   mul_sum(dgamma2, dU2_, N2_, B * L, caller, kMulSumDgamma2);
   mul_sum(dgamma1, dU1_, N1_, B * L, caller, kMulSumDgamma1);
 
@@ -414,7 +414,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "e862809b61d1731b51dea9148f0d2c76d63caf0f574b5022c4db3043bb6a7517", .mesh_size = D,
+               .digest = "d48ab965d76bdb52e732ef6304883faba4d6272c064b0b6e458648005f8b42d0", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},

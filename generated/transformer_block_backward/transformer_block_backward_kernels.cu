@@ -72,9 +72,9 @@ struct Gelu {
   }
 };
 
-// spec.yaml:59:5 mul_normalize_grad_add: dN2 = mul(dU2, gamma2); dX1n = normalize_grad(dN2, X1); dX1 =
+// spec.yaml:59:5 mul_mul_normalize_grad_add: dN2 = mul(dU2, gamma2); dX1n = normalize_grad(dN2, X1); dX1 =
 // add(dY, dX1n); also at 100:5
-struct MulNormalizeGradAdd {
+struct MulMulNormalizeGradAdd {
   static constexpr int kColumns = 8192;  // E
 
   bf16* dX1;
@@ -144,11 +144,11 @@ void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const c
   hirgen::launch_elements(Gelu{A, Z}, elements, hirgen::accesses(A, Z), stream, where);
 }
 
-void mul_normalize_grad_add(bf16* dX1, const bf16* dU2, const bf16* gamma2, const bf16* X1, const bf16* dY,
-                            int64_t rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<MulNormalizeGradAdd::kColumns>(MulNormalizeGradAdd{dX1, dU2, gamma2, X1, dY}, {rows},
-                                                     hirgen::accesses(dX1, dU2, gamma2, X1, dY), stream,
-                                                     where);
+void mul_mul_normalize_grad_add(bf16* dX1, const bf16* dU2, const bf16* gamma2, const bf16* X1,
+                                const bf16* dY, int64_t rows, cudaStream_t stream, const char* where) {
+  hirgen::launch_rows<MulMulNormalizeGradAdd::kColumns>(MulMulNormalizeGradAdd{dX1, dU2, gamma2, X1, dY},
+                                                        {rows}, hirgen::accesses(dX1, dU2, gamma2, X1, dY),
+                                                        stream, where);
 }
 
 void mul_sum(bf16* dgamma2, const bf16* dU2, const bf16* N2, int64_t rows, cudaStream_t stream,

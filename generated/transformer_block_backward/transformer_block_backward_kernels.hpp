@@ -20,8 +20,8 @@ void normalize(bf16* N2, const bf16* X1, int64_t rows, cudaStream_t stream, cons
 void mul_add(bf16* U2, const bf16* N2, const bf16* gamma2, const bf16* beta2, int64_t rows,
              cudaStream_t stream, const char* where);
 void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const char* where);
-void mul_normalize_grad_add(bf16* dX1, const bf16* dU2, const bf16* gamma2, const bf16* X1, const bf16* dY,
-                            int64_t rows, cudaStream_t stream, const char* where);
+void mul_mul_normalize_grad_add(bf16* dX1, const bf16* dU2, const bf16* gamma2, const bf16* X1,
+                                const bf16* dY, int64_t rows, cudaStream_t stream, const char* where);
 void mul_sum(bf16* dgamma2, const bf16* dU2, const bf16* N2, int64_t rows, cudaStream_t stream,
              const char* where);
 

@@ -14,7 +14,8 @@ const mostMerged = 64
 // merge merges two groups that read the same value, if one kernel can store the results of both. The kernel then
 // computes the value once, and the value needs no memory. An example is the gradient of a norm's operand and the
 // product that is summed to the gradient of the norm's weight. The kernel runs where the first of the two results is
-// computed; part later separates groups for which that is impossible.
+// computed, unless an operand is known to be computed later. part later separates the other groups for which that is
+// impossible.
 func (f *fuser) merge(g, other *kernelGroup) {
 	if g == nil || other == nil || f.alone[g.result()] || f.alone[other.result()] || len(g.members)+len(other.members) > mostMerged {
 		return
@@ -29,7 +30,7 @@ func (f *fuser) merge(g, other *kernelGroup) {
 	}
 	a, b := hostir.Result(first), hostir.Result(last)
 	if concat || !f.stores(first) || g.folded[a] || other.folded[a] || g.folded[b] || other.folded[b] || g.otherColumns(other.columns) ||
-		a.Mesh != b.Mesh || a.Role == hostir.View || !hostir.SameAxes(a, b) {
+		a.Mesh != b.Mesh || a.Role == hostir.View || !hostir.SameAxes(a, b) || !f.ready(min(g.place, other.place), g, other) {
 		return
 	}
 	for _, s := range other.members {
@@ -65,7 +66,7 @@ func (f *fuser) mergeReaders(t *hostir.Tensor) {
 			if first.place > second.place {
 				first, second = second, first
 			}
-			if f.ready(second, first.place) {
+			if f.ready(first.place, second) {
 				f.merge(first, second)
 			}
 		}
@@ -90,7 +91,7 @@ func (f *fuser) mergeTables() {
 			continue
 		}
 		for _, first := range tables {
-			if f.ready(g, first.place) {
+			if f.ready(first.place, g) {
 				f.merge(first, g)
 			}
 			if f.groups[s] == first {
@@ -103,24 +104,22 @@ func (f *fuser) mergeTables() {
 	}
 }
 
-// ready reports whether all operands of a group are computed before a place in the program.
-func (f *fuser) ready(g *kernelGroup, place int) bool {
-	for _, s := range g.members {
-		for _, t := range hostir.Uses(s) {
-			made := f.maker[t]
-			if made == nil || f.groups[made] == g {
-				continue
-			}
-			at := f.place[made]
-			if other := f.groups[made]; other != nil {
-				at = max(at, other.place)
-			}
-			if at >= place {
-				return false
-			}
+// ready reports whether all operands of some groups are computed before a place in the program, or by these groups.
+func (f *fuser) ready(place int, groups ...*kernelGroup) bool {
+	late := func(t *hostir.Tensor) bool {
+		made := f.maker[t]
+		if made == nil || slices.Contains(groups, f.groups[made]) {
+			return false
 		}
+		at := f.place[made]
+		if other := f.groups[made]; other != nil {
+			at = max(at, other.place)
+		}
+		return at >= place
 	}
-	return true
+	return !slices.ContainsFunc(groups, func(g *kernelGroup) bool {
+		return slices.ContainsFunc(g.members, func(s hostir.Stmt) bool { return slices.ContainsFunc(hostir.Uses(s), late) })
+	})
 }
 
 // elementwise reports whether a statement computes each element of its result from one element of each operand. A Fused
@@ -160,7 +159,7 @@ func (f *fuser) part() bool {
 
 // fits reports whether a group runs after its operands are computed and before other statements read its results.
 func (f *fuser) fits(g *kernelGroup) bool {
-	if !f.ready(g, g.place+1) {
+	if !f.ready(g.place+1, g) {
 		return false
 	}
 	for _, s := range g.members {
