@@ -12,6 +12,7 @@ type kept int
 
 const (
 	none  kept = iota
+	whole      // integers below 2^24 that have no error before rounding: of sums and products of integers
 	exact      // results that have no error before rounding: of a cast to fewer bits than fp32 has
 	all        // all results: elements of operands, or small integers
 )
@@ -23,9 +24,14 @@ func keptBy(op *model.Op) kept {
 		return exact
 	case op.Kind == model.OpCast || op.Kind == model.OpPositions || chooses(op):
 		return all
+	case (op.Kind == model.OpUnary || op.Kind == model.OpBinary) && keepsIntegers(op):
+		return whole
 	}
 	return none
 }
+
+// isWhole reports whether fp32 represents v and its neighbors that are integers.
+func isWhole(v float64) bool { return v == math.Trunc(v) && math.Abs(v) < 1<<24 }
 
 // rounded adds to bound the error of rounding the results raw to an element type, and returns bound.
 func rounded(dtype domain.DType, raw, bound *Array, keeps kept) *Array {
@@ -38,7 +44,7 @@ func rounded(dtype domain.DType, raw, bound *Array, keeps kept) *Array {
 		if math.IsNaN(e) {
 			e = math.Inf(1)
 		}
-		if keeps != none && (keeps == all || e == 0) && dtype.Round(v) == v {
+		if keeps != none && (keeps == all || e == 0) && (keeps != whole || isWhole(v)) && dtype.Round(v) == v {
 			bound.Data[i] = e
 			continue
 		}

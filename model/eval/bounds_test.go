@@ -217,3 +217,27 @@ func TestBoundsOfIntegers(t *testing.T) {
 		}
 	}
 }
+
+// TestBoundsOfSumsOfIntegers checks that sums and products of integers below 2^24 have no error, so that a row number that they
+// make is certain.
+func TestBoundsOfSumsOfIntegers(t *testing.T) {
+	p := mustLoad(t, spec("A: [3], T: [6, 1]", "- W = scale(A, by=2)\n- U = add(W, A)\n- I = cast(U, dtype=int32)\n"+
+		"- G = gather(T, I)\n- F = scale(A, by=0.3)\n- L = scale(A, by=16)\n- B = mul(L, L)"))
+	inputs := map[string]*Array{"A": array([]int64{3}, 0, 1, 1023), "T": array([]int64{6, 1}, 1, 2, 3, 4, 5, 6)}
+	_, bounds, err := Bounds(p, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, certain := range map[string][]bool{
+		"W": {true, true, true}, "U": {true, true, true}, "I": {true, true, true}, "F": {false, false, false}, "B": {true, true, false},
+	} {
+		for i, e := range bounds[name].Data {
+			if (e == 0) != certain[i] {
+				t.Errorf("element %d of %s has the bound %g", i, name, e)
+			}
+		}
+	}
+	if got := bounds["G"].Data; got[0] != 0 || got[1] != 0 {
+		t.Errorf("the bounds of G are %v", got)
+	}
+}

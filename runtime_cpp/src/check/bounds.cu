@@ -69,7 +69,10 @@ struct UnaryBound {
     // A copy to fp32 does not round. A copy to a shorter type may round an element that has an
     // error, even if the type can represent raw[0].
     const bool copies = fn.kind == UnaryFn::kCopy && (dtype == DType::kFp32 || widest == 0);
-    bound[i] = chooses(fn) || copies ? kept(dtype, raw[0], widest) : rounded(dtype, raw[0], widest);
+    const bool exact =
+        keeps_integers(fn) && widest == 0 && whole(in.data[i]) && whole(fn.by) && whole(raw[0]);
+    bound[i] = chooses(fn) || copies || exact ? kept(dtype, raw[0], widest)
+                                              : rounded(dtype, raw[0], widest);
   }
 };
 
@@ -121,7 +124,8 @@ struct BinaryBound {
     const bool masks = fn == BinaryFn::kKeep || fn == BinaryFn::kDrop || fn == BinaryFn::kMasked;
     if ((compares && widest > 0) || (masks && of_b > 0)) raise(jumps, 1);
     const float raw = value_of(fn, x, y);
-    bound[i] = chooses(fn) ? kept(dtype, raw, widest) : rounded(dtype, raw, widest);
+    const bool exact = keeps_integers(fn) && widest == 0 && whole(x) && whole(y) && whole(raw);
+    bound[i] = chooses(fn) || exact ? kept(dtype, raw, widest) : rounded(dtype, raw, widest);
   }
 };
 

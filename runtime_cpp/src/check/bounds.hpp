@@ -112,6 +112,14 @@ HG_HOST_DEVICE inline bool chooses(ReduceFn fn) {
   return fn == ReduceFn::kMax || fn == ReduceFn::kMin;
 }
 
+/// Returns whether a function that is not one of the above maps integers to integers.
+HG_HOST_DEVICE inline bool keeps_integers(UnaryFn fn) {
+  return fn.kind == UnaryFn::kRound || fn.kind == UnaryFn::kScale || fn.kind == UnaryFn::kShift;
+}
+HG_HOST_DEVICE inline bool keeps_integers(BinaryFn fn) {
+  return fn == BinaryFn::kAdd || fn == BinaryFn::kSub || fn == BinaryFn::kMul;
+}
+
 /// About six standard deviations of the distance of two correct results with one rounding each, in
 /// units of epsilon_of() of their type.
 constexpr double kSpread = 2;

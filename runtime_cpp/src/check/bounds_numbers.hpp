@@ -61,6 +61,9 @@ HG_HOST_DEVICE inline float kept(DType type, float raw, double bound) {
                                                       : rounded(type, raw, bound);
 }
 
+/// Returns whether fp32 represents x and its neighbors that are integers.
+HG_HOST_DEVICE inline bool whole(float x) { return fabsf(x) < 0x1p24F && truncf(x) == x; }
+
 /// Sets `moved` to four values that an element x with bound e may have. The first two are x + e and
 /// x - e. The third is 0 if x is within the bound, else x. The fourth is 1 if x is not finite and e
 /// is infinite, else x. If x is NaN and e infinite, the first three are computed from 0 instead of

@@ -338,6 +338,31 @@ void test_bounds_of_operations() {
   }
 }
 
+/// Sums and products of integers below 2^24 have no error, so a row number that they make is
+/// certain. Fractions and larger integers may have one.
+void test_bounds_of_integers() {
+  Fixture f(2);
+  const std::vector<float> values = f.input("I", {16});
+  f.reference.unary("twice", "scale(2)", "I", DType::kFp32);
+  f.reference.binary("sum", "add", "twice", "I", DType::kFp32);
+  f.reference.unary("number", "copy", "sum", DType::kInt32);
+  f.reference.unary("half", "scale(0.5)", "I", DType::kFp32);
+  f.reference.unary("large", "scale(16777216)", "I", DType::kFp32);
+  const auto bounds = [&](const char* name) {
+    return read(f.reference.bounds(name, DType::kFp32), 16);
+  };
+  for (const char* name : {"twice", "sum", "number"}) {
+    for (const float bound : bounds(name)) {
+      expect(bound == 0, std::string(name) + ": " + std::to_string(bound));
+    }
+  }
+  const std::vector<float> half = bounds("half"), large = bounds("large");
+  for (size_t i = 0; i < values.size(); ++i) {
+    expect(values[i] == 0 || half[i] > 0, "the constant is no integer");
+    expect(values[i] == 0 || large[i] > 0, "the product is 2^24 or more");
+  }
+}
+
 /// A value that may overflow has an infinite bound, and so have all results computed from it, even
 /// if they are NaN.
 void test_bounds_of_overflow() {
@@ -424,6 +449,6 @@ int main() {
               test_shape_operations, test_elementwise_operations, test_reductions_drop_their_axis,
               test_names_can_be_defined_again, test_generated_inputs, test_terms_that_cancel,
               test_a_missing_key_is_found, test_bounds_of_sums_of_bf16, test_bounds_of_operations,
-              test_bounds_of_overflow, test_bounds_of_angles, test_bounds_of_dropped_nan,
-              test_misfits_are_errors});
+              test_bounds_of_integers, test_bounds_of_overflow, test_bounds_of_angles,
+              test_bounds_of_dropped_nan, test_misfits_are_errors});
 }
