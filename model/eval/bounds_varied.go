@@ -66,6 +66,10 @@ func widest(bound, raw *Array, op *model.Op, in, e []*Array, first, last int, wa
 // or cosine.
 const mostTurned = 1.5
 
+// missed is the factor for the bound of an integer that may be another one. Such an error is of one size, so the errors of later
+// roundings add to it and do not average out.
+const missed = 1 + 1.0/16
+
 // varied returns the results, in float64, of an operation that is neither a sum nor a GEMM nor an attention, and their
 // bounds. It reports whether rounding may change a mask that it reads, or the result of a function with NoGradient.
 func varied(op *model.Op, in, e []*Array) (raw, bound *Array, jumps bool) {
@@ -92,7 +96,7 @@ func varied(op *model.Op, in, e []*Array) (raw, bound *Array, jumps bool) {
 		widest(bound, at, op, in, e, 0, len(in)-1, finite)
 	}
 	if op.Out.DType.IsInteger() { // a cast, which makes an infinity a finite number
-		bound = combined(bound, e[0], func(b, e float64) float64 { return choose(b > 0 && math.IsInf(e, 1), e, b) })
+		bound = combined(bound, e[0], func(b, e float64) float64 { return choose(b > 0 && math.IsInf(e, 1), e, missed*b) })
 	}
 	if op.Fn == "sin" || op.Fn == "cos" { // within a wide range of angles the result may be any number from -1 to 1
 		bound = combined(bound, e[0], func(b, e float64) float64 { return choose(e > mostTurned, max(b, 2), b) })

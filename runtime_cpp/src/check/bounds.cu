@@ -64,7 +64,7 @@ struct UnaryBound {
     double widest = 0;
     for (const float y : moved) widest = larger_of(widest, apart(y, raw[0]));
     if (turns(fn) && e > kMostTurned) widest = larger_of(widest, 2.0);
-    if (is_integer(dtype) && widest > 0 && e == INFINITY) widest = INFINITY;
+    if (is_integer(dtype)) widest = widest > 0 && e == INFINITY ? INFINITY : kMissed * widest;
     if ((decides(fn) || is_integer(dtype)) && widest > 0) raise(jumps, 1);
     // A copy to fp32 does not round. A copy to a shorter type may round an element that has an
     // error, even if the type can represent raw[0].

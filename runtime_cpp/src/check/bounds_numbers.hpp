@@ -61,6 +61,10 @@ HG_HOST_DEVICE inline float kept(DType type, float raw, double bound) {
                                                       : rounded(type, raw, bound);
 }
 
+/// The factor for the bound of an integer that may be another one. Such an error is of one size, so
+/// the errors of later roundings add to it and do not average out.
+constexpr double kMissed = 1 + 1.0 / 16;
+
 /// Returns whether fp32 represents x and its neighbors that are integers.
 HG_HOST_DEVICE inline bool whole(float x) { return fabsf(x) < 0x1p24F && truncf(x) == x; }
 
