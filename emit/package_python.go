@@ -16,6 +16,8 @@ const BackwardFolder = "backward"
 type Backward struct {
 	Program *calls.Described
 	Options Options
+	// Roles has the names of tensors of the forward pass by the names of their gradients that the spec states, see grad.Roles.
+	Roles map[string]string
 }
 
 // pythonFiles fills the view of the PyTorch package and lists the files of the package except pythonOutputs. These
@@ -26,7 +28,7 @@ func pythonFiles(view *programView, backward *Backward) ([]File, error) {
 		return nil, err
 	}
 	if backward == nil {
-		return files, view.addPython(nil)
+		return files, view.addPython(nil, nil)
 	}
 	if backward.Program.Name == view.Name {
 		return nil, errorAt(diag.Pos{File: backward.Program.File}, "forward and backward pass are both named %s", view.Name)
@@ -42,7 +44,7 @@ func pythonFiles(view *programView, backward *Backward) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return files, view.addPython(other)
+	return files, view.addPython(other, backward.Roles)
 }
 
 // sharedPython returns the files of the package that do not depend on the spec.

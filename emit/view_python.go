@@ -44,6 +44,8 @@ type pythonTensor struct {
 	weight bool
 	shared bool
 	output bool
+	// gradientOf names the tensor of the forward program that this tensor of the backward program is the gradient of.
+	gradientOf string
 }
 
 // A pythonSplit says that an axis, counted from 0, is split over ranks: a rank has shard number rank / stride % parts.
@@ -59,8 +61,9 @@ var pythonWords = strings.Fields(`False None True and as assert async await brea
 // takenPackages are names that the package or its users import or that it defines.
 var takenPackages = []string{"torch", "hirgen", "runtime", "join", "close"}
 
-// addPython fills the view of the program's package, with its backward program if there is one.
-func (v *programView) addPython(backward *programView) error {
+// addPython fills the view of the program's package, with its backward program and the roles of that, see Backward, if there
+// is one.
+func (v *programView) addPython(backward *programView, roles map[string]string) error {
 	if slices.Contains(pythonWords, v.Name) || slices.Contains(takenPackages, v.Name) {
 		return errorAt(diag.Pos{File: v.Program.File}, "%q cannot name a Python package of its own: give the spec another name", v.Name)
 	}
@@ -100,7 +103,7 @@ func (v *programView) addPython(backward *programView) error {
 				return errorAt(diag.Pos{File: v.Program.File}, "%s is on some of the ranks: a Python package has no gradient of it", t.name)
 			}
 		}
-		if err := checkGradients(backward.Program.File, tensors, other); err != nil {
+		if err := pairGradients(backward.Program.File, roles, tensors, other); err != nil {
 			return err
 		}
 		for i := range other {
@@ -124,31 +127,6 @@ func (v *pythonView) add(constant string, program *programView, tensors []python
 	v.Programs = append(v.Programs, description)
 	v.Constants = append(v.Constants, constant)
 	v.Targets = append(v.Targets, strconv.Quote("hirgen_"+program.Name))
-}
-
-// checkGradients checks the interface of a backward program. Its inputs must be tensors of the forward program or
-// gradients of its outputs, and its outputs must be gradients of the forward program's inputs. The tensor of the forward
-// program must have the same type and shape.
-func checkGradients(file string, forward, backward []pythonTensor) error {
-	if len(backward) == 0 {
-		return nil
-	}
-	for _, t := range backward {
-		like := slices.IndexFunc(forward, func(f pythonTensor) bool {
-			return t.output && !f.output && t.name == "d"+f.name || !t.output && (t.name == f.name || f.output && t.name == "d"+f.name)
-		})
-		switch {
-		case like < 0 && t.output:
-			return errorAt(diag.Pos{File: file}, "output %s of the backward pass is the gradient of no input of the forward pass", t.name)
-		case like < 0:
-			return errorAt(diag.Pos{File: file}, "input %s of the backward pass is neither a tensor of the forward pass nor the gradient of an "+
-				"output; write both by hirgen grad SPEC -o BACKWARD --forward FORWARD", t.name)
-		case !slices.Equal(t.shape, forward[like].shape) || t.dtype != forward[like].dtype:
-			return errorAt(diag.Pos{File: file}, "%s of the backward pass is %s%v and %s of the forward pass %s%v", t.name, t.dtype, t.shape,
-				forward[like].name, forward[like].dtype, forward[like].shape)
-		}
-	}
-	return nil
 }
 
 // pythonTensors returns the tensors of the interface, inputs first.
@@ -269,6 +247,9 @@ func (t pythonTensor) call() string {
 	}
 	if t.shared {
 		parts = append(parts, "shared=True")
+	}
+	if t.gradientOf != "" {
+		parts = append(parts, "gradient_of="+strconv.Quote(t.gradientOf))
 	}
 	return "Tensor(" + strings.Join(parts, ", ") + ")"
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/grad"
 )
 
 // packageFlags ask for packages of other languages in a program's folder.
@@ -50,7 +51,7 @@ func (f *packageFlags) addTo(options *emit.Options, cmd *cobra.Command, flags *s
 		return err
 	}
 	options.Packages.Backward = path.Join(emit.BackwardFolder, emit.SpecFolder, src.name)
-	options.Backward = &emit.Backward{Program: program, Options: own}
+	options.Backward = &emit.Backward{Program: program, Options: own, Roles: grad.Roles(src.text)}
 	return nil
 }
 

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -12,13 +14,19 @@ const llamaMLP = "../../testdata/specs/llama_mlp/spec.yaml"
 // emitGradient emits llama_mlp for two ranks with its backward pass, and returns the folder.
 func emitGradient(t *testing.T) string {
 	t.Helper()
+	return emitWithGradient(t, llamaMLP, "-p", "D=2", "-p", "M=64", "-p", "K=32")
+}
+
+// emitWithGradient emits a spec with its backward pass, and returns the folder.
+func emitWithGradient(t *testing.T, spec string, flags ...string) string {
+	t.Helper()
 	dir := t.TempDir()
 	forward, backward, out := filepath.Join(dir, "forward.yaml"), filepath.Join(dir, "backward.yaml"), filepath.Join(dir, "out")
-	if exit, _, stderr := hirgen(t, "", "grad", llamaMLP, "-o", backward, "--forward", forward); exit != exitOK {
+	if exit, _, stderr := hirgen(t, "", "grad", spec, "-o", backward, "--forward", forward); exit != exitOK {
 		t.Fatal(stderr)
 	}
-	exit, _, stderr := hirgen(t, "", "emit", forward, "-o", out, "--python", "--backward", backward, "-p", "D=2", "-p", "M=64", "-p", "K=32")
-	if exit != exitOK {
+	flags = append([]string{"emit", forward, "-o", out, "--python", "--backward", backward}, flags...)
+	if exit, _, stderr := hirgen(t, "", flags...); exit != exitOK {
 		t.Fatal(stderr)
 	}
 	return out
@@ -34,13 +42,49 @@ func TestPythonPackageHasTensorsOfOneRank(t *testing.T) {
 		`Tensor("Wg", (56, 32), torch.bfloat16, splits=(Split(axis=0, parts=2, stride=1),), weight=True),`,
 		`Tensor("W2", (32, 56), torch.bfloat16, splits=(Split(axis=1, parts=2, stride=1),), weight=True),`,
 		`Tensor("gamma", (32,), torch.bfloat16),`, // in the backward pass it is no weight
-		`Tensor("dW2", (32, 56), torch.bfloat16, splits=(Split(axis=1, parts=2, stride=1),)),`,
+		`Tensor("dW2", (32, 56), torch.bfloat16, splits=(Split(axis=1, parts=2, stride=1),), gradient_of="W2"),`,
 		`def llama_mlp(X, gamma, Wg, Wu, W2, *, group=None):`,
 		`_operator = runtime.Operator(_FORWARD, _BACKWARD)`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the package does not say %s:\n%s", want, text)
 		}
+	}
+}
+
+// TestPythonPackageHasRoles checks that the package says what the tensors of the backward pass are: dp is a saved tensor, and
+// not the gradient of p, dY is an input and dY_2 the gradient of Y, and the gradients of Q and R have other names than usual.
+func TestPythonPackageHasRoles(t *testing.T) {
+	out := emitWithGradient(t, file(t, "roles.yaml", `hirgen: 1
+name: roles
+mesh: {x: 2}
+tensors: {X: [DIDx, 4, 8], W: [8, 8], Q: [DIDx, 4, 8], R: [DIDx, 4, 8], dY: [DIDx, 4, 8]}
+ops:
+  - h = linear(X, W)
+  - p = softmax(h)
+  - dp = softmax(p)
+  - y = linear(dp, W)
+  - q = scale(Q, by=0.5)
+  - s = mul(y, q)
+  - u, v = split(R)
+  - r = concat(v, u)
+  - t = mul(s, r)
+  - Y = mul(t, dY)
+`))
+	_, text, _ := strings.Cut(read(t, filepath.Join(out, "python", "roles", "__init__.py")), "_BACKWARD = ")
+	roles := map[string]string{}
+	for _, found := range regexp.MustCompile(`Tensor\("(\w+)".*?(?:gradient_of="(\w+)")?\),\n`).FindAllStringSubmatch(text, -1) {
+		roles[found[1]] = found[2]
+	}
+	want := map[string]string{
+		"dY_2": "Y", "X": "", "W": "", "Q": "", "R": "", "dY": "", "p": "", "dp": "", "y": "",
+		"dX": "X", "dW": "W", "dQ_3": "Q", "dR_3": "R", "ddY": "dY",
+	}
+	if !maps.Equal(roles, want) {
+		t.Errorf("roles are %v, want %v:\n%s", roles, want, text)
+	}
+	if exit, stdout, stderr := hirgen(t, "", "verify", out); exit != exitOK {
+		t.Errorf("exit code %d:\n%s%s", exit, stdout, stderr)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/lowering/schedules"
+	"github.com/hirgen/hirgen/model/grad"
 	"github.com/hirgen/hirgen/prove/values"
 )
 
@@ -106,6 +107,7 @@ func compareSources(cmd *cobra.Command, dir string, record *emit.Record, program
 		}
 		options.Backward = &emit.Backward{
 			Program: backward, Options: emit.Options{Version: record.Hirgen, Flags: record.Flags, Spec: backwardSrc.text},
+			Roles: grad.Roles(backwardSrc.text),
 		}
 	}
 	files, err := emit.Render(lowered, options)

@@ -85,6 +85,7 @@ func (w *writer) head() {
 	}
 	w.comment("", text+".")
 	w.comment("", Origin)
+	w.roles()
 }
 
 // unasked lists the results in extra, in the order of the statements. They must be outputs, because no operation reads

@@ -11,7 +11,7 @@ from .program import Program
 
 
 class Operator:
-    """Calls a program. The gradient of an input is the output "d<input>" of the backward program, if there is one.
+    """Calls a program. The gradient of an input is the output of the backward program with `gradient_of` that input, if there is one.
 
     The operator is torch.ops.hirgen.<name>_<first 8 digits of the digest>, so programs of one spec with different sizes can
     be used in one process.
@@ -145,15 +145,15 @@ def _register(program: Program):
 
 
 def _has_gradient(tensor, backward: Program) -> bool:
-    return any(given.name == f"d{tensor.name}" for given in backward.inputs)
+    return any(given.gradient_of == tensor.name for given in backward.inputs)
 
 
 def _register_gradient(op, forward: Program, backward_op, backward: Program) -> None:
-    """Makes the backward program the gradient of the forward program. The inputs of the backward program are inputs and
-    outputs of the forward program, with the same names, and gradients of outputs, named "d<output>"."""
+    """Makes the backward program the gradient of the forward program. The inputs of the backward program are gradients of
+    outputs, which have `gradient_of`, and inputs and outputs of the forward program, with the same names."""
     forward_names = [tensor.name for tensor in forward.tensors]
-    output_of_gradient = {f"d{tensor.name}": i for i, tensor in enumerate(forward.outputs)}
-    saved = [tensor.name for tensor in backward.inputs if tensor.name not in output_of_gradient]
+    place = {tensor.name: i for i, tensor in enumerate(forward.outputs)}
+    saved = [tensor.name for tensor in backward.inputs if not tensor.gradient_of]
 
     def save(ctx, inputs, output):
         *given, ctx.group = inputs
@@ -164,14 +164,12 @@ def _register_gradient(op, forward: Program, backward_op, backward: Program) -> 
     def gradient(ctx, *gradients):
         by_name = dict(zip(saved, ctx.saved_tensors, strict=True))
         arguments = [
-            gradients[output_of_gradient[tensor.name]].contiguous()
-            if tensor.name in output_of_gradient
-            else by_name[tensor.name]
+            gradients[place[tensor.gradient_of]].contiguous() if tensor.gradient_of else by_name[tensor.name]
             for tensor in backward.inputs
         ]
         results = backward_op(*arguments, ctx.group)
         made = [results] if isinstance(results, torch.Tensor) else results
-        of_name = {tensor.name: result for tensor, result in zip(backward.outputs, made, strict=True)}
-        return *(of_name.get(f"d{tensor.name}") for tensor in forward.inputs), None
+        of_name = {tensor.gradient_of: result for tensor, result in zip(backward.outputs, made, strict=True)}
+        return *(of_name.get(tensor.name) for tensor in forward.inputs), None
 
     op.register_autograd(gradient, setup_context=save)

@@ -32,6 +32,7 @@ class Tensor:
     ranks: tuple[int, ...] = ()  # the ranks that have the tensor; empty: all
     weight: bool = False  # in a forward program: a parameter of a linear layer or a norm
     shared: bool = False  # other ranks access its memory over CUDA IPC
+    gradient_of: str = ""  # in a backward program: the tensor of the forward program that this is the gradient of
 
     @property
     def bytes(self) -> int:

@@ -81,6 +81,38 @@ def compiled():
     require(set(results.values()) == {"SUCCESS"}, f"opcheck finds nothing: {results}")
 
 
+def roles():
+    """Gradients whose names the forward pass has, too, belong to their tensors: dp is the name of a saved tensor and of the
+    gradient of p, dY of an input and of the gradient of Y, dq of the gradients of q and Q, and R is split."""
+    spec = Path(os.environ["HIRGEN_CACHE"]) / "roles.yaml"
+    if dist.get_rank() == 0:
+        spec.write_text(
+            "hirgen: 1\nname: roles\nparams: {D: 2, M: 8, K: 8}\nmesh: {x: D}\ndtype: fp32\n"
+            "tensors: {X: [DIDx, M/D, K], W: [K, K], Q: [DIDx, M/D, K], R: [DIDx, M/D, K], dY: [DIDx, M/D, K]}\nops:\n"
+            "  - h = linear(X, W)\n  - p = softmax(h)\n  - dp = softmax(p)\n  - y = linear(dp, W)\n  - q = scale(Q, by=0.5)\n"
+            "  - s = mul(y, q)\n  - u, v = split(R)\n  - r = concat(v, u)\n  - t = mul(s, r)\n  - Y = mul(t, dY)\noutputs: [Y, p]\n"
+        )
+    dist.barrier()
+    made = hirgen.load(spec, gradient=True, device="cpu")
+    numbers = torch.Generator().manual_seed(3)
+    whole = {name: torch.randn(8, 8, generator=numbers) for name in ("X", "W", "Q", "R", "dY", "slope of Y", "slope of p")}
+    mine = slice(4 * dist.get_rank(), 4 * dist.get_rank() + 4)
+    given = {name: (tensor if name == "W" else tensor[mine]).clone().requires_grad_() for name, tensor in whole.items()}
+    inputs = [tensor.name for tensor in made._FORWARD.inputs]
+    Y, p = made.roles(*(given[name] for name in inputs))
+    ((Y * given["slope of Y"]).sum() + (p * given["slope of p"]).sum()).backward()
+
+    exact = {name: tensor.double().requires_grad_() for name, tensor in whole.items()}
+    p_exact = (exact["X"] @ exact["W"].T).softmax(1)
+    u, v = exact["R"].chunk(2, 1)
+    Y_exact = (p_exact.softmax(1) @ exact["W"].T) * (exact["Q"] * 0.5) * torch.cat((v, u), 1) * exact["dY"]
+    ((Y_exact * exact["slope of Y"]).sum() + (p_exact * exact["slope of p"]).sum()).backward()
+    require(relative(Y, Y_exact[mine]) < 1e-5 and relative(p, p_exact[mine]) < 1e-5, "Y and p are right")
+    for name in inputs:
+        want = exact[name].grad if name == "W" else exact[name].grad[mine]
+        require(relative(given[name].grad, want) < 1e-5, f"the gradient of {name} is right, not {relative(given[name].grad, want)} off")
+
+
 def checkpoints():
     made = package()
     whole = weights(32, 112, torch.bfloat16)

@@ -24,7 +24,7 @@ class TwoRanks(unittest.TestCase):
     """Each test starts one job of two ranks. The first job runs all functions, because starting a job takes most of the time."""
 
     def test_results_checkpoints_errors_buffers(self):
-        what = ("eager", "compiled", "checkpoints", "refused", "buffers", "by_ipc", "of_some")
+        what = ("eager", "compiled", "roles", "checkpoints", "refused", "buffers", "by_ipc", "of_some")
         said = two_ranks(*what)
         for rank in range(2):
             for name in what:
