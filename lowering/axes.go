@@ -10,14 +10,15 @@ import (
 
 // Axes returns the axes of each tensor, by name, after the passes up to propagate-shardings, which choose the axes that
 // the spec leaves open. The result includes tensors that these passes add. Axes disables assign-placements, which adds
-// copies of tensors with other axes.
+// copies of tensors with other axes, and serialize-single-ranks, so that the kinds of declared axes are those of the spec whatever
+// the number of ranks.
 func Axes(p *model.Pipeline) (map[string][]domain.Axis, error) {
 	program, err := Build(p)
 	if err != nil {
 		return nil, err
 	}
 	last := slices.IndexFunc(Passes, func(p Pass) bool { return p.Name == "propagate-shardings" })
-	if err := Run(program, Passes[:last+1], Options{Disable: []string{schedules.Placing}}); err != nil {
+	if err := Run(program, Passes[:last+1], Options{Disable: []string{schedules.Placing, "serialize-single-ranks"}}); err != nil {
 		return nil, err
 	}
 	axes := make(map[string][]domain.Axis, len(program.Tensors))

@@ -37,6 +37,25 @@ func TestGradReplacesItsOwnFiles(t *testing.T) {
 	}
 }
 
+// TestGradOfOneRank checks that the backward pass of a spec that is read with one rank, for which hirgen lowers no axis as
+// split, is the one for two ranks.
+func TestGradOfOneRank(t *testing.T) {
+	for _, spec := range []string{agMatmul, llamaMLP, file(t, "one.yaml", "hirgen: 1\nname: one\nparams: {D: 1}\nmesh: {x: D}\n"+
+		"tensors: {X: [DIDx, 6/D, 8], Y: [DIDx, 6/D, 8]}\nops: [Y = exp(X)]\n")} {
+		var texts []string
+		for _, ranks := range []string{"1", "2"} {
+			exit, text, stderr := hirgen(t, "", "grad", spec, "-p", "D="+ranks)
+			if exit != exitOK {
+				t.Fatal(stderr)
+			}
+			texts = append(texts, strings.Replace(text, "{D: "+ranks, "{D: n", 1))
+		}
+		if texts[0] != texts[1] {
+			t.Errorf("on one rank:\n%s\non two ranks:\n%s", texts[0], texts[1])
+		}
+	}
+}
+
 // TestGradQuantizesGradients checks the option --gradients: the type of the operands that are gradients.
 func TestGradQuantizesGradients(t *testing.T) {
 	const spec = "../../testdata/layers/fp8_mlp.yaml"
