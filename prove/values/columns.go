@@ -8,16 +8,23 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// kernels returns the program's kernels with column counts for other parameter values. A column count changes like
-// the first extent in rows that had the same value originally, and stays if there is none.
+// kernels returns the program's kernels with column counts for other parameter values. A column count changes like the
+// first row length of the kernel's operands that had the same value originally. If there is none, it changes like a named
+// extent that had this value and changes.
 func (s *search) kernels(now calls.Values) (list []*calls.Kernel) {
 	before := s.program.Values()
+	names := slices.Sorted(maps.Keys(before))
 	for _, k := range s.program.Kernels {
+		rows := s.rows(k.Name)
+		for _, name := range names {
+			if now[name] != before[name] {
+				rows = append(rows, expr.Var(name))
+			}
+		}
 		changed := *k
-		for _, e := range s.rows(k.Name, before) {
+		for _, e := range rows {
 			was, _ := before.Eval(e)
-			is, known := now.Eval(e)
-			if was == k.Columns && k.Columns > 0 && known && is != was {
+			if is, known := now.Eval(e); was == k.Columns && k.Columns > 0 && known {
 				changed.Columns = is
 				break
 			}
@@ -27,9 +34,8 @@ func (s *search) kernels(now calls.Values) (list []*calls.Kernel) {
 	return list
 }
 
-// rows lists the extents that may be the row length of a kernel: the last extents of its launches' operands, then all named
-// extents. The latter are a fallback.
-func (s *search) rows(kernel string, named calls.Values) (list []expr.Expr) {
+// rows lists the last extents of the operands of a kernel's launches.
+func (s *search) rows(kernel string) (list []expr.Expr) {
 	last := map[string]expr.Expr{}
 	note := func(name string, shape []expr.Expr) {
 		if len(shape) > 0 {
@@ -55,8 +61,5 @@ func (s *search) rows(kernel string, named calls.Values) (list []expr.Expr) {
 		}
 		return true
 	})
-	for _, name := range slices.Sorted(maps.Keys(named)) {
-		list = append(list, expr.Var(name))
-	}
 	return list
 }
