@@ -110,7 +110,7 @@ func (b *builder) cmake(ctx context.Context, doing string, args ...string) error
 		cmd.Stdout = io.MultiWriter(&output, b.Verbose)
 	}
 	cmd.Stderr = cmd.Stdout
-	err := cmd.Run()
+	err := runInOwnGroup(cmd)
 	switch {
 	case err == nil:
 		return nil

@@ -1,11 +1,15 @@
 package launch
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // project writes the smallest folder that looks like an emitted one.
@@ -87,4 +91,46 @@ func TestBuildSaysWhatIsMissing(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	})
+}
+
+// TestBuildEndsItsCompilers cancels a build while its compiler runs. Build returns when neither ninja nor the compiler is left.
+func TestBuildEndsItsCompilers(t *testing.T) {
+	dir, pids := project(t, "int main() {}\n"), filepath.Join(t.TempDir(), "pids")
+	compiler := script(t, "echo $PPID $$ >> "+pids+".new && mv "+pids+".new "+pids+"; exec sleep 30")
+	list := "cmake_minimum_required(VERSION 3.22)\nproject(toy CXX)\nadd_executable(toy toy.cpp)\n" +
+		"set_property(TARGET toy PROPERTY CXX_COMPILER_LAUNCHER " + compiler + ")\n"
+	if err := os.WriteFile(filepath.Join(dir, "CMakeLists.txt"), []byte(list), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(pids); err == nil {
+				cancel()
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	start := time.Now()
+	if _, err := Build(ctx, BuildOptions{Dir: dir, Device: CPU}); !errors.Is(err, context.Canceled) || time.Since(start) > 15*time.Second {
+		t.Errorf("got %v after %v", err, time.Since(start))
+	}
+	text, err := os.ReadFile(pids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range strings.Fields(string(text)) {
+		pid, err := strconv.Atoi(word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for wait := 0; alive(pid); wait++ {
+			if time.Sleep(10 * time.Millisecond); wait == 300 {
+				t.Errorf("process %d is left", pid)
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+				break
+			}
+		}
+	}
 }

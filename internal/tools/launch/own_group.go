@@ -11,3 +11,21 @@ func InOwnGroup(command *exec.Cmd) {
 		return nil
 	}
 }
+
+// runInOwnGroup runs a command of exec.CommandContext in its own process group. When its context ends, the group gets
+// SIGTERM. ninja then ends its compilers, which are in groups of their own, and removes what they left half written.
+// After killDelay what is left of the group is killed.
+func runInOwnGroup(command *exec.Cmd) error {
+	InOwnGroup(command)
+	stopped := false
+	command.WaitDelay, command.Cancel = killDelay, func() error {
+		stopped = true
+		terminateGroup(command.Process.Pid)
+		return nil
+	}
+	err := command.Run()
+	if stopped {
+		killGroup(command.Process.Pid)
+	}
+	return err
+}
