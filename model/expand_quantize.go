@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -98,13 +99,18 @@ func (e *expansion) shortType() (dtype domain.DType, ok bool) {
 			WithHint("write Q, S = quantize(%s, dtype=fp8_e4m3)", e.op.In[0].Name)
 		return "", false
 	}
+	return e.eightBits(attr, attr.values[0])
+}
+
+// eightBits returns the fp8 type that a value of an attribute names, and reports any other.
+func (e *expansion) eightBits(attr *sourceAttr, value text) (dtype domain.DType, ok bool) {
 	before := e.a.list.Len()
-	if dtype = e.a.elementType(attr.values[0], ""); e.a.list.Len() > before {
+	if dtype = e.a.elementType(value, ""); e.a.list.Len() > before {
 		return "", false
 	}
 	if !dtype.Saturates() {
-		e.a.list.Add(attr.values[0].pos, diag.BadAttribute, "quantize makes numbers of 8 bits, and %s has more", dtype).
-			WithHint("write dtype=fp8_e4m3 or dtype=fp8_e5m2")
+		e.a.list.Add(value.pos, diag.BadAttribute, "quantize makes numbers of 8 bits, and %s has more", dtype).
+			WithHint("write %[1]s=fp8_e4m3 or %[1]s=fp8_e5m2", attr.name.value)
 	}
 	return dtype, dtype.Saturates()
 }
@@ -149,10 +155,19 @@ func (e *expansion) blockAlong(value text, at int) (int64, bool) {
 	if extent.Size%size.Size != 0 {
 		e.a.list.Add(value.pos, diag.BadAttribute, "blocks of %d do not divide %s of %s, %s, which they would cut", size.Size, axis,
 			e.op.In[0].Name, withValue(extent)).
-			WithHint("%d or %d elements fit", max(1, extent.Size/size.Size)*size.Size, (extent.Size/size.Size+1)*size.Size)
+			WithHint("%s elements fit", multiples(extent.Size, size.Size))
 		return 0, false
 	}
 	return size.Size, true
+}
+
+// multiples lists the multiples of a size that are next to n, which is none.
+func multiples(n, size int64) string {
+	above := (n/size + 1) * size
+	if n < size {
+		return strconv.FormatInt(above, 10)
+	}
+	return fmt.Sprintf("%d or %d", above-size, above)
 }
 
 // wide returns the name of a tensor in fp32. It adds a cast if the tensor has another type.

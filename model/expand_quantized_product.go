@@ -24,6 +24,10 @@ func quantizedProduct(e *expansion) {
 	}
 	block, ok := e.squareBlocks()
 	types := attr.values
+	for _, value := range types {
+		_, fits := e.eightBits(attr, value)
+		ok = ok && fits
+	}
 	if len(types) == 1 {
 		types = []text{types[0], types[0]}
 	}

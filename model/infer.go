@@ -80,8 +80,11 @@ func (in *inference) checkCounts() bool {
 	name, n := in.src.fn.value, len(in.src.args)
 	if n < in.rule.least || n > in.rule.most {
 		want := fmt.Sprint(in.rule.least)
-		if in.rule.most > in.rule.least {
+		switch between := in.rule.most - in.rule.least; {
+		case between == 1:
 			want += " or " + fmt.Sprint(in.rule.most)
+		case between > 1:
+			want += " to " + fmt.Sprint(in.rule.most)
 		}
 		plural := "s"
 		if want == "1" {

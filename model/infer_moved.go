@@ -28,11 +28,17 @@ func (in *inference) explainMoved(d *diag.Diagnostic, rule operation) {
 }
 
 // explainBy tries to move a split axis of tensor t: to an earlier index if forward is true, and otherwise to a later
-// one. It replaces d and returns true if the operation then fits.
+// one. It replaces d and returns true if the operation then fits. The last two axes of a GEMM's operand are matrices, and
+// no split axis moves there: it would turn a matrix into a batch.
 func (in *inference) explainBy(d *diag.Diagnostic, t *Tensor, forward bool, rule operation) bool {
+	places := len(t.Axes)
+	if multiplies(in.src.fn.value) {
+		places -= 2
+	}
 	for from, axis := range t.Axes {
 		for to := range t.Axes {
-			if axis.Kind == domain.Device && from != to && forward == (to < from) && in.fits(t, moved(t.Axes, from, to), rule) {
+			moves := axis.Kind == domain.Device && from != to && forward == (to < from) && to < places
+			if moves && in.fits(t, moved(t.Axes, from, to), rule) {
 				in.sayMoved(d, t, from, to)
 				return true
 			}

@@ -164,7 +164,7 @@ func inferConcat(in *inference) bool {
 // split adds a slice for each result. The slices have the given sizes, or equal sizes.
 func split(e *expansion) {
 	sizes, ok := e.sizes()
-	if !ok {
+	if !ok || !e.inference.whole(0, e.axesOf(0)[e.axis]) {
 		e.broken()
 		return
 	}

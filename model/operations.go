@@ -140,7 +140,7 @@ func (a *assembler) operation(so *sourceOp) {
 	if most := max(rule.results, 1); len(so.results()) > most {
 		d := a.list.Add(so.more[most-1].pos, diag.BadOperands, "%s has %s, not %d", so.fn.value, atMost(most), len(so.results()))
 		if most == 1 {
-			d.WithHint("split, attention and gradients have several")
+			d.WithHint("split, attention, top_k, quantize and gradients have several")
 		}
 		so.more = so.more[:most-1]
 	}

@@ -31,7 +31,7 @@ func (r *Report) summary() string {
 	for i := range r.Findings {
 		counts[r.Findings[i].Severity]++
 	}
-	looked := fmt.Sprintf("%d operations on %d ranks, %d calls in a row", r.Operations, r.Ranks, r.Calls)
+	looked := fmt.Sprintf("%s on %s, %d calls in a row", count(r.Operations, "operation"), count(r.Ranks, "rank"), r.Calls)
 	if counts[Error]+counts[Undecided] == 0 && !r.looked(Computed) {
 		looked += "; not what it computes, for which the spec is needed"
 	}

@@ -23,9 +23,9 @@ func TestSeveralFiles(t *testing.T) {
 		exit        int
 		out, stderr []string
 	}{
-		{[]string{"check", wrong, right, other}, exitSpec, []string{right + ":\np: 1 ranks"},
+		{[]string{"check", wrong, right, other}, exitSpec, []string{right + ":\np: 1 rank,"},
 			[]string{wrong + ":5:9: error HG061", other + ":5:9: error HG061"}},
-		{[]string{"check", right, agMatmul}, exitOK, []string{right + ":\np: 1 ranks", agMatmul + ":\nag_matmul: 4 ranks"}, nil},
+		{[]string{"check", right, agMatmul}, exitOK, []string{right + ":\np: 1 rank,", agMatmul + ":\nag_matmul: 4 ranks"}, nil},
 		{[]string{"check", "no/such.yaml", wrong}, exitEnvironment, nil, []string{"no/such.yaml", wrong + ":5:9: error HG061"}},
 		{[]string{"verify", wrong, right, "-"}, exitSpec, []string{right + ":\nright.yaml: p: proved", "-:\nstdin: q: proved"},
 			[]string{wrong + ":5:9"}},

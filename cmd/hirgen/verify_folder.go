@@ -151,7 +151,7 @@ func printDifferences(w io.Writer, dir string, list []emit.Difference) (edited b
 		case d.Lines == 0:
 			fmt.Fprintf(w, "%s:%d: edited: lines are missing, the first is: %s\n", where, d.Line, strings.TrimSpace(d.Want))
 		default:
-			fmt.Fprintf(w, "%s:%d: edited: %s\n  has:    %s\n  prints: %s\n", where, d.Line, countLines(d.Lines), strings.TrimSpace(d.Has),
+			fmt.Fprintf(w, "%s:%d: edited: %s\n  has:    %s\n  prints: %s\n", where, d.Line, counted(d.Lines, "line"), strings.TrimSpace(d.Has),
 				strings.TrimSpace(d.Want))
 		}
 		edited = true
@@ -165,10 +165,10 @@ func printDifferences(w io.Writer, dir string, list []emit.Difference) (edited b
 	return edited
 }
 
-// countLines prints a number of lines: "1 line", "2 lines".
-func countLines(n int) string {
+// counted prints a number of things: "1 line", "2 lines".
+func counted(n int, what string) string {
 	if n == 1 {
-		return "1 line"
+		return "1 " + what
 	}
-	return fmt.Sprintf("%d lines", n)
+	return fmt.Sprintf("%d %ss", n, what)
 }
