@@ -170,6 +170,26 @@ func (s *Spec) Operation(of Stmt) string {
 	if op == nil {
 		return strings.ToLower(Op(of)) + " into " + out
 	}
+	return name(op, of)
+}
+
+// Written names the operation as the spec has it: "softmax into Y", where Operation names a part of it, such as "max into Y_max".
+func (s *Spec) Written(of Stmt) string {
+	op := s.made[of.Meta().Pos]
+	if op == nil {
+		op = s.makes[s.Name(of, Result(of))]
+	}
+	if op != nil {
+		if out, call, whole := strings.Cut(op.Whole, " = "); whole {
+			kind, _, _ := strings.Cut(call, "(")
+			return kind + " into " + out
+		}
+	}
+	return s.Operation(of)
+}
+
+// name names an operation that a statement comes from.
+func name(op *domain.Operation, of Stmt) string {
 	kind := op.Kind
 	if _, attends := of.(*Attention); op.Fn != "" && !attends {
 		kind, _, _ = strings.Cut(op.Fn, "(")

@@ -181,8 +181,11 @@ func NextBest(p *hostir.Program, m *cost.Machine) (func(hostir.Movement) *Next, 
 				return &Next{Instead: "none, since no placements do without it"}
 			}
 		}
-		if p.Derived.Applied {
+		switch {
+		case p.Derived.Applied:
 			return &Next{Instead: "none, since the schedule makes it, and not the placements"}
+		case microseconds(p.Derived.Slower) == microseconds(0):
+			return &Next{Instead: "none, since derived placements of all tensors are no faster"}
 		}
 		return &Next{Us: &p.Derived.Slower, Instead: "derived placements of all tensors"}
 	}, nil

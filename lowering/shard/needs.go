@@ -77,8 +77,9 @@ func (n *needs) by(need *hostir.Need, s hostir.Stmt) *hostir.Tensor {
 		if other := slices.IndexFunc(n.readers[t], func(r hostir.Stmt) bool { return !hostir.Is[*hostir.Set](r) }); other >= 0 {
 			s = n.readers[t][other]
 		}
-		if !hostir.Is[*hostir.Set](s) && n.spec.Makes(s) != need.Tensor {
-			need.By = n.spec.Operation(s)
+		same := n.spec.Makes(s) == need.Tensor || n.spec.Name(s, hostir.Result(s)) == need.Tensor // as a view of it
+		if !hostir.Is[*hostir.Set](s) && !same {
+			need.By = n.spec.Written(s)
 			return t
 		}
 		t = hostir.Result(s)
