@@ -113,7 +113,7 @@ func (b *bodyPrinter) step(i int, s domain.Step) error {
 	if result >= 0 {
 		uses++
 	}
-	b.long[at] = b.wide[at] && (takesLong(s) || slices.ContainsFunc(s.Args, func(a int) bool { return b.long[a] }))
+	b.long[at] = b.wide[at] && (isExpensive(s) || slices.ContainsFunc(s.Args, func(a int) bool { return b.long[a] }))
 	if b.long[at] && (uses > 1 || b.shared(at)) {
 		value, b.long[at] = b.given(at)+".keep("+value+")", false
 	}

@@ -90,7 +90,7 @@ func runOf(k *calls.Kernel, launches []*calls.Launch) *runOfRows {
 		run := &runOfRows{Axis: axis}
 		for i := int(k.Results); i < len(k.Operands); i++ {
 			run.Alike = append(run.Alike, !slices.ContainsFunc(launches, func(l *calls.Launch) bool {
-				return !standsStill(l.In[i-1].Strides, axis)
+				return !hasZeroStride(l.In[i-1].Strides, axis)
 			}))
 		}
 		if saved := run.saved(steps); saved > most {
@@ -105,7 +105,7 @@ func (r *runOfRows) saved(steps domain.Body) int {
 	saved, alike := 0, slices.Clone(r.Alike)
 	for _, s := range steps {
 		same := !slices.ContainsFunc(s.Args, func(at int) bool { return !alike[at] })
-		if same && takesLong(s) {
+		if same && isExpensive(s) {
 			saved++
 		}
 		alike = append(alike, same)
@@ -113,8 +113,8 @@ func (r *runOfRows) saved(steps domain.Body) int {
 	return saved
 }
 
-// standsStill reports whether an operand has stride 0 along an axis.
-func standsStill(strides []expr.Expr, axis int) bool {
+// hasZeroStride reports whether an operand has stride 0 along an axis.
+func hasZeroStride(strides []expr.Expr, axis int) bool {
 	return axis < len(strides) && strides[axis].String() == "0"
 }
 

@@ -85,9 +85,9 @@ func undo(root *os.Root, entries []journalEntry) error {
 		switch {
 		case !isLocal(e.Path):
 			err = &FolderError{root.Name(), fmt.Sprintf("the journal in %s names %q", stagingFolder, e.Path), "remove " + stagingFolder}
-		case e.Old != "" && isThere(root, e.Old):
+		case e.Old != "" && fileExists(root, e.Old):
 			err = errors.Join(root.MkdirAll(path.Dir(e.Path), 0o755), root.Rename(e.Old, e.Path))
-		case e.New != "" && !isThere(root, e.New):
+		case e.New != "" && !fileExists(root, e.New):
 			if err = root.Remove(e.Path); errors.Is(err, fs.ErrNotExist) {
 				err = nil
 			}
@@ -102,7 +102,7 @@ func undo(root *os.Root, entries []journalEntry) error {
 	return nil
 }
 
-func isThere(root *os.Root, name string) bool {
+func fileExists(root *os.Root, name string) bool {
 	_, err := root.Lstat(name)
 	return err == nil
 }

@@ -117,9 +117,9 @@ func launchOf(k kernelView) string {
 	return "launch_rows"
 }
 
-// takesLong reports whether a step takes more than a few instructions for an element. Reductions and functions of two
+// isExpensive reports whether a step takes more than a few instructions for an element. Reductions and functions of two
 // operands except dropout do not.
-func takesLong(s domain.Step) bool {
+func isExpensive(s domain.Step) bool {
 	if _, drops := domain.DropoutOf(s.Fn); drops {
 		return true
 	}

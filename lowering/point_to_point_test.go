@@ -55,8 +55,8 @@ func (f exchangeForm) choices(d int64) string {
 	return source
 }
 
-// goesWith reports whether an example spec can have the form with a transport: peer-read needs a sum, and IPC-get.
-func (f exchangeForm) goesWith(spec, transport string) bool {
+// appliesTo reports whether an example spec can have the form with a transport: peer-read needs a sum, and IPC-get.
+func (f exchangeForm) appliesTo(spec, transport string) bool {
 	return f.sums != "peer-read" || transport == "ipc-get" && sums(spec)
 }
 
@@ -105,7 +105,7 @@ func pointToPointVariants(t *testing.T, d int64, visit func(t *testing.T, p *mod
 	for i, s := range exchangeSpecs(t) {
 		for _, transport := range transports {
 			for n, form := range exchangeForms {
-				if !form.goesWith(s.name, transport) || !inTurn(i, form.specs(), n, len(transport), int(d)) {
+				if !form.appliesTo(s.name, transport) || !inTurn(i, form.specs(), n, len(transport), int(d)) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/%s/%s", s.name, transport, form.choices(d)), func(t *testing.T) {
@@ -151,7 +151,7 @@ func onTeams(t *testing.T, visit func(t *testing.T, p *model.Pipeline)) {
 		for where, place := range teamPlaces {
 			for _, transport := range transports {
 				for n, form := range exchangeForms {
-					if !form.goesWith(s.name, transport) || !inTurn(i, form.specs(), n, len(transport), len(where)) {
+					if !form.appliesTo(s.name, transport) || !inTurn(i, form.specs(), n, len(transport), len(where)) {
 						continue
 					}
 					t.Run(fmt.Sprintf("%s/%s/%s/%d", s.name, where, transport, n), func(t *testing.T) {

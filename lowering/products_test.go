@@ -46,7 +46,7 @@ func TestProductsKeepTheResult(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, choices := range productSchedules {
-			if !goesWith(name, string(text)) {
+			if !appliesTo(name, string(text)) {
 				continue
 			}
 			for i, d := range []int64{2, 3, 4} {
@@ -67,9 +67,9 @@ func TestProductsKeepTheResult(t *testing.T) {
 	}
 }
 
-// goesWith reports whether a schedule applies to a spec: peer-read needs a sum over ranks that scatters slices, and
+// appliesTo reports whether a schedule applies to a spec: peer-read needs a sum over ranks that scatters slices, and
 // collective pipelines need specs that do not gather slice by slice.
-func goesWith(schedule, spec string) bool {
+func appliesTo(schedule, spec string) bool {
 	switch {
 	case strings.HasPrefix(schedule, "peer-read"):
 		return strings.Contains(spec, "r(D), DIDx")

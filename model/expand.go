@@ -140,7 +140,7 @@ func (e *expansion) attributes() bool {
 	if e.axis, ok = e.axisIndex(axis, len(e.axesOf(0))); !ok {
 		return false
 	}
-	e.causal, ok = e.truth("causal")
+	e.causal, ok = e.boolAttribute("causal")
 	return ok
 }
 

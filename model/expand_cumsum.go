@@ -12,8 +12,8 @@ import (
 // matrix of ones. blockOfSum may split a long axis into blocks. Each result is then the cumsum in its block plus the
 // sum of the earlier blocks, which is a cumsum of the sums of blocks.
 func cumsum(e *expansion) {
-	exclusive, known := e.truth("exclusive")
-	reverse, knownToo := e.truth("reverse")
+	exclusive, known := e.boolAttribute("exclusive")
+	reverse, knownToo := e.boolAttribute("reverse")
 	if !known || !knownToo {
 		e.broken()
 		return

@@ -15,8 +15,8 @@ import (
 // zeros is 1. Groups are the rows along the last axis, blocks of these rows, blocks of the last two axes, or all elements.
 func quantize(e *expansion) {
 	dtype, ok := e.shortType()
-	whole, flagged := e.truth("whole")
-	powers, flaggedToo := e.truth("powers_of_two")
+	whole, flagged := e.boolAttribute("whole")
+	powers, flaggedToo := e.boolAttribute("powers_of_two")
 	block, fits := e.blockOf()
 	if !ok || !flagged || !flaggedToo || !fits {
 		e.broken()

@@ -111,7 +111,7 @@ func (in *inference) attentionFn(q int) bool {
 	size := queries[len(queries)-1].Size
 	a := domain.Attention{Scale: float64(float32(1 / math.Sqrt(float64(size))))}
 	var ok bool
-	if a.Causal, ok = in.truth("causal"); !ok {
+	if a.Causal, ok = in.boolAttribute("causal"); !ok {
 		return false
 	}
 	if attr := in.src.attr("scale"); attr != nil {

@@ -48,10 +48,10 @@ func (in *inference) split(q int, a domain.Attention) (string, bool) {
 			return "", false
 		}
 	}
-	fitting := slices.DeleteFunc(slices.Clone(list), func(r reading) bool { return in.misfit(q, a, r) != nil })
+	fitting := slices.DeleteFunc(slices.Clone(list), func(r reading) bool { return in.refuseReading(q, a, r) != nil })
 	switch {
 	case len(fitting) == 0:
-		in.a.list.Append(in.misfit(q, a, list[0]))
+		in.a.list.Append(in.refuseReading(q, a, list[0]))
 		return "", false
 	case len(fitting) > 1 && in.axesOf(q)[0].Size > 1: // one block is all heads and all rows
 		in.ambiguous(q, fitting)
@@ -67,8 +67,8 @@ func (in *inference) split(q int, a domain.Attention) (string, bool) {
 	return a.Split, true
 }
 
-// misfit returns the reason why a reading is not possible, or nil if it is.
-func (in *inference) misfit(q int, a domain.Attention, r reading) *diag.Diagnostic {
+// refuseReading returns the reason why a reading is not possible, or nil if it is.
+func (in *inference) refuseReading(q int, a domain.Attention, r reading) *diag.Diagnostic {
 	queries, keys := in.op.In[q], in.op.In[q+1]
 	axes := in.axesOf(q + 1)
 	n := len(axes)

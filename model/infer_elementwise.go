@@ -33,8 +33,8 @@ func inferConstant(in *inference) bool {
 	return true
 }
 
-// truth reads an attribute that is true or false. The default is false.
-func (in *inference) truth(name string) (value, ok bool) {
+// boolAttribute reads an attribute that is true or false. The default is false.
+func (in *inference) boolAttribute(name string) (value, ok bool) {
 	attr := in.src.attr(name)
 	if attr == nil {
 		return false, true

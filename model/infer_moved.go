@@ -39,7 +39,7 @@ func (in *inference) explainBy(d *diag.Diagnostic, t *Tensor, forward bool, rule
 		for to := range t.Axes {
 			moves := axis.Kind == domain.Device && from != to && forward == (to < from) && to < places
 			if moves && in.fits(t, moved(t.Axes, from, to), rule) {
-				in.sayMoved(d, t, from, to)
+				in.explainMovedAxis(d, t, from, to)
 				return true
 			}
 		}
@@ -66,8 +66,8 @@ func (in *inference) fits(t *Tensor, axes []domain.Axis, rule operation) bool {
 	return rule.infer(again) && (again.out == nil || again.finish())
 }
 
-// sayMoved replaces d by an error at the axis with the wrong index, with a hint how to declare its tensor.
-func (in *inference) sayMoved(d *diag.Diagnostic, t *Tensor, from, to int) {
+// explainMovedAxis replaces d by an error at the axis with the wrong index, with a hint how to declare its tensor.
+func (in *inference) explainMovedAxis(d *diag.Diagnostic, t *Tensor, from, to int) {
 	i := slices.IndexFunc(in.a.src.tensors, func(st *sourceTensor) bool { return st.name.value == t.Name })
 	texts, part := in.a.src.tensors[i].axes, []string{}
 	written := make([]string, len(texts))

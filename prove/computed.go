@@ -82,8 +82,8 @@ func mismatch(sized *values.Sized, m values.Mismatch, severity Severity) Finding
 	return f
 }
 
-// looksAt records that a check ran.
-func (r *Report) looksAt(c Check) {
+// recordCheck records that a check ran.
+func (r *Report) recordCheck(c Check) {
 	if !r.looked(c) {
 		r.Checked = append(r.Checked, c)
 	}

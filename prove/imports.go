@@ -39,7 +39,7 @@ func (l *life) share(d *calls.Share) {
 		memory = append(memory, l.memoryOf(d.Memory))
 	}
 	if exported {
-		l.thereBefore(export, memory, where, owner)
+		l.allocatedBeforeExport(export, memory, where, owner)
 	}
 	if !shared {
 		return
@@ -83,8 +83,8 @@ func (l *life) pair(d *calls.Share) (owner, peer int32, ok bool) {
 	return int32(members[0]), int32(members[step]), true
 }
 
-// thereBefore proves that memory is allocated before it is exported.
-func (l *life) thereBefore(export moment, memory []string, where string, owner int32) {
+// allocatedBeforeExport proves that memory is allocated before it is exported.
+func (l *life) allocatedBeforeExport(export moment, memory []string, where string, owner int32) {
 	for _, name := range memory {
 		if made := l.all(name, calls.Allocate); len(made) > 0 && made[0].at > export.at {
 			l.report(export, where, fmt.Sprintf("rank %d does %s before it has %s", owner, export.Step, name),

@@ -117,7 +117,7 @@ func Against(p *calls.Program, load values.Load) (report *Report, err error) {
 			v.check = Computed
 			u.Ranks = nil // a program at other extents takes as much memory
 			sized = v.computed(load, sized)
-			report.looksAt(Computed)
+			report.recordCheck(Computed)
 		}
 	}
 	return report, nil
@@ -169,7 +169,7 @@ func (v *verification) run() {
 		before := len(v.report.Findings)
 		v.check = step.check
 		step.run(v)
-		v.report.looksAt(step.check)
+		v.report.recordCheck(step.check)
 		if step.check == Memory && len(v.report.Findings) > before {
 			v.add(Finding{Check: Memory, Severity: Undecided,
 				Message: "the other checks are not made, since not all operations can be issued as they stand"})

@@ -170,15 +170,15 @@ func (r *rank) do(step calls.Step) string {
 		for _, data := range t.data {
 			spoil(data)
 		}
-		return r.heldOpen(step.Name)
+		return r.notYetClosed(step.Name)
 	case calls.Export, calls.Import, calls.Close:
 		return r.handles(step)
 	}
 	return ""
 }
 
-// heldOpen returns an error message if a peer has not closed this rank's memory of that name, or an empty string.
-func (r *rank) heldOpen(name string) string {
+// notYetClosed returns an error message if a peer has not closed this rank's memory of that name, or an empty string.
+func (r *rank) notYetClosed(name string) string {
 	for _, d := range r.machine.program.Shares {
 		for _, peer := range r.peers(d) {
 			if (r.machine.memoryOf(d.Memory) == name || calls.FlagsOf(d.Name) == name) && peer.mapping(d.Name).opened {
@@ -270,7 +270,7 @@ func (m *machine) end() {
 				}
 			}
 			for _, a := range m.program.Arguments {
-				if held := r.heldOpen(a.Name); held != "" {
+				if held := r.notYetClosed(a.Name); held != "" {
 					return fmt.Errorf("rank %d ends with %s: %s", r.number, a.Name, held)
 				}
 			}

@@ -219,7 +219,7 @@ func TestEveryWaitIsNeeded(t *testing.T) {
 			oracle, whole := lowertest.NewOracle(t, pipeline, 1), lowered(t, program)
 			for i := range waits(whole) {
 				mutant, removed := without(t, whole, i)
-				if !goesWrong(oracle, mutant) {
+				if !failsForSomeSeed(oracle, mutant) {
 					t.Errorf("without %s nothing goes wrong\n%s", removed, text.Print(mutant))
 				}
 			}
@@ -267,8 +267,8 @@ func without(t *testing.T, p *calls.Program, i int) (mutant *calls.Program, remo
 	return mutant, removed
 }
 
-// goesWrong reports whether a program fails or has a wrong result for one of 200 seeds.
-func goesWrong(oracle *lowertest.Oracle, p *calls.Program) bool {
+// failsForSomeSeed reports whether a program fails or has a wrong result for one of 200 seeds.
+func failsForSomeSeed(oracle *lowertest.Oracle, p *calls.Program) bool {
 	for seed := range uint64(200) {
 		got, err := Run(p, nil, oracle.Inputs, seed)
 		if err != nil || oracle.Compare(got, seed) != nil {

@@ -87,7 +87,7 @@ func (e *explainer) list(body []calls.Stmt) {
 			continue
 		}
 		first := i
-		for first > 0 && handsOver(body[first-1], on) {
+		for first > 0 && readiesStream(body[first-1], on) {
 			first--
 		}
 		body[first].Meta().Note = what + ", where it may overlap with the GEMMs of other iterations"
@@ -110,9 +110,9 @@ func carried(s calls.Stmt) (on calls.Stream, what string) {
 	return calls.Stream{}, ""
 }
 
-// handsOver reports whether a statement makes the stream on wait, or records an event on another stream. A record for
+// readiesStream reports whether a statement makes the stream on wait, or records an event on another stream. A record for
 // the watchdog does not count.
-func handsOver(s calls.Stmt, on calls.Stream) bool {
+func readiesStream(s calls.Stmt, on calls.Stream) bool {
 	switch s := s.(type) {
 	case *calls.EventRecord:
 		return !s.Watch && s.On != on

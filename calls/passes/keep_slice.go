@@ -43,7 +43,7 @@ func keepSlice(p *calls.Program) {
 		}
 	}
 	if len(kept) > 0 {
-		leadToFirst(p, kept)
+		dropSliceOffsets(p, kept)
 	}
 }
 
@@ -110,8 +110,8 @@ func keepOne(b *calls.Buffer, slice expr.Expr) {
 	b.Elements = slice
 }
 
-// leadToFirst removes the offsets of pointers to the kept buffers, so that they point to the first slice.
-func leadToFirst(p *calls.Program, kept map[string]bool) {
+// dropSliceOffsets removes the offsets of pointers to the kept buffers, so that they point to the first slice.
+func dropSliceOffsets(p *calls.Program, kept map[string]bool) {
 	calls.RewriteAll(p.Body, &calls.Rewriter{Place: func(at calls.Pointer) calls.Pointer {
 		if kept[at.Base] {
 			at.Offset = nil

@@ -76,7 +76,7 @@ func tensorNames(tensors []Tensor) []string {
 // is then empty or begins with a digit gets the prefix T.
 func exported(name string) string {
 	var out strings.Builder
-	for part := range strings.FieldsFuncSeq(name, isBetweenWords) {
+	for part := range strings.FieldsFuncSeq(name, separatesWords) {
 		out.WriteString(strings.ToUpper(part[:1]) + part[1:])
 	}
 	if text := out.String(); text != "" && !unicode.IsDigit(rune(text[0])) {
@@ -85,7 +85,7 @@ func exported(name string) string {
 	return "T" + out.String()
 }
 
-func isBetweenWords(r rune) bool {
+func separatesWords(r rune) bool {
 	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 

@@ -124,7 +124,7 @@ func (c *concats) mayMove(o *operand) bool {
 		if s == o.stmt {
 			continue
 		}
-		if !takesGaps(s, o.buffer) || slices.ContainsFunc(hostir.Mentions(s), decides) {
+		if !acceptsStrides(s, o.buffer) || slices.ContainsFunc(hostir.Mentions(s), decides) {
 			return false
 		}
 		if writesTo(s, o.buffer) {

@@ -64,14 +64,14 @@ func (w *sumWriter) gather(loop *hostir.For) {
 	for _, send := range sends {
 		e := w.exchanges[send.Handle]
 		sum := w.sums[root(send.Buffer)]
-		if sum != nil && waits[send.Handle] != nil && waits[e.Recv.Handle] != nil && isAmong(sum.Out, root(e.Recv.Buffer)) {
+		if sum != nil && waits[send.Handle] != nil && waits[e.Recv.Handle] != nil && isShardOf(sum.Out, root(e.Recv.Buffer)) {
 			w.write(loop, sum, e, waits[send.Handle])
 		}
 	}
 }
 
-// isAmong reports whether local is the local shard of all, a buffer of all slices.
-func isAmong(local, all *hostir.Tensor) bool {
+// isShardOf reports whether local is the local shard of all, a buffer of all slices.
+func isShardOf(local, all *hostir.Tensor) bool {
 	sel, ok := local.Of.(*hostir.Select)
 	return ok && sel.Owns() && root(sel.In) == all
 }

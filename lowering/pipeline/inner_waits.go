@@ -16,7 +16,7 @@ import (
 //	after:  For s: Z_s = Linear(U_s, W1_all); Wait(gather_2); P_s = Linear(Z_s, W2_all)
 func (w *waits) leavesWorkBefore(t, next *Task, depth int) bool {
 	to := w.places[next]
-	if t.setsReady() || depth >= len(to.around) || to.around[depth].loop() == nil || !isAround(t.Loops, to.around[:depth]) {
+	if t.setsReady() || depth >= len(to.around) || to.around[depth].loop() == nil || !containLoops(t.Loops, to.around[:depth]) {
 		return false
 	}
 	loop := to.around[depth].stmt
@@ -32,8 +32,8 @@ func (w *waits) leavesWorkBefore(t, next *Task, depth int) bool {
 	return slices.ContainsFunc(w.order[:to.number], inside)
 }
 
-// isAround reports whether the frames contain a loop for each of the given loops, over the same variable.
-func isAround(loops []*hostir.For, frames []frame) bool {
+// containLoops reports whether the frames contain a loop for each of the given loops, over the same variable.
+func containLoops(loops []*hostir.For, frames []frame) bool {
 	return !slices.ContainsFunc(loops, func(loop *hostir.For) bool {
 		return !slices.ContainsFunc(frames, func(f frame) bool { return f.loop() != nil && f.loop().Var == loop.Var })
 	})

@@ -115,7 +115,7 @@ func recognise(body []hostir.Stmt) (problem, bool) {
 func recogniseStep(s hostir.Stmt, found *problem) (steps []string, ok bool) {
 	rows := hostir.AxisMap(s)
 	if reduce, isReduce := s.(*hostir.Reduce); isReduce && hostir.SplitOver(reduce.In.Axes[reduce.Axis]) != "" {
-		return []string{"sum"}, reduce.Fn == "sum" && handsOut(reduce, rows[0])
+		return []string{"sum"}, reduce.Fn == "sum" && scattersByIndex(reduce, rows[0])
 	}
 	for i, t := range hostir.Uses(s) {
 		gathers, local := crossings(t, hostir.Result(s), rows[i])
@@ -146,9 +146,9 @@ func crossings(operand, result *hostir.Tensor, row []int) (gathers, ok bool) {
 	return gathers, ok
 }
 
-// handsOut reports whether a sum over ranks reads slices of a pipeline, and leaves each slice on the rank whose
+// scattersByIndex reports whether a sum over ranks reads slices of a pipeline, and leaves each slice on the rank whose
 // coordinate is the slice's index.
-func handsOut(s *hostir.Reduce, row []int) bool {
+func scattersByIndex(s *hostir.Reduce, row []int) bool {
 	across := shard.Crossing(s.In, s.Out, row)
 	return shard.SameMesh(s.In, s.Out) && len(across) == 1 && s.In.Axes[across[0]].Kind == domain.Stream &&
 		hostir.SplitOver(s.Out.Axes[row[across[0]]]) == hostir.SplitOver(s.In.Axes[s.Axis])

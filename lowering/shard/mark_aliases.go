@@ -123,7 +123,7 @@ func wholeSlices(p *hostir.Program) {
 		gapped[out], gaps[out] = gapped[uses[0]], kept
 		if r := hostir.Ranges(s); len(r) == 1 {
 			gaps[out] = gaps[uses[0]]
-			if hasGaps(uses[0], r[0]) {
+			if isStrided(uses[0], r[0]) {
 				gapped[out], gaps[out] = out, append(slices.Clone(gaps[out]), r[0].OutAxis)
 			}
 		}
@@ -158,7 +158,7 @@ func reshapedGaps(r *hostir.Reshape, gaps []int) (kept []int, joins bool) {
 	return kept, joins || !ok
 }
 
-// hasGaps reports whether a range of an axis is not contiguous in memory.
-func hasGaps(t *hostir.Tensor, r hostir.Range) bool {
+// isStrided reports whether a range of an axis is not contiguous in memory.
+func isStrided(t *hostir.Tensor, r hostir.Range) bool {
 	return r.Size < t.Axes[r.InAxis].Size && hostir.Outside(t, r.InAxis) >= 0
 }

@@ -17,7 +17,7 @@ func (c *contiguity) readably(list []hostir.Stmt) []hostir.Stmt {
 	}
 	for k := range hostir.Uses(s) {
 		t := hostir.Uses(s)[k]
-		inSlices := t.Role == hostir.Temp && hostir.StreamAxis(hostir.Result(s)) < 0 && !rowsLieAsResult(s, k)
+		inSlices := t.Role == hostir.Temp && hostir.StreamAxis(hostir.Result(s)) < 0 && !rowsInOrderOfResult(s, k)
 		if (t.Role == hostir.View || inSlices) && !readable(s, k) {
 			list = append(list[:len(list)-1], c.before(s, k, logicalOrder(t))...)
 		}
@@ -87,9 +87,9 @@ func readable(s hostir.Stmt, k int) bool {
 	return inOrder(t, live) || inOrder(t, columns)
 }
 
-// rowsLieAsResult reports whether the row axes of operand k have the same order in memory as in the result
+// rowsInOrderOfResult reports whether the row axes of operand k have the same order in memory as in the result
 // of s, and the last axis of the operand is the innermost.
-func rowsLieAsResult(s hostir.Stmt, k int) bool {
+func rowsInOrderOfResult(s hostir.Stmt, k int) bool {
 	t, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
 	if _, attends := s.(*hostir.Attention); attends {
 		return false // its axis map may lack heads, and lacks rows

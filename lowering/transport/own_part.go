@@ -19,7 +19,7 @@ func (c *converter) ownPart(s hostir.Stmt) []hostir.Stmt {
 		Info: hostir.InfoFrom(s, "this rank's part of a tensor that each rank has whole"), Out: &view, In: m.In, Axis: m.Scattered(),
 		Index: along.Coordinate, Parts: along.Size,
 	}
-	if m.Out.Role == hostir.Temp && liesAs(&view, m.Out) {
+	if m.Out.Role == hostir.Temp && hasDenseStrides(&view, m.Out) {
 		m.Out.Role, m.Out.Of = hostir.View, hostir.MadeAs(view.Of, m.Out) // m.Out keeps its layout, which the layouts of its views agree with
 		return nil
 	}
@@ -28,8 +28,8 @@ func (c *converter) ownPart(s hostir.Stmt) []hostir.Stmt {
 	return []hostir.Stmt{&hostir.Set{Info: *s.Meta(), Out: m.Out, In: &view}}
 }
 
-// liesAs reports whether a view has the strides that a contiguous buffer has.
-func liesAs(view, buffer *hostir.Tensor) bool {
+// hasDenseStrides reports whether a view has the strides that a contiguous buffer has.
+func hasDenseStrides(view, buffer *hostir.Tensor) bool {
 	w, err := hostir.WindowOf(view, func(expr.Expr) (int64, error) { return 0, nil }) // all parts have the same strides
 	want := hostir.BufferWindow(buffer)
 	for i, size := range want.Size {

@@ -14,8 +14,8 @@ func isOne(a domain.Axis) bool {
 	return a.Size == 1 && (a.Kind == domain.Broadcast || a.Text == "")
 }
 
-// standsFor reports whether a is an axis of one element that stretches to the axis many.
-func standsFor(a, many domain.Axis) bool {
+// stretchesTo reports whether a is an axis of one element that stretches to the axis many.
+func stretchesTo(a, many domain.Axis) bool {
 	return isOne(a) && !isOne(many) || a.Size == 1 && many.Size > 1
 }
 
@@ -31,7 +31,7 @@ func stretch(a, b []domain.Axis) []domain.Axis {
 	}
 	axes := slices.Clone(a)
 	for i, axis := range b {
-		if at := len(a) - len(b) + i; standsFor(axes[at], axis) {
+		if at := len(a) - len(b) + i; stretchesTo(axes[at], axis) {
 			axes[at] = axis
 		}
 	}

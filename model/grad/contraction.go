@@ -21,7 +21,7 @@ type contraction struct {
 // that batch.
 func (c *contraction) summed(i int) bool {
 	at := i - c.batches + c.w
-	return at < 0 || standsFor(c.weight[at], c.out[i])
+	return at < 0 || stretchesTo(c.weight[at], c.out[i])
 }
 
 // merged chooses which summed batches become rows: those next to the rows, or all possible ones, if that moves fewer
@@ -67,7 +67,7 @@ func (c *contraction) at(v value, i int) int { return i - c.batches + len(v.axes
 // has reports whether a value has the axis of batch i at its full extent.
 func (c *contraction) has(v value, i int) bool {
 	at := c.at(v, i)
-	return at >= 0 && !standsFor(v.axes[at], c.out[i])
+	return at >= 0 && !stretchesTo(v.axes[at], c.out[i])
 }
 
 // hasRows reports whether a value has every element along the rows and the batches that the GEMM sums.
@@ -77,7 +77,7 @@ func (c *contraction) hasRows(v value) bool {
 			return false
 		}
 	}
-	return !standsFor(v.axes[len(v.axes)-2], c.out[c.batches])
+	return !stretchesTo(v.axes[len(v.axes)-2], c.out[c.batches])
 }
 
 // split reports whether a value is split over ranks along a batch.

@@ -117,7 +117,7 @@ func (b *backward) scattered(v value, t *model.Tensor) bool {
 		return false
 	}
 	from := p.In[0]
-	if !b.mayLieAs(v, from) || !b.addedByRanks(v, from) || !alike(v.axes, b.axes(from)) {
+	if !b.mayHaveDistributionOf(v, from) || !b.addedByRanks(v, from) || !alike(v.axes, b.axes(from)) {
 		return false
 	}
 	b.declared[v.name] = from
@@ -142,7 +142,7 @@ func (b *backward) settled(v value, t *model.Tensor) value {
 	if asked || moved {
 		v = b.full(v, t)
 	}
-	switch free := b.mayLieAs(v, t); {
+	switch free := b.mayHaveDistributionOf(v, t); {
 	case !free && (asked || moved):
 		s := &statement{fn: "set", args: []string{v.name}, origin: b.origin}
 		v.name = b.names.fresh("d" + t.Name)
@@ -167,9 +167,9 @@ func (b *backward) callIt(v value, name string) {
 	b.renamed[v.name] = b.names.fresh(name)
 }
 
-// mayLieAs reports whether the spec may declare a value with the distribution of t. A statement must compute the value, which
+// mayHaveDistributionOf reports whether the spec may declare a value with the distribution of t. A statement must compute the value, which
 // must not be declared yet. The result of a slice, concat or rope qualifies only if no axis of t is split or streamed.
-func (b *backward) mayLieAs(v value, t *model.Tensor) bool {
+func (b *backward) mayHaveDistributionOf(v value, t *model.Tensor) bool {
 	s := b.makers[v.name]
 	if s == nil || b.declared[v.name] != nil {
 		return false
@@ -210,7 +210,7 @@ func (b *backward) summed(p part, t *model.Tensor) []int {
 	axes := b.axes(t)
 	for i, many := range p.along {
 		at, own := i-len(p.along)+len(p.axes), i-len(p.along)+len(axes)
-		if at >= 0 && !standsFor(p.axes[at], many) && !isOne(many) && (own < 0 || standsFor(axes[own], many)) {
+		if at >= 0 && !stretchesTo(p.axes[at], many) && !isOne(many) && (own < 0 || stretchesTo(axes[own], many)) {
 			list = append(list, at)
 		}
 	}

@@ -91,7 +91,7 @@ func (b *backward) zeroUnless(v value, t *model.Tensor) value {
 func concat(u use) {
 	axis := u.axis()
 	i := at(u.dy[0], u.Out[0], axis)
-	if i < 0 || standsFor(u.dy[0].axes[i], u.along()[axis]) {
+	if i < 0 || stretchesTo(u.dy[0].axes[i], u.along()[axis]) {
 		for n := range u.In {
 			u.flow(n, u.dy[0], nil)
 		}

@@ -101,7 +101,7 @@ func isStream(axes []domain.Axis) bool {
 // columns.
 func (u use) asFactor() value {
 	v, out := u.typed(u.dy[0], u.In[0].DType), u.along()
-	if last := len(v.axes) - 1; last < 0 || standsFor(v.axes[last], out[len(out)-1]) {
+	if last := len(v.axes) - 1; last < 0 || stretchesTo(v.axes[last], out[len(out)-1]) {
 		v = u.full(v, u.Out[0])
 	}
 	return u.ranked(v, 2)

@@ -141,7 +141,7 @@ func reshape(u use) {
 	v := u.ranked(u.dy[0], len(to))
 	want := slices.Clone(from)
 	for i, axis := range v.axes {
-		if !standsFor(axis, to[i]) {
+		if !stretchesTo(axis, to[i]) {
 			continue
 		}
 		j, ok := untouched(from, to, i)

@@ -15,13 +15,13 @@ func Sequential(p *unroll.Program) bool {
 // inSequence runs all calls in the order of issue, each rank as far as it gets. It reports whether all operations end.
 func (m *machine) inSequence() bool {
 	for n := range m.ranks {
-		m.tread(int32(n))
+		m.runUntilBlocked(int32(n))
 	}
 	for len(m.work) > 0 {
 		next := m.work[len(m.work)-1]
 		m.work = m.work[:len(m.work)-1]
 		m.ranks[next.rank].streams[next.stream].queued = false
-		m.tread(next.rank)
+		m.runUntilBlocked(next.rank)
 	}
 	for n := range m.ranks {
 		if m.ranks[n].begun < int64(m.o.Calls)*int64(len(m.p.Ranks[n].Ops)) {
@@ -31,8 +31,8 @@ func (m *machine) inSequence() bool {
 	return true
 }
 
-// tread runs the operations of a rank up to one that cannot end. That operation stays running on its stream.
-func (m *machine) tread(number int32) {
+// runUntilBlocked runs the operations of a rank up to one that cannot end. That operation stays running on its stream.
+func (m *machine) runUntilBlocked(number int32) {
 	r, ops := &m.ranks[number], m.p.Ranks[number].Ops
 	for end := int64(m.o.Calls) * int64(len(ops)); r.begun < end; r.begun++ {
 		op := int32(r.begun % int64(len(ops)))

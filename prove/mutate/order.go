@@ -45,8 +45,8 @@ func works(s calls.Stmt) bool {
 	return false
 }
 
-// holdsWork reports whether a statement copies, computes or moves data, or contains one that does.
-func holdsWork(s calls.Stmt) bool {
+// doesWork reports whether a statement copies, computes or moves data, or contains one that does.
+func doesWork(s calls.Stmt) bool {
 	return calls.Any([]calls.Stmt{s}, works)
 }
 
@@ -73,7 +73,7 @@ func waitBeforeRecord(e *editor, list []calls.Stmt) []calls.Stmt {
 
 func earlyRecord(e *editor, list []calls.Stmt) []calls.Stmt {
 	for i := 1; i < len(list); i++ {
-		if waitedFor(list[i]) && holdsWork(list[i-1]) && e.here(list[i], "moved before the statement before it") {
+		if waitedFor(list[i]) && doesWork(list[i-1]) && e.here(list[i], "moved before the statement before it") {
 			return moved(list, i, i-1)
 		}
 	}

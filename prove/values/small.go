@@ -100,10 +100,10 @@ func Small(p *calls.Program, nodes []int, load Load, guess Guess, like *Sized) (
 func (s *search) look() {
 	names := s.free()
 	s.values = map[string]int64{}
-	s.lessenAll(names, s.models)
+	s.reduceAll(names, s.models)
 	if s.unrolls(s.values, s.few) == nil { // the program depends on some value: try each value on the program, too
 		s.values = map[string]int64{}
-		s.lessenAll(names, func(values map[string]int64) bool { return s.models(values) && s.unrolls(values, s.few) != nil })
+		s.reduceAll(names, func(values map[string]int64) bool { return s.models(values) && s.unrolls(values, s.few) != nil })
 	}
 }
 
@@ -167,9 +167,9 @@ func (s *search) free() (names []string) {
 	return names
 }
 
-// lessenAll reduces each parameter that it can. Then it reduces pairs of unchanged parameters by the same factor,
+// reduceAll reduces each parameter that it can. Then it reduces pairs of unchanged parameters by the same factor,
 // since one may be the extent of an axis and the other the extent of a part of that axis.
-func (s *search) lessenAll(names []string, allowed func(map[string]int64) bool) {
+func (s *search) reduceAll(names []string, allowed func(map[string]int64) bool) {
 	for i, name := range names {
 		odd := int64(2*i + 3)
 		switch {
@@ -179,20 +179,20 @@ func (s *search) lessenAll(names []string, allowed func(map[string]int64) bool) 
 			first := slices.IndexFunc(names, func(other string) bool { return s.original(other) == s.original(name) })
 			odd = int64(2*first + 3)
 		}
-		s.lessen(name, odd, allowed)
+		s.reduceParameter(name, odd, allowed)
 	}
 	for i, one := range names {
 		for _, other := range names[:i] {
 			if s.values[one] == 0 && s.values[other] == 0 {
-				s.lessenBoth(one, other, allowed)
+				s.reducePair(one, other, allowed)
 			}
 		}
 	}
 }
 
-// lessen gives a parameter the first allowed value below its original one. It tries odd times each power of two, then the powers of
-// two. Otherwise the parameter keeps its value.
-func (s *search) lessen(name string, odd int64, allowed func(map[string]int64) bool) {
+// reduceParameter gives a parameter the first allowed value below its original one. It tries odd times each power of two, then the
+// powers of two. Otherwise the parameter keeps its value.
+func (s *search) reduceParameter(name string, odd int64, allowed func(map[string]int64) bool) {
 	for _, factor := range []int64{odd, 1} {
 		for v := factor; v < s.original(name); v *= 2 {
 			if s.values[name] = v; allowed(s.values) {
@@ -203,7 +203,7 @@ func (s *search) lessen(name string, odd int64, allowed func(map[string]int64) b
 	delete(s.values, name)
 }
 
-func (s *search) lessenBoth(one, other string, allowed func(map[string]int64) bool) {
+func (s *search) reducePair(one, other string, allowed func(map[string]int64) bool) {
 	for by := int64(1) << 20; by > 1; by /= 2 {
 		if s.original(one)%by == 0 && s.original(other)%by == 0 {
 			s.values[one], s.values[other] = s.original(one)/by, s.original(other)/by

@@ -61,12 +61,12 @@ func (r *run) startPeers(of Row) []*turn {
 	p, names, err := r.openPeers(row)
 	if err != nil {
 		row.Label, row.Status, row.Reason = "peers", Failed, err.Error()
-		return []*turn{{program: &program{row: row}, isAside: true}}
+		return []*turn{{program: &program{row: row}, isBaseline: true}}
 	}
 	var turns []*turn
 	for _, name := range names {
 		row.Label = name
-		turns = append(turns, &turn{program: &program{row: row}, running: &peer{p, name}, isAside: true})
+		turns = append(turns, &turn{program: &program{row: row}, running: &peer{p, name}, isBaseline: true})
 	}
 	return turns
 }

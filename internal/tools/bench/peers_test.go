@@ -106,7 +106,7 @@ func TestPeersThatAreSilent(t *testing.T) {
 // fastest.
 func TestNear(t *testing.T) {
 	made := func(us float64, aside bool) *turn {
-		return &turn{program: &program{}, running: &peer{}, times: []float64{us}, isAside: aside}
+		return &turn{program: &program{}, running: &peer{}, times: []float64{us}, isBaseline: aside}
 	}
 	over := &turn{program: &program{}}
 	all := []*turn{made(1, true), made(10, false), made(11, false), made(13, false), made(99, true), over}

@@ -13,10 +13,10 @@ import (
 // turn is a program or a peer that is timed in rounds.
 type turn struct {
 	*program
-	running process // nil: never started, failed or ended
-	report  string  // path of the report; a peer writes none
-	times   []float64
-	isAside bool // not a candidate: a peer, or the GEMMs alone
+	running    process // nil: never started, failed or ended
+	report     string  // path of the report; a peer writes none
+	times      []float64
+	isBaseline bool // not a candidate: a peer, or the GEMMs alone
 }
 
 // time starts built programs, the GEMMs alone and the peers, and times all of them in the same alternating rounds. Each
@@ -33,7 +33,7 @@ func (r *run) time(g []*program, alone *program) (peers []Row, err error) {
 		if err != nil {
 			return nil, err
 		}
-		own.isAside = true
+		own.isBaseline = true
 		own.guard(func() error { return own.running.ready(startLimit) })
 		turns = append(turns, own)
 		defer func() {
@@ -105,7 +105,7 @@ func (r *run) near(racing []*turn) []*turn {
 	}
 	best, medians := math.Inf(1), map[*turn]float64{}
 	for _, t := range racing {
-		if !t.isAside && t.running != nil {
+		if !t.isBaseline && t.running != nil {
 			medians[t] = quantile(slices.Sorted(slices.Values(t.times)), 0.5)
 			best = min(best, medians[t])
 		}

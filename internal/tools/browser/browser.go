@@ -48,15 +48,15 @@ func Open(t *testing.T) *Browser {
 	t.Cleanup(stop)
 	b := &Browser{t: t, ctx: ctx}
 	b.do()
-	if err := chromedp.Listen(ctx, b.hear); err != nil {
+	if err := chromedp.Listen(ctx, b.collectEvent); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.complain)
 	return b
 }
 
-// hear collects console messages and uncaught exceptions of the page.
-func (b *Browser) hear(event any) {
+// collectEvent collects console messages and uncaught exceptions of the page.
+func (b *Browser) collectEvent(event any) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	switch e := event.(type) {

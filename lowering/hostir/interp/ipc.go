@@ -115,13 +115,13 @@ func (m *machine) matchFlags() error {
 				l.owner.rank.number, l.copier.rank.number, text.Statement(l.owner.stmt), where(l.owner.stmt.Meta().Pos),
 				text.Statement(l.copier.stmt), where(l.copier.stmt.Meta().Pos))
 		}
-		tie(l.needReady, l.ready)
-		tie(l.needDone, l.done)
+		makeWait(l.needReady, l.ready)
+		makeWait(l.needDone, l.done)
 	}
 	return nil
 }
 
-func tie(waits []*tasks.Task, set *tasks.Task) {
+func makeWait(waits []*tasks.Task, set *tasks.Task) {
 	for _, t := range waits {
 		if set == nil {
 			t.Block()
