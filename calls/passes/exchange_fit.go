@@ -48,7 +48,7 @@ type fitting struct {
 	kernel       *calls.Kernel
 	in           func(name string) bool // reports whether a name refers to the memory with the parts
 	part, bytes  int64                  // size of a part in elements and in bytes
-	slot         *issue.Place           // the slot of the last copy, in the memory of any rank; nil: unknown so far
+	slot         *issue.Place           // the slot of this rank's part, the same in the memory of all ranks; nil: unknown so far
 	own          *calls.Pointer         // where the local part may be; nil: unknown
 	named        bool                   // the local part is at own
 	sends, keeps int
@@ -84,14 +84,13 @@ func (f *fitting) visit(s calls.Stmt) {
 	}
 }
 
-// moves checks a copy of a part, and returns its source. If a kernel reads the parts, all copies have to go to the same slot.
-// Otherwise that is only necessary if a copy reads the memory of the share.
+// moves checks a copy of the rank's part, and returns its source. All copies have to go to the same slot.
 func (f *fitting) moves(s calls.Stmt, out, in calls.Pointer, elements expr.Expr) issue.Place {
 	n, _ := f.Value(s, elements)
 	to, there := f.At(s, out)
 	source, here := f.At(s, in)
 	f.well = f.well && there && here && n == f.part && (len(f.reads.In) == 0 || to.Offset%f.bytes == 0) &&
-		(f.slot == nil || f.slot.Memory == to.Memory && (f.slot.Offset == to.Offset || len(f.reads.In) == 0 && source.Memory != to.Memory))
+		(f.slot == nil || f.slot.Memory == to.Memory && f.slot.Offset == to.Offset)
 	f.slot = &to
 	return source
 }

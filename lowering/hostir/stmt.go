@@ -162,8 +162,7 @@ type (
 	// Gather copies the rows of Table whose numbers are in IDs. For a number without a row it writes zeros. The logical
 	// axis Axis of Table counts the rows. Table and IDs begin with the same axes, Batches of them. Out has the other
 	// axes of IDs in place of the row axis. First has leading axes of Table, which count blocks of rows. An element of
-	// First is the number of the first row of a block, in fp32. With Turn, IDs have the only axis with several elements after the
-	// batches, and on the rank with coordinate j their element p is (p + Turn * j) modulo the number of rows.
+	// First is the number of the first row of a block, in fp32.
 	Gather struct {
 		Info
 		Out        *Tensor `text:"="`
@@ -171,7 +170,6 @@ type (
 		First      *Tensor `text:"?"`
 		Axis       int     `text:"axis?"`
 		Batches    int     `text:"batches?"`
-		Turn       int64   `text:"turn?"`
 	}
 	// TopK selects the largest elements of each row of In, in descending order. Rows run along the last axis. Out is
 	// their values, and then their positions in the row, in int32; the first of equal elements comes first. In a row

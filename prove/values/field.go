@@ -100,17 +100,10 @@ func (f *field) dropout(d domain.Dropout) func([]float64) float64 {
 	}
 }
 
-// counted is above all numbers that count, such as positions. Comparisons of numbers below it are exact, and so are
-// gathers with such ids. Random inputs are almost never below it.
-const counted = 1 << 20
-
-// picks is a random function of an id and the number of a row, unless the id counts. So a gather of ids of an input is a
-// product with a random matrix in place of ones and zeros. Its result stays the same if a program splits ids or columns,
-// or splits the rows and adds the partial results. Other changes change the result.
+// picks is a random function of an id and the number of a row. So a gather is a product with a random matrix in place
+// of ones and zeros. Its result stays the same if a program splits ids or columns, or splits the rows and adds the
+// partial results. Other changes change the result.
 func (f *field) picks(id, row float64) float64 {
-	if id < counted {
-		return truth(id == row)
-	}
 	return float64(f.random("row", uint64(id), uint64(row)))
 }
 
@@ -200,24 +193,8 @@ func (f *field) binary(name string) func(a, b float64) float64 {
 		fn = func(a, b uint64) uint64 { return mul(a, add(1, neg(f.random("keep", b)))) }
 	case "max", "min":
 		fn = func(a, b uint64) uint64 { return f.fold(name, a, b) }
-	case "gt", "ge", "eq":
-		exact := domain.BinaryFn(name)
-		fn = func(a, b uint64) uint64 {
-			if a < counted && b < counted {
-				return uint64(exact(float64(a), float64(b)))
-			}
-			return f.random(name, a, b)
-		}
 	}
 	return func(a, b float64) float64 { return float64(fn(uint64(a), uint64(b))) }
-}
-
-// truth returns 1 if a condition holds, and 0 otherwise.
-func truth(holds bool) float64 {
-	if holds {
-		return 1
-	}
-	return 0
 }
 
 // fold computes max or min: a random function of a product. Each operand contributes a factor: a random function of the

@@ -247,7 +247,7 @@ func statementMakers() []func(g *generator, depth int) hostir.Stmt {
 		},
 		func(g *generator, _ int) hostir.Stmt {
 			return &hostir.Gather{Info: g.info(), Out: g.tensor(), Table: g.tensor(), IDs: g.tensor(), First: g.optional(), Axis: g.IntN(3),
-				Batches: g.IntN(2), Turn: g.Int64N(3)}
+				Batches: g.IntN(2)}
 		},
 		func(g *generator, _ int) hostir.Stmt {
 			return &hostir.TopK{Info: g.info(), Out: []*hostir.Tensor{g.tensor(), g.tensor()}, In: g.tensor()}
