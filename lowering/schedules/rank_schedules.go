@@ -146,25 +146,14 @@ func Best(ranked []Ranked) (best Ranked, ok bool) {
 	if len(ranked) == 0 || ranked[0].Prediction == nil {
 		return Ranked{}, false
 	}
-	best = ranked[0]
-	limit := alike * best.Prediction.Total
-	for _, r := range ranked {
-		if r.Prediction != nil && r.Prediction.Total <= limit && r.preferred(best) {
-			best = r
-		}
+	limit := alike * ranked[0].Prediction.Total
+	list := slices.DeleteFunc(slices.Clone(ranked), func(r Ranked) bool { return r.Prediction == nil || r.Prediction.Total > limit })
+	if slices.ContainsFunc(list, func(r Ranked) bool { return r.Whole }) {
+		list = slices.DeleteFunc(list, func(r Ranked) bool { return !r.Whole })
 	}
-	return best, true
-}
-
-// preferred reports whether r is better than another candidate that takes as long.
-func (r Ranked) preferred(other Ranked) bool {
-	a, b := r.Prediction, other.Prediction
-	waits := a.Host >= a.Total || b.Host >= b.Total
-	switch {
-	case r.Whole != other.Whole:
-		return r.Whole
-	case waits && max(a.GPUs, b.GPUs) > alike*min(a.GPUs, b.GPUs):
-		return a.GPUs < b.GPUs
+	if slices.ContainsFunc(list, func(r Ranked) bool { return r.Prediction.Host >= r.Prediction.Total }) {
+		least := slices.MinFunc(list, func(a, b Ranked) int { return cmp.Compare(a.Prediction.GPUs, b.Prediction.GPUs) }).Prediction.GPUs
+		list = slices.DeleteFunc(list, func(r Ranked) bool { return r.Prediction.GPUs > alike*least })
 	}
-	return r.Choices < other.Choices
+	return slices.MinFunc(list, func(a, b Ranked) int { return a.Choices - b.Choices }), true
 }

@@ -63,6 +63,7 @@ func TestBestCutsOnlyForAGain(t *testing.T) {
 		{[]Ranked{choices(onHost("plain", 90), 0), choices(onHost("fast", 60), 3)}, "fast"},
 		{[]Ranked{choices(onHost("fast", 60), 3), choices(at("plain", true, 100.5), 0)}, "fast"},
 		{[]Ranked{choices(onHost("plain", 60.5), 0), choices(onHost("fast", 60), 3)}, "plain"},
+		{[]Ranked{choices(onHost("fast", 60), 2), choices(onHost("next", 60.5), 1), choices(onHost("slow", 61), 0)}, "next"},
 	} {
 		if best, ok := Best(c.ranked); best.Name != c.want || ok != (c.want != "") {
 			t.Errorf("the best of %v is %q, not %q", candidateNames(c.ranked), best.Name, c.want)
