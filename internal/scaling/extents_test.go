@@ -121,8 +121,8 @@ func TestLongExtents(t *testing.T) {
 
 var negative = regexp.MustCompile(`[^\w)]-\d{5,}`)
 
-// makes reports whether hirgen accepts a spec. The test fails if that takes too long, if the program is not proved, or
-// if the error is not a documented one of the spec.
+// makes reports whether hirgen accepts a spec. The test fails if that takes too long, if the proof keeps the program from being
+// written (undecided values do not), or if hirgen refuses the spec with a code that refused does not list.
 func makes(t *testing.T, spec string, machine *cost.Machine) bool {
 	t.Helper()
 	start := time.Now()

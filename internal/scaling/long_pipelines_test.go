@@ -130,8 +130,8 @@ func alternating(n int) *model.Builder {
 	return b
 }
 
-// zigzag propagates one Stream axis through all tensors, one after the other. A result gets it from one operand and
-// passes it to the other one, which passes it to the next result.
+// zigzag propagates one Stream axis from C through all T and X, one after the other. An X gets it from one operand and passes it
+// to the other one, which passes it to the next X.
 func zigzag(n int) *model.Builder {
 	b := startLong("zigzag")
 	b.Tensor("A", "S", "K")

@@ -70,8 +70,8 @@ func (g *generator) attentionOf(q *value, split string) bool {
 	return true
 }
 
-// inBlocks makes queries whose first axis counts blocks of heads or rows, most often one for each rank along a mesh
-// axis.
+// inBlocks makes queries whose first axis counts blocks of heads or rows: as many as a mesh axis has ranks, and most often split
+// over it.
 func (g *generator) inBlocks() *value {
 	m := g.mesh()
 	shape := g.shape(4 + g.IntN(2))

@@ -61,7 +61,7 @@ func (f *flow) deallocate(s *hostir.Deallocate) {
 	f.set(freed, t, true)
 }
 
-// view makes out a view of the buffer of in.
+// view records that out is a view of the buffer of in.
 func (f *flow) view(s hostir.Stmt, out, in *hostir.Tensor) {
 	f.namesMemory(s)
 	f.base[out] = f.root(in)

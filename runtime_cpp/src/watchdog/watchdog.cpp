@@ -232,8 +232,8 @@ bool Watchdog::decide() {
   if (verdict_) return true;
   if (!first_sign_) return false;
   if (longest_gap_ > silence_limit(options_.timeout_seconds) / 2) {
-    // The other ranks have given this rank up, or will soon (they count from its last heartbeat).
-    // The failures that it sees now are a consequence.
+    // At some time in this run, this rank was silent for so long that the other ranks may have
+    // given it up. So it takes itself for the cause of the failures that it sees now.
     verdict_ = Verdict{options_.rank, Code::kTimeout,
                        format("rank %d did not run for %s: it was stopped, or starved",
                               options_.rank, seconds_text(longest_gap_).c_str())};
