@@ -33,7 +33,7 @@ func pairGradients(file string, roles map[string]string, forward, backward []pyt
 
 // pairOf returns the index of the tensor of the forward program that a tensor of the backward program belongs to, or -1, and
 // whether it is the gradient of that tensor. A role from the backward spec decides. Without one, an input with the name of a
-// tensor of the forward program is that tensor, even if the name is "d" and the name of an output: hirgen grad gives no
+// tensor of the forward program is that tensor, even if the name is "d" and the name of an output. hirgen grad gives no
 // gradient the name of a tensor of the forward pass. A tensor whose gradient has a role has no other gradient.
 func pairOf(t pythonTensor, roles map[string]string, forward []pythonTensor) (like int, gradient bool) {
 	of, stated := roles[t.name]

@@ -10,9 +10,8 @@ import (
 // explain adds notes to communications in loops with GEMMs, if they run on a stream without these GEMMs and there are
 // at least two compute streams. A note describes what the communication overlaps with. It replaces a previous note. If
 // records and waits before the communication make its stream ready, the first of them has the note. explain also drops
-// notes that repeat an earlier note of the same list, except in the outermost list, and says why the caller's stream waits for
-// what was sent. At the end, headSections names the
-// communications.
+// notes that repeat an earlier note of the same list, except in the outermost list. A wait of the caller's stream for a
+// send gets a note with the reason. At the end, headSections names the communications.
 func explain(p *calls.Program) {
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		for _, inner := range calls.Bodies(s) {

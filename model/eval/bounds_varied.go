@@ -66,7 +66,7 @@ func widest(bound, raw *Array, op *model.Op, in, e []*Array, first, last int, wa
 // or cosine.
 const mostTurned = 1.5
 
-// missed is the factor for the bound of an integer that may be another one. Such an error is of one size, so the errors of later
+// missed is the factor for the bound of an uncertain integer. Its error is a whole number, so the errors of later
 // roundings add to it and do not average out.
 const missed = 1 + 1.0/16
 

@@ -13,7 +13,7 @@ func InOwnGroup(command *exec.Cmd) {
 }
 
 // runInOwnGroup runs a command of exec.CommandContext in its own process group. When its context ends, the group gets
-// SIGTERM. ninja then ends its compilers, which are in groups of their own, and removes what they left half written.
+// SIGTERM. ninja then ends its compilers, each of which has another group, and removes what they left half written.
 // After killDelay what is left of the group is killed.
 func runInOwnGroup(command *exec.Cmd) error {
 	InOwnGroup(command)
