@@ -6,7 +6,7 @@ import "github.com/hirgen/hirgen/calls/names"
 // program.
 func IsReserved(name string) bool { return names.IsReserved(name) }
 
-// FirstComment returns the text of the first comment of a spec, and an empty line.
+// FirstComment returns the text of the comment at the beginning of a spec and an empty line, or nothing.
 func FirstComment(spec []byte) []string { return firstComment(spec) }
 
 // Docstring makes text safe in a string of Python between three quotes.

@@ -59,8 +59,9 @@ func onlyAxis(t *hostir.Tensor) int {
 	return only
 }
 
-// mayCount reports whether a kernel may count positions. No pipeline may cut its result. If the result lacks the columns, operands must
-// have all axes, and an element for each column: hostir.Fused reads both from its operands.
+// mayCount reports whether a kernel may count positions. No pipeline may cut its result. If the result lacks the columns, one
+// operand must have as many axes as any tensor of the kernel, and one must have several columns: hostir.Fused finds both numbers
+// in its operands.
 func (f *fuser) mayCount(g *kernelGroup) bool {
 	out := hostir.Result(g.result())
 	if hostir.StreamAxis(out) >= 0 {

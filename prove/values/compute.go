@@ -87,7 +87,8 @@ func (m *machine) attend(rank int32, o *unroll.Op, views operands) {
 	}
 }
 
-// peerSum adds the partial sums of ranks, each from one or several accesses, and stores the sum in the result and at the peers.
+// peerSum adds the partial sums of ranks, each from one or several accesses. It stores the sum in the result and, if two-shot, at the
+// peers.
 func (m *machine) peerSum(r *unroll.Rank, o *unroll.Op) {
 	var out []view
 	parts := map[int32][]float64{} // parts by owner
