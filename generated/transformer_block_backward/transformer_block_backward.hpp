@@ -10,7 +10,7 @@ namespace hirgen_transformer_block_backward {
 /// The program, as the driver and the C ABI use it.
 const hirgen::ProgramTable& table();
 
-/// Computes the inputs that a forward pass saves from the other inputs, before the check.
+/// Computes from the other inputs those that a forward pass would have saved. Called before reference().
 void saved(hirgen::Reference& model);
 
 /// Computes the operations of the spec one by one on whole tensors, for the check of a call.
