@@ -161,7 +161,7 @@ type (
 	Kernel struct {
 		Name     string
 		Columns  int64     // elements in a row
-		Row      expr.Expr // Columns as an expression, for a comment; nil: unknown
+		Row      expr.Expr // Columns as an expression, for a comment and for proofs with other parameters; nil: unknown
 		Views    bool      // operands have Axes strides for the rows, and one stride within a row
 		Axes     int64
 		Results  int64

@@ -70,7 +70,7 @@ func (c *clocks) target(ref hostir.StreamRef) (*stream, error) {
 // transfer starts a transfer or a group. A collective waits for earlier collectives of its communicator, and any
 // other transfer for transfers with its handle in earlier iterations. Both wait for the work issued to the current
 // stream. Whether a transfer that is only intra-node or only inter-node takes place is not known here. So its end
-// implies nothing else: each iteration has another stream for it.
+// implies only that earlier transfers with its handle have ended.
 func (c *clocks) transfer(handle string, s hostir.Stmt) {
 	on := c.stream("transfer " + handle)
 	if team, ok := s.(*hostir.Communication); ok && team.Type != collective.SendRecv {
@@ -78,7 +78,7 @@ func (c *clocks) transfer(handle string, s hostir.Stmt) {
 	}
 	if p, ok := s.(*hostir.P2PCommunication); ok && p.Locality != hostir.AnyNode {
 		c.settle(c.current)
-		on = c.stream(fmt.Sprint("transfer ", handle, " ", c.count))
+		on.seen = nil
 	} else if !on.seen.Covers(c.current.all) {
 		c.settle(c.current)
 		on.seen = on.seen.UpTo(c.current.seen)

@@ -23,7 +23,7 @@ func (t *Task) Number() int { return t.id }
 // stream.
 func (t *Task) Resource() string { return t.resource() }
 
-// Reason explains the edge in words: "data: matmul into C_s (task 1) reads what Allgather of A_all_s (task 0)
+// Reason explains the edge in words: "data: matmul into C_s (task 1) reads what allgather of A_all_s (task 0)
 // writes".
 func (e *Edge) Reason() string {
 	does := "reads what %s writes"

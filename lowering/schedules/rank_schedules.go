@@ -139,7 +139,7 @@ func b2i(b bool) int {
 const alike = 1.01
 
 // Best returns the fastest of the ranked candidates, which must be sorted by time. Of equally fast candidates, it
-// prefers Whole ones, because splits may cost more than predicted. If the host takes longer than the GPUs, it then prefers
+// prefers Whole ones, because splits may cost more than predicted. If the host takes longer than the GPUs for one of them, it then prefers
 // less time on the GPUs, which is the time of a call in a CUDA graph of the caller. Last come the fewest choices. ok is
 // false if there is no prediction.
 func Best(ranked []Ranked) (best Ranked, ok bool) {

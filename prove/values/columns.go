@@ -9,13 +9,16 @@ import (
 )
 
 // kernels returns the program's kernels with column counts for other parameter values. A column count changes like the
-// first row length of the kernel's operands that had the same value originally. If there is none, it changes like a named
-// extent that had this value and changes.
+// kernel's row, or else like the first row length of its operands that had the same value originally. If there is none, it
+// changes like a named extent that had this value and changes.
 func (s *search) kernels(now calls.Values) (list []*calls.Kernel) {
 	before := s.program.Values()
 	names := slices.Sorted(maps.Keys(before))
 	for _, k := range s.program.Kernels {
 		rows := s.rows(k.Name)
+		if k.Row != nil {
+			rows = append([]expr.Expr{k.Row}, rows...)
+		}
 		for _, name := range names {
 			if now[name] != before[name] {
 				rows = append(rows, expr.Var(name))

@@ -38,33 +38,40 @@ func TestExamplesAsTheyStand(t *testing.T) {
 	}
 }
 
-// TestColumnsOfAnOperandThatKeepsItsExtent reduces the experts of a rank from 4 to 1. One kernel has a row of D = 4 elements,
-// which is also the old number of experts. Its rows keep 4 elements.
-func TestColumnsOfAnOperandThatKeepsItsExtent(t *testing.T) {
-	spec := []byte(`{hirgen: 1, name: p, dtype: fp32, params: {D: 4, M: 8192, K: 2048, E: 16, Cap: 512}, mesh: {x: D},
+// TestColumnsOfKernels reduces parameters that another extent equals. The experts of a rank are 4 before, as the elements D of a
+// kernel's row, which stay 4. A sum over rows of K elements has as many rows as columns before, and keeps the rows.
+func TestColumnsOfKernels(t *testing.T) {
+	for _, c := range []struct{ spec, changed string }{
+		{`{hirgen: 1, name: p, dtype: fp32, params: {D: 4, M: 8192, K: 2048, E: 16, Cap: 512}, mesh: {x: D},
 tensors: {o: [DIDx, E/D, Cap, K], place: {axes: [M], dtype: int32}, Y: [M, K]},
-ops: ["of = reshape(o, shape=[D, E/D*Cap, K])", "Y = gather(of, place, split=rows)"]}`)
-	load := func(params map[string]int64) (*model.Pipeline, error) { return model.Load("spec.yaml", spec, params) }
-	p, err := load(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	host, err := lowering.Host(p, lowering.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	lowered, err := lowering.Calls(host, lowering.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sized, err := values.Small(lowered.Programs()[0], nil, load, values.Columns, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Contains(sized.Changed, "E = 4") {
-		t.Fatalf("%v leaves the number of experts", sized.Changed)
-	}
-	if r, err := values.Check(sized.Program, sized.Model, 1); err != nil || len(r.Mismatches) > 0 {
-		t.Errorf("%v: %v %+v", sized.Changed, err, r)
+ops: ["of = reshape(o, shape=[D, E/D*Cap, K])", "Y = gather(of, place, split=rows)"]}`, "E = 4"},
+		{`{hirgen: 1, name: p, dtype: fp32, params: {K: 4096}, mesh: {x: 1}, tensors: {X: [4096, K], W: [4096, K]},
+ops: ["Z = linear(X, W)", "e = exp(X)", "n = sum(e, axis=1)"], outputs: [Z, n]}`, "K = 3"},
+	} {
+		load := func(params map[string]int64) (*model.Pipeline, error) {
+			return model.Load("spec.yaml", []byte(c.spec), params)
+		}
+		p, err := load(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		host, err := lowering.Host(p, lowering.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lowered, err := lowering.Calls(host, lowering.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sized, err := values.Small(lowered.Programs()[0], nil, load, values.Columns, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(sized.Changed, c.changed) {
+			t.Fatalf("%v is not %s", sized.Changed, c.changed)
+		}
+		if r, err := values.Check(sized.Program, sized.Model, 1); err != nil || len(r.Mismatches) > 0 {
+			t.Errorf("%v: %v %+v", sized.Changed, err, r)
+		}
 	}
 }

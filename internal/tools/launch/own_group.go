@@ -16,8 +16,8 @@ func InOwnGroup(command *exec.Cmd) {
 // SIGTERM. ninja then ends its compilers, each of which has another group, and removes what they left half written.
 // After killDelay what is left of the group is killed.
 func runInOwnGroup(command *exec.Cmd) error {
-	InOwnGroup(command)
 	stopped := false
+	command.SysProcAttr = groupAttributes()
 	command.WaitDelay, command.Cancel = killDelay, func() error {
 		stopped = true
 		terminateGroup(command.Process.Pid)
