@@ -9,15 +9,12 @@ import (
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/names"
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // mostExchanging is the largest number of ranks that exchange rows in one kernel: RowExchange::kMostPeers peers and
 // this rank.
 const mostExchanging = 16
-
-// mostGathered is the largest part, in bytes, that a kernel exchanges for other statements to read. With 2 MB it is
-// 1.03 times as fast as kernels of the copy stream, and with 4 MB 0.88 times (2 x H200).
-const mostGathered = 2 << 20
 
 // exchangeInKernels merges a kernel with the transfers that only this kernel waits for, if kernels of the copy stream
 // run these transfers. Every rank sends a part to each rank, and the kernel reads the parts that arrive. This saves
@@ -31,7 +28,7 @@ const mostGathered = 2 << 20
 //	Launch(kernel add, a parts_, b parts_ + M * N)                               For(...): FlagWait(done, batch ipc_rows, on caller)
 //	                                                                             Launch(..., batch ipc_rows, on caller)
 //
-// If no kernel can read the rows, transfers of parts of at most mostGathered bytes become a RowExchange whose kernel
+// If no kernel can read the rows, transfers of parts of at most domain.MostExchanged bytes become a RowExchange whose kernel
 // only moves rows.
 //
 // The pass does not merge transfers that other work may hide: between the first transfer and the kernel, or the last
@@ -110,7 +107,7 @@ func (m *exchangeMaker) gather(share *calls.Share) {
 		rows.Label = cmp.Or(send.Label, label)
 		k := &calls.Kernel{}
 		n, _ := m.values.Eval(send.Elements)
-		if n*share.Type.Size() <= mostGathered && m.cut(rows, k, send.Elements) && m.fit(parts, rows, k) {
+		if n*share.Type.Size() <= domain.MostExchanged && m.cut(rows, k, send.Elements) && m.fit(parts, rows, k) {
 			m.exchange(parts, rows, k)
 		}
 		return

@@ -163,23 +163,20 @@ func (s *Spec) Makes(of Stmt) string {
 // Operation names the operation of the spec that a statement comes from: "matmul into C". If the operation is not known, it uses the
 // type of the statement.
 func (s *Spec) Operation(of Stmt) string {
-	op, out := s.made[of.Meta().Pos], s.Name(of, Result(of))
+	op := s.operation(of)
 	if op == nil {
-		op = s.makes[out]
+		return strings.ToLower(Op(of)) + " into " + s.Name(of, Result(of))
 	}
-	if op == nil {
-		return strings.ToLower(Op(of)) + " into " + out
+	kind := op.Kind
+	if _, attends := of.(*Attention); op.Fn != "" && !attends {
+		kind, _, _ = strings.Cut(op.Fn, "(")
 	}
-	return name(op, of)
+	return kind + " into " + op.Out
 }
 
 // Written names the operation as the spec has it: "softmax into Y", where Operation names a part of it, such as "max into Y_max".
 func (s *Spec) Written(of Stmt) string {
-	op := s.made[of.Meta().Pos]
-	if op == nil {
-		op = s.makes[s.Name(of, Result(of))]
-	}
-	if op != nil {
+	if op := s.operation(of); op != nil {
 		if out, call, whole := strings.Cut(op.Whole, " = "); whole {
 			kind, _, _ := strings.Cut(call, "(")
 			return kind + " into " + out
@@ -188,11 +185,10 @@ func (s *Spec) Written(of Stmt) string {
 	return s.Operation(of)
 }
 
-// name names an operation that a statement comes from.
-func name(op *domain.Operation, of Stmt) string {
-	kind := op.Kind
-	if _, attends := of.(*Attention); op.Fn != "" && !attends {
-		kind, _, _ = strings.Cut(op.Fn, "(")
+// operation returns the operation of the spec that a statement comes from, by its position or by its result, or nil.
+func (s *Spec) operation(of Stmt) *domain.Operation {
+	if op := s.made[of.Meta().Pos]; op != nil {
+		return op
 	}
-	return kind + " into " + op.Out
+	return s.makes[s.Name(of, Result(of))]
 }

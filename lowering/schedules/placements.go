@@ -184,7 +184,7 @@ func NextBest(p *hostir.Program, m *cost.Machine) (func(hostir.Movement) *Next, 
 		switch {
 		case p.Derived.Applied:
 			return &Next{Instead: "none, since the schedule makes it, and not the placements"}
-		case microseconds(p.Derived.Slower) == microseconds(0):
+		case p.Derived.Slower < 0.05:
 			return &Next{Instead: "none, since derived placements of all tensors are no faster"}
 		}
 		return &Next{Us: &p.Derived.Slower, Instead: "derived placements of all tensors"}

@@ -8,13 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// mostSent is the size in bytes of the largest part that SendParts takes from a collective. One kernel exchanges parts up to this size
-// (calls/passes).
-const mostSent = 2 << 20
-
-// SendParts lets ranks send each other the parts of a gather or an all-to-all, if shards go from rank to rank over CUDA IPC. One kernel
-// then writes small parts straight to the memory of the peers, which takes less time than a collective. Parts of an output
-// arrive in a temporary, which make-outputs-in-place may remove.
+// SendParts lets ranks send each other the parts of a gather or an all-to-all, if shards go from rank to rank over CUDA IPC. One
+// kernel then writes parts of at most domain.MostExchanged bytes straight to the memory of the peers, which takes less time than a
+// collective. Parts of an output arrive in a temporary, which make-outputs-in-place may remove.
 //
 // Requires: a movement is one step, or local.
 // Establishes: if shards are put over CUDA IPC, a gather or an all-to-all of small parts along one mesh axis is a pipeline over the
@@ -68,7 +64,7 @@ func sendsParts(p *hostir.Program, s hostir.Stmt, name string) bool {
 	}
 	return of(schedule.Via) == schedule.IPCPut && of(schedule.Split) == "1" && of(schedule.Steps) != schedule.Ring &&
 		of(schedule.Steps) != schedule.Bracket && m.Shifts[0].Mesh != p.Choices.Get(schedule.Nodes) &&
-		bytes <= mostSent*parts
+		bytes <= domain.MostExchanged*parts
 }
 
 // movedAgain returns the operands of statements that move data between ranks.

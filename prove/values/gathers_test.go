@@ -21,15 +21,7 @@ ops: ["Y = gather(T, I, axis=2, batches=2)", "M = argmax(m)", "K = shift(M, by=1
 	if err != nil {
 		t.Fatal(err)
 	}
-	host, err := lowering.Host(p, lowering.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	lowered, err := lowering.Calls(host, lowering.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := lowered.Programs()[0]
+	program := lower(t, p)
 	proved := func() bool {
 		u, err := unroll.Unroll(program, nil)
 		if err != nil {
@@ -63,4 +55,18 @@ ops: ["Y = gather(T, I, axis=2, batches=2)", "M = argmax(m)", "K = shift(M, by=1
 	if tried < 8 {
 		t.Errorf("only %d wrong programs", tried)
 	}
+}
+
+// lower returns the calls of a pipeline's program.
+func lower(t *testing.T, p *model.Pipeline) *calls.Program {
+	t.Helper()
+	host, err := lowering.Host(p, lowering.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lowered, err := lowering.Calls(host, lowering.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lowered.Programs()[0]
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hirgen/hirgen/internal/tools/provetest"
-	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/prove/values"
 )
@@ -55,15 +54,7 @@ ops: ["Z = linear(X, W)", "e = exp(X)", "n = sum(e, axis=1)"], outputs: [Z, n]}`
 		if err != nil {
 			t.Fatal(err)
 		}
-		host, err := lowering.Host(p, lowering.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		lowered, err := lowering.Calls(host, lowering.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		sized, err := values.Small(lowered.Programs()[0], nil, load, values.Columns, nil)
+		sized, err := values.Small(lower(t, p), nil, load, values.Columns, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
