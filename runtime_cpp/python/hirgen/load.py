@@ -8,6 +8,7 @@ import shutil
 import sys
 import sysconfig
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -95,17 +96,21 @@ def _digest(program: str, spec: Path, words: list[str]) -> str:
     return digest.hexdigest()[:16]
 
 
+_importing = threading.Lock()  # a module is in sys.modules before it is complete
+
+
 def _module(place: Path, digest: str) -> ModuleType:
     """Imports the package under a name with its digest, so that packages of one spec with different sizes can coexist."""
     init = next(place.glob("package/*/__init__.py"))
     name = f"hirgen_{init.parent.name}_{digest}"
-    if name not in sys.modules:
-        found = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[str(init.parent)])
-        module = importlib.util.module_from_spec(found)
-        sys.modules[name] = module
-        try:
-            found.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[name]
-            raise
-    return sys.modules[name]
+    with _importing:
+        if name not in sys.modules:
+            found = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[str(init.parent)])
+            module = importlib.util.module_from_spec(found)
+            sys.modules[name] = module
+            try:
+                found.loader.exec_module(module)
+            except BaseException:
+                del sys.modules[name]
+                raise
+        return sys.modules[name]

@@ -1,5 +1,6 @@
-"""Tests the choice of the folder in which hirgen.load keeps packages."""
+"""Tests the choice of the folder in which hirgen.load keeps packages, and the import of a package from it."""
 
+import concurrent.futures
 import os
 import sys
 import tempfile
@@ -37,6 +38,17 @@ class Folder(unittest.TestCase):
             root, shared = self.root(HIRGEN_CACHE=value)
             self.assertFalse(shared)
             self.assertTrue((root / "python").is_dir())
+
+
+class Import(unittest.TestCase):
+    def test_threads_get_a_complete_module(self):
+        with tempfile.TemporaryDirectory() as folder:
+            package = Path(folder, "package", "layer")
+            package.mkdir(parents=True)
+            (package / "__init__.py").write_text("import time\ntime.sleep(0.2)\nlayer = 1\n")
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                modules = list(pool.map(lambda _: load._module(Path(folder), "digest").layer, range(2)))
+        self.assertEqual(modules, [1, 1])
 
 
 if __name__ == "__main__":
