@@ -1,14 +1,18 @@
 package schedules_test
 
 import (
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
@@ -113,6 +117,49 @@ func lowerAt(t *testing.T, spec string, p schedules.Problem) *hostir.Program {
 		t.Fatal(err)
 	}
 	return program
+}
+
+// TestAutoPredictsItsProgram checks that the time that auto states is the time of the program that it chooses. If a
+// later pass finds better placements, auto has not tried its candidates with them. The sizes are the case that showed
+// this, and random ones.
+func TestAutoPredictsItsProgram(t *testing.T) {
+	m, err := cost.LoadMachine("h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := [][3]int64{{384, 3584, 4096}}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 5 {
+		sizes = append(sizes, [3]int64{16 << random.IntN(8), 128 * (1 + random.Int64N(32)), 128 * (1 + random.Int64N(32))})
+	}
+	for _, name := range []string{"ag_matmul", "matmul_rs", "matmul_ar"} {
+		for _, size := range sizes {
+			params := schedules.Problem{Ranks: 2, M: size[0], N: size[1], K: size[2]}.Params()
+			p, err := model.Load("spec.yaml", []byte(autoSpec(t, name, "auto")), params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lowered, err := lowering.Lower(p, lowering.Options{Machine: m})
+			if err != nil {
+				t.Fatal(err)
+			}
+			prediction, err := cost.Predict(lowered.Programs(), m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stated := regexp.MustCompile(`predicted ([0-9.]+) us on`).FindStringSubmatch(lowered.Auto)
+			if stated == nil {
+				continue // a measured choice
+			}
+			us, err := strconv.ParseFloat(stated[1], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(us-prediction.Total) > 0.01*us {
+				t.Errorf("%s %v: the program takes %.1f us, and auto states %s", name, size, prediction.Total, lowered.Auto)
+			}
+		}
+	}
 }
 
 // withoutChoices removes the lines choices and auto from the text of a program.

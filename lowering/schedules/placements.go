@@ -92,22 +92,31 @@ func noteDerived(d *hostir.Derived, ranked []Ranked, best Ranked) {
 const triedFirst = 3
 
 // rankForm appends the same candidates with another form of the program to ranked candidates. It first tries the form
-// with the triedFirst fastest candidates, and with candidates without choices, because the communication of the form
-// may need none. It tries the other candidates only if the best candidate then has the form, or if no candidate has a
-// prediction. The form counts as a choice, so that Best prefers equally fast candidates without it.
+// with the triedFirst candidates that are the fastest in any form so far, and with candidates without choices, because
+// the communication of the form may need none. It tries the other candidates only if the best candidate then has the
+// form, or if no candidate has a prediction. The form counts as a choice, so that Best prefers equally fast candidates
+// without it.
 func rankForm(ranked []Ranked, form *Form, m *cost.Machine, lower Lower) []Ranked {
 	from := text.Print(form.Program)
 	fresh := func() (*hostir.Program, error) { return text.Parse(form.Program.File, from) }
+	plain := map[string]Candidate{}
+	for _, r := range ranked {
+		if r.Form == nil {
+			plain[r.Name] = r.Candidate
+		}
+	}
 	var first, others []Candidate
 	tried := 0
 	for _, r := range ranked {
-		if r.Form != nil {
+		with, left := plain[r.Name]
+		if !left {
 			continue
 		}
-		with := r.Candidate
+		delete(plain, r.Name)
+		free := with.Choices == 0
 		with.Form = form
 		with.Choices++
-		if tried++; tried <= triedFirst || r.Choices == 0 {
+		if tried++; free || tried <= triedFirst {
 			first = append(first, with)
 		} else {
 			others = append(others, with)
