@@ -56,28 +56,61 @@ func (r *rewriter) written(s hostir.Stmt, in []form, c choice) []form {
 	}
 }
 
-// gather writes a gather. The table and the numbers begin with the same dims, those of the batches.
+// gather writes a gather. The table and the numbers begin with the same dims, those of the batches. If the rows of the table are split,
+// each rank gathers the rows that it has, and zeros for the others, so that the result is partial.
 func (r *rewriter) gather(s *hostir.Gather, in []form, rows [][]int) []form {
-	for k, f := range in {
-		in[k] = r.arranged(f, standard(slices.DeleteFunc(slices.Clone(f.dims), func(d dim) bool { return d.axis < 0 })))
+	in[0].dims = slices.Clone(in[0].dims)
+	blocks := 0
+	for i, d := range in[0].dims {
+		if d.axis == s.Axis && d.split() {
+			in[0].dims[i].axis, blocks = summands, 1
+		}
 	}
-	batches := func(f form) int {
-		n := slices.IndexFunc(f.dims, func(d dim) bool { return d.axis >= s.Batches })
+	for k, f := range in {
+		dims := slices.DeleteFunc(slices.Clone(f.dims), func(d dim) bool { return d.axis < 0 && !d.split() })
+		if k == 0 && !has(f, s.Axis) { // each rank has one row
+			dims = append(dims, dim{axis: s.Axis, Extent: one.Extent})
+		}
+		in[k] = r.arranged(f, standard(dims))
+	}
+	batches := func(dims []dim) int {
+		n := slices.IndexFunc(dims, func(d dim) bool { return d.axis >= s.Batches })
 		if n < 0 {
-			return len(f.dims)
+			return len(dims)
 		}
 		return n
 	}
-	table, ids := batches(in[0]), batches(in[1])
+	parts, own := in[0].dims[:blocks], in[0].dims[blocks:]
+	table, ids := batches(own), batches(in[1].dims)
 	n := *s
 	if n.Batches = max(table, ids); table < ids { // one operand has blocks of batch axes that the other does not cut
-		in[0] = r.reshaped(in[0], slices.Concat(in[1].dims[:ids], in[0].dims[table:]))
+		in[0] = r.reshaped(in[0], slices.Concat(parts, in[1].dims[:ids], own[table:]))
 	} else {
-		in[1] = r.reshaped(in[1], slices.Concat(in[0].dims[:table], in[1].dims[ids:]))
+		in[1] = r.reshaped(in[1], slices.Concat(own[:table], in[1].dims[ids:]))
 	}
 	n.Axis = slices.IndexFunc(in[0].dims, func(d dim) bool { return d.axis == s.Axis && d.ranks == "" })
 	dims := slices.Concat(renumbered(in[0].dims, rows[0]), renumbered(in[1].dims[n.Batches:], rows[1]))
-	return r.clone(&n, in, standard(slices.DeleteFunc(dims, func(d dim) bool { return d.axis == hostir.Unmapped })))
+	dims = standard(slices.DeleteFunc(dims, func(d dim) bool { return d.axis == hostir.Unmapped && !d.split() }))
+	if blocks > 0 {
+		first := r.firstRows(parts[0], in[0].dims[n.Axis].Size)
+		if n.First = first.tensor; n.Batches > 0 { // the blocks are a batch axis, too
+			in[1] = r.stretched(in[1], slices.Concat([]dim{one}, in[1].dims))
+			n.Batches++
+		}
+		in = append(in, first)
+	}
+	return r.clone(&n, in, dims)
+}
+
+// firstRows writes the number of the first row of each block of a table, one block for each rank.
+func (r *rewriter) firstRows(block dim, rows int64) form {
+	fp32 := form{tensor: &hostir.Tensor{DType: domain.FP32}}
+	number := r.add(fp32, "_block", []dim{block}, func(out *hostir.Tensor) hostir.Stmt {
+		return &hostir.Positions{Info: r.info(""), Out: out}
+	})
+	return r.add(fp32, "_first", number.dims, func(out *hostir.Tensor) hostir.Stmt {
+		return &hostir.Unary{Info: r.info(""), Fn: domain.JoinFn("scale", float64(rows)), Out: out, In: number.tensor}
+	})
 }
 
 // standard returns dims in the order of the tensor's axes. Blocks come before the elements of their axis, and dims of

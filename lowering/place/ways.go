@@ -15,7 +15,8 @@ type way struct{ in, out []Placement }
 //
 //   - Whole: each rank does the same.
 //   - Along an axis: all operands that have the axis are split along it. The others are whole.
-//   - A matmul that sums over a split axis, or a Reduce along a split axis with any function, has a partial result.
+//   - A matmul that sums over a split axis, or a Reduce along a split axis with any function, has a partial result. So has a gather of
+//     rows of a split table.
 //   - An operation that is linear in a partial sum has a partial sum as its result.
 func waysOf(s hostir.Stmt, ranks int64) []way {
 	ways := []way{whole(s)}
@@ -132,6 +133,10 @@ func sums(s hostir.Stmt, ranks int64) (ways []way) {
 	case *hostir.Reduce:
 		if divides(s.In, s.Axis, ranks) {
 			return []way{{[]Placement{Placement(s.Axis)}, []Placement{Partial}}}
+		}
+	case *hostir.Gather: // parts of integers would be added in fp32
+		if s.First == nil && !s.Out.DType.IsInteger() && divides(s.Table, s.Axis, ranks) {
+			return []way{{[]Placement{Placement(s.Axis), Whole}, []Placement{Partial}}}
 		}
 	case *hostir.Matmul, *hostir.Linear:
 		first, second := hostir.Uses(s)[0], hostir.Uses(s)[1]

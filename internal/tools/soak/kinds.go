@@ -35,6 +35,7 @@ var specKinds = []specKind{
 	{"several moves between ranks in a loop, with a lead", 0.03, (*generator).twoMoves, leadsInLoops},
 	{"a kernel exchanges rows", 0.04, (*generator).exchangedRows, exchangesRows},
 	{"collectives are one group", 0.03, (*generator).collectives, groupsCollectives},
+	{"a gather of rows that are split over ranks", 0.02, (*generator).splitTable, gathersParts},
 	{"a GEMM multiplies numbers of 8 bits", 0.04, (*generator).shortProduct, multipliesShort},
 	{"a kernel rounds a value and goes on", 0.05, (*generator).roundings, roundsInKernels},
 	{"a kernel folds blocks of its rows", 0.03, (*generator).blocksOfRows, foldsBlocks},

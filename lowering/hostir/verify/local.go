@@ -17,7 +17,7 @@ func stretches(s hostir.Stmt, a, b domain.Axis) bool {
 		return false
 	}
 	switch s.(type) {
-	case *hostir.Binary, *hostir.Fused, *hostir.Matmul, *hostir.Linear, *hostir.BlockLinear, *hostir.Attention:
+	case *hostir.Binary, *hostir.Fused, *hostir.Gather, *hostir.Matmul, *hostir.Linear, *hostir.BlockLinear, *hostir.Attention:
 		return true
 	default:
 		return b.Size == 1
