@@ -24,7 +24,7 @@ func unqualified(code string) map[string]bool {
 }
 
 // handedOut are names that need no reservation. The first ones do not depend on the names of a spec but come from the
-// same allocator: names of loops, mesh axes, events of compute streams and the labels of their statements.
+// same allocator: names of loops, of mesh axes, of events of compute streams, and of the statements of such events.
 var handedOut = map[string]bool{
 	"i": true, "i2": true, "s": true, "x": true, "x2": true, "x_": true, "x_ucc_": true, "started_": true, "joined_": true,
 	"kStarted": true, "kJoined": true, "kDelay": true,

@@ -138,9 +138,9 @@ var lockPatience = defaultLockPatience
 
 const defaultLockPatience = 30 * time.Second
 
-// lock keeps other Writes out of a folder until release is called. If another Write holds the lock, it waits for up
-// to lockPatience and then returns a *FolderError. Where the file system has no locks, held is false, and only the
-// staging folder keeps others out.
+// lock keeps other Writes out of a folder until release is called. If another Write has the lock, this function waits
+// for up to lockPatience and then returns a *FolderError. Where the file system has no locks, held is false, and only
+// the staging folder keeps other Writes out.
 func lock(root *os.Root) (held bool, release func(), err error) {
 	folder, err := root.Open(".")
 	if err != nil {

@@ -2,8 +2,8 @@ package emit
 
 import "strings"
 
-// breakCode breaks a statement that is too long: after its "=", in a choice or a sum, or at the commas of its
-// first call or initialiser. If an argument is too long for a line, it also breaks inside that argument.
+// breakCode breaks a statement that is too long: after its "=", in a choice ("a ? b : c") or a sum, or at the commas of
+// its first call or initialiser. If an argument is too long for a line, breakCode also breaks that argument.
 func breakCode(indent int, text string) string {
 	if indent+width(text) <= columns {
 		return spaced(indent, text)
@@ -38,8 +38,8 @@ func breakCode(indent int, text string) string {
 func spaced(indent int, text string) string { return strings.Repeat(" ", indent) + text }
 
 // fillArgs puts as many arguments on a line as fit. They start after head and align with the first argument. If head is
-// longer than four characters, they start on the line below it if they do not fit after it. They also start there if an
-// argument before the last one is too long for its line after head, and the line below head leads to no more lines.
+// longer than four characters, they start on the line below head in two cases: if they do not fit after head, and if an
+// argument before the last one is too long for a line after head and starting below takes no more lines.
 func fillArgs(indent int, head string, args []string, tail string) string {
 	column := indent + width(head)
 	if column <= indent+4 {

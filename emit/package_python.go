@@ -16,12 +16,12 @@ const BackwardFolder = "backward"
 type Backward struct {
 	Program *calls.Described
 	Options Options
-	// Roles has the names of tensors of the forward pass by the names of their gradients that the spec states, see grad.Roles.
+	// Roles maps names of gradients to names of their tensors of the forward pass, as the backward spec states them: see grad.Roles.
 	Roles map[string]string
 }
 
-// pythonFiles fills the view of the PyTorch package and lists the files of the package except pythonOutputs. These
-// are the files that all packages share and, if backward is not nil, the program of the gradient.
+// pythonFiles fills the view of the PyTorch package and returns the files of the package except pythonOutputs: the
+// files that all packages share and, if backward is not nil, the program of the gradient.
 func pythonFiles(view *programView, backward *Backward) ([]File, error) {
 	files, err := sharedPython(view.Name)
 	if err != nil {

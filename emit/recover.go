@@ -13,8 +13,8 @@ import (
 // removes. It exists from before the first of these changes until after the last one.
 const journalName = "journal.json"
 
-// A journalEntry is one change to a file. If Write replaces or removes the file, it moves the old content to Old in the
-// staging folder. If Write adds the file, the content is at New in the staging folder before that.
+// A journalEntry is one change to a file. If Write replaces or removes the file, it moves the old file to Old in the
+// staging folder. If Write adds the file, the new file is at New in the staging folder until Write moves it to Path.
 type journalEntry struct {
 	Path string `json:"path"`
 	New  string `json:"new,omitempty"`

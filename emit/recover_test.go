@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// killedWrite writes the second version over the folder in a separate process, which is killed at a step, from 0.
-// It reports whether the process reached that step.
+// killedWrite starts a process that writes the second version over the folder and kills itself at a step, counted from
+// 0. It reports whether the process reached that step.
 func killedWrite(t *testing.T, dir string, step int) bool {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=TestHelperIsKilled$")

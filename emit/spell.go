@@ -195,7 +195,8 @@ func view(o calls.Operand) string {
 
 func extents(expressions []expr.Expr) string { return braces(lists.Map(expressions, spell)...) }
 
-// condition prints the condition of an If. Its parts are a guard, whether a rank is an IPC peer, and an expression.
+// condition prints the condition of an If: a guard, whether a rank is an IPC peer (or, for InterNode, is none), and an
+// expression. It joins those that the If has by &&.
 func (s *speller) condition(i *calls.If) string {
 	var parts []string
 	if i.Guard != "" {
@@ -263,7 +264,7 @@ func operandOf(e expr.Expr) string {
 	return spell(e)
 }
 
-// letValue prints the value of a number: this rank, its coordinate, the rank at a coordinate, or an expression.
+// letValue prints the value that a Let gives to its name: this rank, its coordinate, the rank at a coordinate, or an expression.
 func letValue(l *calls.Let) string {
 	switch {
 	case l.At != nil:
@@ -277,8 +278,8 @@ func letValue(l *calls.Let) string {
 	}
 }
 
-// begin prints the call that begins the use of shared memory in one call of the program, and increments its
-// sequence number. In a graph, each launch increments it.
+// begin prints the call of the runtime that begins the use of shared memory in one call of the program. This call of
+// the runtime also increments the sequence number. In a graph, each launch of the graph increments the number.
 func (s *speller) begin(b *calls.BeginCall) string {
 	share := s.shares[b.Share]
 	if s.graph {

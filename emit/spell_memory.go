@@ -9,8 +9,8 @@ import (
 
 // This file spells where the memory of buffers is, and how long they live.
 
-// neighbours maps a buffer in the memory of another buffer to an earlier buffer there that ends where it begins. Of
-// several, it prefers one whose last use is in the same statement. It leaves out scratch memory of attentions.
+// neighbours maps a buffer in the memory of another buffer to an earlier buffer there that ends where this buffer
+// begins. Of several, it prefers one with the same last statement as this buffer. It omits scratch memory of attentions.
 func neighbours(p *calls.Program) map[string]*calls.Buffer {
 	type place struct {
 		in string
@@ -68,8 +68,8 @@ func (s *speller) memory(b *calls.Buffer) string {
 }
 
 // lives prints a comment on a buffer: its shape and, if From is set, the communication that fills it. If other buffers
-// have the same memory, the comment also has the labels of the first and the last statement that use the buffer.
-// Separate memory that only holds other buffers has no shape.
+// have the same memory, the comment also has the labels of the first and the last statement that use the buffer, and
+// the buffer that it overwrites. For separate memory that only contains other buffers, it prints no shape.
 func (s *speller) lives(b *calls.Buffer) string {
 	shape, place := brackets(b.Shape), ""
 	begin := endOf(b)
@@ -94,7 +94,7 @@ func (s *speller) lives(b *calls.Buffer) string {
 	}
 }
 
-// start prints the pointer of a buffer without the cast, and returns the buffer that gives the type of its elements.
+// start prints the pointer of a buffer without the cast, and returns the buffer whose element type this pointer has.
 func (s *speller) start(b *calls.Buffer) (at string, in *calls.Buffer) {
 	if before := s.behind[b.Name]; before != nil {
 		return before.Name + " + " + spell(before.Elements), before

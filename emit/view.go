@@ -112,7 +112,7 @@ type tensorView struct {
 	Present     string   // C++ condition for whether a rank has a shard; empty if every rank has one
 	Output      bool
 	Where       string
-	Contraction string // the most terms of a sum of the matmuls that read an input; empty for 1
+	Contraction string // the most terms of a sum that contains elements of an input, over all matmuls; empty for 1
 	Deviation   string // standard deviation of an input, or number of rows that its integers choose from; empty for 0, which stands for 1
 	Saved       bool   // an input that a forward pass saves
 }

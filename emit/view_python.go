@@ -58,11 +58,11 @@ type pythonSplit struct {
 var pythonWords = strings.Fields(`False None True and as assert async await break class continue def del elif else except finally for
 	from global if import in is lambda nonlocal not or pass raise return try while with yield group`)
 
-// takenPackages are names that the package or its users import or that it defines.
+// takenPackages are names that the package defines, or that the package or its users import.
 var takenPackages = []string{"torch", "hirgen", "runtime", "join", "close"}
 
-// addPython fills the view of the program's package, with its backward program and the roles of that, see Backward, if there
-// is one.
+// addPython fills the view of the program's PyTorch package. If backward is not nil, the package also calls that program of
+// the gradient, and roles are its roles (see Backward).
 func (v *programView) addPython(backward *programView, roles map[string]string) error {
 	if slices.Contains(pythonWords, v.Name) || slices.Contains(takenPackages, v.Name) {
 		return errorAt(diag.Pos{File: v.Program.File}, "%q cannot name a Python package of its own: give the spec another name", v.Name)

@@ -10,7 +10,7 @@ import (
 )
 
 // TestPythonShapes checks that the shapes of a PyTorch package lack the axes over a mesh axis of one rank, that a tensor
-// without axes has none, and that a tensor of some ranks names them.
+// without axes has an empty shape, and that a tensor on some of the ranks names these ranks.
 func TestPythonShapes(t *testing.T) {
 	text := pythonPackage(t, "meshes: {all: {axes: {y: 2, x: 1}}, last: {axes: {x: 1}, ranks: [1]}}\n"+
 		"tensors: {X: {mesh: all, axes: [DIDy, 4, DIDx, 8]}, one: [1], f: [], Z: [], here: {mesh: last, axes: [3]}}\nops:\n"+
@@ -29,7 +29,7 @@ func TestPythonShapes(t *testing.T) {
 }
 
 // TestPythonSplits checks that a split gives each rank of a mesh its coordinate, in whatever order the mesh has its ranks.
-// If no split does, the tensor has none, and is no weight.
+// If no split can do that, the tensor has no splits and is not a weight.
 func TestPythonSplits(t *testing.T) {
 	const x, y = "splits=(Split(axis=0, parts=2, stride=1),)", "splits=(Split(axis=0, parts=2, stride=2),)"
 	for _, c := range []struct{ ranks, splits string }{
