@@ -41,7 +41,7 @@ func (f *specFlags) autoTime(p *hostir.Program, src *source) (*cost.Prediction, 
 	}
 	other, err := lowering.Lower(pipeline, options)
 	if err != nil {
-		return nil, nil //nolint:nilerr // the same
+		return nil, nil //nolint:nilerr // here, too, auto makes no program, which is no mistake of the spec
 	}
 	machine, err := loadMachine(f.machine)
 	if err != nil {

@@ -152,8 +152,8 @@ func TestCheckAsJSONHasEveryField(t *testing.T) {
 	}
 }
 
-// TestCheckWarnsOfMeshes checks that a mesh of several ranks over which no tensor is split, or on which there is
-// none, is a warning, not an error.
+// TestCheckWarnsOfMeshes checks that check warns of a mesh of several ranks if no tensor is split over it or no tensor is
+// on it. This is no error.
 func TestCheckWarnsOfMeshes(t *testing.T) {
 	const idle = "over the mesh: each rank computes all of it"
 	for name, c := range map[string]struct{ text, want string }{

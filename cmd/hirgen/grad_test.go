@@ -37,8 +37,8 @@ func TestGradReplacesItsOwnFiles(t *testing.T) {
 	}
 }
 
-// TestGradOfOneRank checks that the backward pass of a spec that is read with one rank, for which hirgen lowers no axis as
-// split, is the one for two ranks.
+// TestGradOfOneRank checks that a spec has the same backward pass with one rank, where hirgen lowers no axis as split, as
+// with two ranks.
 func TestGradOfOneRank(t *testing.T) {
 	for _, spec := range []string{agMatmul, llamaMLP, file(t, "one.yaml", "hirgen: 1\nname: one\nparams: {D: 1}\nmesh: {x: D}\n"+
 		"tensors: {X: [DIDx, 6/D, 8], Y: [DIDx, 6/D, 8]}\nops: [Y = exp(X)]\n")} {

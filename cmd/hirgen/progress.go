@@ -10,7 +10,7 @@ import (
 )
 
 // progress returns a function that shows the current step: on a terminal as bar does, elsewhere with a line when the step
-// changes. Its argument all is 0 if the number of steps is not known.
+// changes. The argument all of that function is 0 if the number of steps is not known.
 func progress(w io.Writer) bench.Progress {
 	if file, ok := w.(io.Reader); ok && isTerminal(file) {
 		begin := time.Now()

@@ -166,7 +166,7 @@ func printRace(w io.Writer, tuned *bench.Tuned) {
 }
 
 // compareAgain returns a line for each size: the speedup of the winner over auto, or the status of the winner's row
-// if one of them has no time. The row of auto precedes the winner's.
+// if the winner or auto was not measured. In result, the row of auto precedes the winner's.
 func compareAgain(result *bench.Result) []string {
 	var lines []string
 	var base bench.Row

@@ -19,7 +19,7 @@ type proofs struct {
 }
 
 // prove proves programs, one after the other, and prints the reports as text unless asJSON is set.
-// Its error has exit code 8 unless all are proved.
+// It returns an error with exit code 8 if a program is not proved.
 func (p *proofs) prove(programs []*calls.Program, load values.Load) error {
 	proved := true
 	var reports []*prove.Report

@@ -17,8 +17,8 @@ import (
 // watchEvery is the polling interval of a watched file. Polling is cheap and works on every file system.
 const watchEvery = 150 * time.Millisecond
 
-// watch runs each, and again whenever the text of one of the files changes, until the command is interrupted. It
-// reports errors and continues, except after a usage error.
+// watch calls each, and calls it again whenever the text of one of the files changes, until the command is interrupted.
+// It reports errors and continues, except after a usage error.
 func watch(cmd *cobra.Command, paths []string, each func() error) error {
 	if slices.Contains(paths, "-") {
 		return usagef("--watch: standard input does not change; name files")
