@@ -45,7 +45,7 @@ func TestBenchmarkSpecs(t *testing.T) {
 }
 
 // TestBenchmarkReferences runs specs on inputs of examples/parallel_kernel_bench/results, and compares the outputs with those that the
-// benchmark's references computed. A tensor must be split along the same axis, because a dumped tensor is whole.
+// benchmark's references computed. Both must split each tensor along the same axis, because a file has whole tensors.
 func TestBenchmarkReferences(t *testing.T) {
 	files, err := filepath.Glob("../../examples/parallel_kernel_bench/results/*.safetensors")
 	if err != nil || len(files) < 10 {

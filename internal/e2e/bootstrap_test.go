@@ -18,7 +18,7 @@ type ended struct {
 }
 
 // startAll starts the ranks of one host at the same time, without the launcher, and waits for them. Each rank gets
-// its own environment variables and the variables all.
+// its own environment variables, those in ranks, and the variables in all.
 func startAll(t *testing.T, program string, ranks [][]string, all ...string) []ended {
 	t.Helper()
 	results := make([]ended, len(ranks))

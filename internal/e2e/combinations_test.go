@@ -96,7 +96,7 @@ func withSchedule(spec, schedule string) string {
 }
 
 // combined returns an example for four ranks with a random schedule. Its ranks are placed as one element of settings
-// says. The seed selects all three.
+// says. The seed selects the example, the schedule and the placement.
 func combined(t *testing.T, seed uint64) (name, spec string, values params) {
 	t.Helper()
 	name = exchangeSpec(seed)

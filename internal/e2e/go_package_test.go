@@ -63,8 +63,8 @@ func TestCallsFromGo(t *testing.T) {
 	}
 }
 
-// TestGoPackageOfOddNames checks a package with names and types that are difficult in Go by gofmt and go vet, and runs
-// its example.
+// TestGoPackageOfOddNames runs gofmt, go vet and the example of a package whose tensors have names and types that are
+// difficult in Go.
 func TestGoPackageOfOddNames(t *testing.T) {
 	odd := folder{"odd_go"}
 	spec, err := os.ReadFile(filepath.Join("..", "..", "testdata", "go_package", "spec.yaml"))

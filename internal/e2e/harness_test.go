@@ -28,8 +28,8 @@ import (
 var scratch = os.Getenv("HIRGEN_E2E_DIR")
 
 func TestMain(m *testing.M) {
-	// A processor is idle for a third of a test: while ranks wait for each other, and in CMake. One test more uses it,
-	// unless -parallel sets the number.
+	// A processor is idle for a third of a test: while ranks wait for each other, and in CMake. So one test more than there
+	// are processors runs in parallel, unless -parallel sets the number.
 	flag.Parse()
 	if p := flag.Lookup("test.parallel").Value; p.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		if err := p.Set(strconv.Itoa(runtime.GOMAXPROCS(0) + 1)); err != nil {

@@ -45,7 +45,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestScalesOfBlocks runs GEMMs with scales of blocks on two and three ranks, with numbers of rows that 4 divides and does not divide.
+// TestScalesOfBlocks runs GEMMs with scales of blocks, on two ranks with a multiple of 4 rows, and on three with another number.
 func TestScalesOfBlocks(t *testing.T) {
 	text, err := os.ReadFile("../../testdata/layers/fp8_stored_blocks.yaml")
 	if err != nil {

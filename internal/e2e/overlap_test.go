@@ -10,7 +10,7 @@ import (
 // hidden is a communication that some order of execution runs at the same time as a GEMM of the same rank.
 type hidden struct {
 	communication, product string // statements of the host program
-	ahead                  int    // index of the communication's slice minus that of the GEMM's
+	ahead                  int    // index of the communication's slice minus the index of the GEMM's slice
 }
 
 // layersThatOverlap are programs, with the communications that must be hidden in them.

@@ -205,8 +205,8 @@ func (tr trace) checkAxis(t *testing.T, r result, calls int) {
 	}
 }
 
-// TestTraceShowsWhatCouldRunAtOnce reads from traces that the allgather of a slice can go on while
-// the GEMM of the slice before does, and never while the GEMM of its own slice does.
+// TestTraceShowsWhatCouldRunAtOnce checks in traces that the allgather of a slice can run at the same time as the GEMM of
+// the slice before, and never at the same time as the GEMM of its own slice.
 func TestTraceShowsWhatCouldRunAtOnce(t *testing.T) {
 	program := shared.make(t, agMatmul(plain), params{"D": 2, "S": 4, "M": 256, "N": 64, "K": 64})
 	beside := 0

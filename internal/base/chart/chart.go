@@ -141,8 +141,8 @@ func ticks(all []Sample, x func(float64) float64) []tick {
 	return list
 }
 
-// scale returns a logarithmic map from values to pixels, which maps the least and the greatest positive result of the
-// function of to the pixels from and to. If these results are within 2 %, it widens their range.
+// scale returns a logarithmic map from values to pixels. It applies the function `of` to all samples, and maps the
+// smallest positive result to the pixel `from` and the largest to `to`. If they are within 2 %, it widens their range.
 func scale(all []Sample, from, to float64, of func(Sample) []float64) func(float64) float64 {
 	low, high := math.Inf(1), 0.0
 	for _, s := range all {

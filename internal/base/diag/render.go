@@ -67,7 +67,7 @@ func (e *Errors) Rename(from, to string) {
 	}
 }
 
-// AddNote adds a note to d and returns d. Its position may be the zero Pos.
+// AddNote adds a note to d and returns d. The position of the note may be the zero Pos.
 func (d *Diagnostic) AddNote(pos Pos, format string, args ...any) *Diagnostic {
 	d.Notes = append(d.Notes, Note{Pos: pos, Message: fmt.Sprintf(format, args...)})
 	return d

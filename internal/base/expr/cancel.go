@@ -115,7 +115,8 @@ func (q *quotient) times(e Expr, divide bool) bool {
 	return fits && q.above > 0 && q.below > 0
 }
 
-// cancel removes factors that occur on both sides, also of the two numbers, and reports whether it removed any.
+// cancel removes the common factors of numerator and denominator, also those of above and below, and reports whether it
+// removed any.
 func (q *quotient) cancel() bool {
 	before := len(q.under)
 	q.under = slices.DeleteFunc(q.under, func(divisor Expr) bool {

@@ -37,8 +37,8 @@ func (o *Options) parallel(n int, call func(i int)) {
 	all.Wait()
 }
 
-// until returns the result of a call or, if ctx ends first, its error. The call, which may be a long lowering, then
-// goes on in the background. A panic of the call is a panic of until.
+// until returns the result of a call or, if ctx ends first, the error of ctx. The call, which may be a long lowering,
+// then continues in the background. A panic of the call is a panic of until.
 func until[T any](ctx context.Context, call func() T) (result T, err error) {
 	done, panicked := make(chan T, 1), make(chan any, 1)
 	go func() {

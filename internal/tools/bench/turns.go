@@ -79,8 +79,8 @@ func (r *run) settle(turns []*turn) {
 	}
 }
 
-// rounds times ready programs in alternating rounds, then ends them. It reports programs finished steps after it has
-// settled the GPUs, and again after each round.
+// rounds times ready programs in alternating rounds, then ends them. It reports finished steps, as many as the argument
+// programs, after it has settled the GPUs and again after each round.
 func (r *run) rounds(turns []*turn, programs int) {
 	r.settle(turns)
 	r.step(programs, "")
@@ -130,7 +130,7 @@ func (r *run) start(p *program, more ...string) (*turn, error) {
 	return t, err
 }
 
-// guard runs the next step of a running program. If the step fails, the program is stopped.
+// guard runs the next step of a running program. If the step fails, it marks the row as failed and kills the program.
 func (t *turn) guard(step func() error) {
 	if t.running == nil {
 		return

@@ -188,8 +188,8 @@ func given(program *hostir.Program, path string) (schedule.Choice, bool) {
 	return program.Choices.Choices[at], true
 }
 
-// whole ranks complete schedules: the program's, auto unless it chose that one, the default, no pipeline, and those that
-// were fastest in any measurement.
+// whole ranks complete schedules: the program's, auto unless auto chose the program's, the default, no pipeline, and the
+// schedules that were fastest in any measurement.
 func (t *trial) whole(program *hostir.Program) []Alternative {
 	list := []Alternative{
 		{Name: "the schedule of the program", Predicted: t.own},

@@ -97,8 +97,8 @@ func (page *Page) sources(program *calls.Described, opt emit.Options) error {
 	return nil
 }
 
-// callLines returns the lines of the printed calls, and adds the calls that wait to page.Waits. number has the number
-// of each statement (see Line.Call).
+// callLines returns the lines of the printed calls, and appends to page.Waits those calls that wait. number has the
+// number of each statement (see Line.Call).
 func (page *Page) callLines(p *calls.Program, number map[calls.Stmt]int) []Line {
 	var order []calls.Stmt
 	for s := range calls.All(p.Body) {

@@ -29,7 +29,8 @@ func project(t *testing.T, source string) string {
 	return dir
 }
 
-// TestBuildMakesAProgramAndFollowsChanges builds in a relative folder, which belongs to the caller's folder, not to dir.
+// TestBuildMakesAProgramAndFollowsChanges builds a program, changes its source and builds it again. The relative path of
+// the build folder is relative to the working directory, not to dir.
 func TestBuildMakesAProgramAndFollowsChanges(t *testing.T) {
 	dir := project(t, "int main() { return 3; }\n")
 	t.Chdir(t.TempDir())

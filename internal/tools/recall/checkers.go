@@ -45,7 +45,7 @@ func Values(s *Subject, p *calls.Program) error {
 	return nil
 }
 
-// All runs one checker after the other until one finds something.
+// All returns a checker that runs the checkers of the list, one after the other, until one finds something.
 func All(list ...Checker) Checker {
 	return func(s *Subject, p *calls.Program) error {
 		for _, c := range list {

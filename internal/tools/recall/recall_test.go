@@ -59,8 +59,8 @@ func TestEveryKindIsWrongSomewhere(t *testing.T) {
 	}
 }
 
-// TestSample checks that, of one mutant of each kind of twenty subjects, the checkers reject all that are wrong.
-// make verify-report looks at more.
+// TestSample makes one mutant of each kind of twenty subjects, and checks that the checkers reject all wrong mutants.
+// make verify-report checks more mutants.
 func TestSample(t *testing.T) {
 	subjects := examples(t)
 	for _, r := range Run(subjects[len(subjects)/3:len(subjects)/3+20], Options{PerKind: 1, Seed: 2, Orders: 4, Check: All(Prove, Values)}) {

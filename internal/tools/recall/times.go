@@ -34,8 +34,8 @@ func PrintExamples(w io.Writer, list []*Timing) (ok bool) {
 	return ok
 }
 
-// PrintRing prints a row for each number of ranks, and reports whether all are proved. The memory is the peak of the
-// process so far.
+// PrintRing prints a row for each number of ranks and, below the rows, the peak memory of this process so far. It reports
+// whether the ring is proved on all numbers of ranks.
 func PrintRing(w io.Writer, list []*Timing) (ok bool) {
 	ok = true
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

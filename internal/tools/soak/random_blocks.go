@@ -20,7 +20,8 @@ func (g *generator) blocksOfRows() {
 	g.focused(rows, 1+g.IntN(2), (*generator).unary, (*generator).binary, (*generator).reduce, (*generator).quantized)
 }
 
-// quantize quantizes rows or, always if blocks is set, blocks of rows, and dequantizes them.
+// quantize quantizes rows or blocks of rows, and dequantizes them. With blocks set it takes blocks of rows, unless the
+// rows are not serial or cannot be halved.
 func (g *generator) quantize(v *value, blocks bool) {
 	n, to, kind := len(v.axes), pick(g, domain.FP8E4M3, domain.FP8E5M2), g.Float64()
 	op, scales := on("quantize", v).with(word("dtype", string(to))), slices.Clone(v.axes[:n-1])

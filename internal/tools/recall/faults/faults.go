@@ -113,7 +113,7 @@ func (f *Fault) table(host *hostir.Program, variant int, e *editor) []lowering.P
 
 var callPasses sync.Mutex // held while passes.Passes has a broken pass
 
-// toCalls lowers to calls, with one of their passes broken if that is the fault.
+// toCalls lowers a host program to calls. If the fault is in a pass on calls, it breaks that pass.
 func (f *Fault) toCalls(host *hostir.Program, e *editor) (*calls.Program, error) {
 	callPasses.Lock()
 	defer callPasses.Unlock()
