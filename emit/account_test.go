@@ -87,8 +87,8 @@ func evaluated(t *testing.T, program, field string) int64 {
 	return value
 }
 
-// constant returns a function that evaluates a constexpr constant of a program. Its ok is false if there is none, or if
-// its value is no constant.
+// constant returns a function that evaluates a constexpr constant of a program. That function returns false if the
+// program lacks the constant, or if its value cannot be computed.
 func constant(program string) func(name string) (int64, bool) {
 	return func(name string) (int64, bool) {
 		found := regexp.MustCompile(`constexpr int64_t (?:[^;]*, )?` + name + ` = ([^;,]*)[;,]`).FindStringSubmatch(program)

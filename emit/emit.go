@@ -28,8 +28,8 @@ type File struct {
 type Options struct {
 	// Version of hirgen for the README and the manifest; "devel" if empty.
 	Version string
-	// Flags are the command-line flags next to the spec's name ("-p", "M=4096"), except the flags of Packages. They are
-	// part of the command that regenerates the folder.
+	// Flags are the flags of the command line that emitted the spec ("-p", "M=4096"), except the flags of Packages. They
+	// are part of the command that regenerates the folder.
 	Flags []string
 	// Packages are printed in addition to the program.
 	Packages Packages

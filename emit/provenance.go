@@ -145,14 +145,14 @@ func (f *form) description() string {
 	return commentWord(strings.Join(f.operations(3), "; "))
 }
 
-// operations returns the first operations of the program as the spec writes them, at most most of them, and then a line
-// with the number of the others.
+// operations returns the operations of the program as the spec writes them. If there are more than most, it returns the
+// first ones and a line with the number of the others.
 func (f *form) operations(most int) []string {
 	ops := lists.Map(f.calls.Operations, func(op domain.Operation) string { return cmp.Or(op.Whole, op.String()) })
 	return capped(slices.Compact(ops), most)
 }
 
-// capped keeps the first most lines, and adds a line with the number of the others.
+// capped returns the lines. If there are more than most, it keeps the first ones and adds a line with the number of the others.
 func capped(lines []string, most int) []string {
 	if len(lines) <= most {
 		return lines

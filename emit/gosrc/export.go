@@ -168,7 +168,7 @@ func (e *exporter) tensor(t *model.Tensor) {
 	e.add(code)
 }
 
-// tail prints the outputs unless usualOutputs holds, the fills of inputs, and the stated choices of the schedule.
+// tail prints the outputs unless they are the usual outputs, the fills of inputs, and the stated choices of the schedule.
 func (e *exporter) tail() {
 	if !e.usualOutputs() {
 		var outputs []jen.Code
