@@ -43,7 +43,7 @@ func TestFirstSignalEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A pipe holds less, so hirgen reads when this write ends.
+		// The text is longer than the buffer of a pipe, so hirgen has begun to read when this write ends.
 		if _, err := stdin.Write(bytes.Repeat([]byte("# a comment\n"), 20_000)); err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@ func TestNewAsks(t *testing.T) {
 			map[string]int64{"D": 4, "M": 512, "K": 512, "N": 1024},
 			[]string{`"nothing" will not do: there is no such layer; there are ag_matmul`, "did you mean mlp_tp?", "D, the number of ranks [2]: ",
 				"M [512]: ", "N [4*K]: ", `"-3" will not do: a size is at least 1`, `"1k" will not do: "1k" is not`}},
-		// A size that is not divisible is refused at once, and a default that is not is replaced.
+		// A size that the spec cannot divide as it has to is refused at once. A default that it cannot divide is replaced.
 		{"ag_matmul\n3\n7\n\n\n\n", nil, "ag_matmul", map[string]int64{"D": 3, "M": 1536, "K": 256, "N": 256},
 			[]string{"M [1536]: ", `"7" will not do: `}},
 		{"llama_block\n3\n\n\n\n4\n\n\n\n\n\n", nil, "llama_block", map[string]int64{"D": 3, "B": 1, "L": 256, "H": 12, "G": 6, "C": 64},
