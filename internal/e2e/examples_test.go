@@ -184,8 +184,8 @@ func TestGrids(t *testing.T) {
 	}
 }
 
-// runs emits a spec, builds it, and runs it on every rank of its world in some orders. It compares the memory that calls access in
-// the first order with what they declare.
+// runs emits a spec, builds it, and runs it on every rank of its world in some orders. In the first order it also compares the
+// memory accesses of the calls with the accesses that the calls declare.
 func (f folder) runs(t *testing.T, spec string, values params, seeds int64) (compared *comparison) {
 	t.Helper()
 	ranks := f.emit(t, spec, values).Meshes[0].Size()

@@ -52,8 +52,8 @@ ops:
 outputs: [O, dQ, gK, gV]
 `
 
-// TestHeadsOverRanksAreTheUnsplitHeads runs attentions of heads over ranks, forward and backward, and compares what they compute
-// with the evaluator, on tensors that are not split.
+// TestHeadsOverRanksAreTheUnsplitHeads runs attentions of heads over ranks, forward and backward, and compares their results with
+// the results of the evaluator on tensors that are not split.
 func TestHeadsOverRanksAreTheUnsplitHeads(t *testing.T) {
 	for _, c := range []struct {
 		ranks, keyHeads int64

@@ -38,7 +38,7 @@ var layersThatOverlap = []struct {
 }
 
 // TestCommunicationsHideBehindProducts checks in traces that a slice is gathered, or dispatched, during the GEMMs of
-// the slice before, and that weights are gathered during those of the layer before.
+// the slice before, and that weights are gathered during the GEMMs of the layer before.
 func TestCommunicationsHideBehindProducts(t *testing.T) {
 	for _, layer := range layersThatOverlap {
 		t.Run(filepath.Base(layer.spec), func(t *testing.T) {

@@ -17,8 +17,8 @@ type chosen struct {
 	Attributes map[string]int `json:"attributes"`
 }
 
-// TestAlgorithmsAreTunedAndShipped runs a program with a CUDA graph for which cuBLASLt's first guess is slow: --tune
-// finds the other algorithm and writes it to a file, from which the next run takes it without a search.
+// TestAlgorithmsAreTunedAndShipped runs a program with a CUDA graph. For its GEMM, cuBLASLt's first guess is slow: --tune
+// finds a faster algorithm and writes it to a file. The next run takes the algorithm from the file without a search.
 func TestAlgorithmsAreTunedAndShipped(t *testing.T) {
 	captured := plain
 	captured.graph = true

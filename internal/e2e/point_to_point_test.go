@@ -44,8 +44,9 @@ func pointToPoint(t *testing.T, name, via string, more ...string) string {
 	return strings.Join(lines, "")
 }
 
-// scheduleOf returns a schedule with these fields; fields of communications are set for all of them. It has the preset
-// reference if a field needs it. It omits lead at its default, which is refused where edges forbid it.
+// scheduleOf returns a schedule with these fields. It sets fields of communications for all communications, and adds the
+// preset reference if a field needs that preset. It omits a lead with the default value, because a stated lead is refused
+// where edges forbid it.
 func scheduleOf(fields ...string) string {
 	var program, all []string
 	preset := ""
@@ -209,7 +210,7 @@ func TestWaitsForPeersAreNeeded(t *testing.T) {
 }
 
 // TestAStuckWaitOfAnOwnerIsNamed makes owners wait for a flag that no peer sets: the report
-// of the deadline must name their wait, not what comes after it.
+// of the deadline must name their wait, not an operation after the wait.
 func TestAStuckWaitOfAnOwnerIsNamed(t *testing.T) {
 	for named, fields := range map[string][]string{
 		"wait_read_A[1] (spec.yaml:": nil,

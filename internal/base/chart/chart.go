@@ -160,8 +160,8 @@ func scale(all []Sample, from, to float64, of func(Sample) []float64) func(float
 	}
 }
 
-// round returns round values from low to high: those of decades if high is more than 8 times a positive low, otherwise 3 to 12
-// evenly spaced values. If no step gives that many, it returns low and high.
+// round returns round values from low to high: the result of decades if high is more than 8 times a positive low, otherwise 3 to
+// 12 evenly spaced values. If no step gives 3 to 12 values, it returns low and high.
 func round(low, high float64) []float64 {
 	const fewest, most = 3, 6
 	if low > 0 && high > wide*low {

@@ -22,8 +22,8 @@ type Result struct {
 	Rows  []Row  `json:"rows"`
 }
 
-// Read reads a file that Save wrote. It returns an error if the file is not such JSON, has no rows, or has a row with an
-// unknown status.
+// Read reads a file that Save wrote. It returns an error if the file is not the JSON of a Result, has no rows, or has a row
+// with an unknown status.
 func Read(path string) (*Result, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -136,7 +136,7 @@ func (page *Page) stages(in Input) (*hostir.Program, *calls.Described, error) {
 	return host, lowered, err
 }
 
-// stage adds a stage as its difference to the one before.
+// stage adds a stage to the page, with the differences between the texts before and after its pass.
 func (page *Page) stage(ir, name, why, before, after string) {
 	s := Stage{Name: name, Why: why, IR: ir, Changed: before != after}
 	for _, e := range textdiff.Edits(before, after) {

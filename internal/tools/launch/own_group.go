@@ -13,8 +13,8 @@ func InOwnGroup(command *exec.Cmd) {
 }
 
 // runInOwnGroup runs a command of exec.CommandContext in its own process group. When its context ends, the group gets
-// SIGTERM. ninja then ends its compilers, each of which has another group, and removes what they left half written.
-// After killDelay what is left of the group is killed.
+// SIGTERM. ninja then ends its compilers, each of which has another group, and removes the files that they left half
+// written. Once the command has ended, after killDelay at the latest, runInOwnGroup kills the rest of the group.
 func runInOwnGroup(command *exec.Cmd) error {
 	stopped := false
 	command.SysProcAttr = groupAttributes()

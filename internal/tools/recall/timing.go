@@ -28,8 +28,8 @@ type Timing struct {
 // within is the time limit for the proof of an example, by its number of ranks.
 var within = map[int64]time.Duration{8: time.Second / 2, 64: 5 * time.Second}
 
-// forChoice is how many times as long an example with schedule: auto may take: it is lowered with some 28 schedules, of which most
-// are short.
+// forChoice is how many times as long an example with schedule: auto may take, because hirgen lowers it with some 28 schedules,
+// most of them short.
 const forChoice = 5
 
 // wider overrides parameters of examples that are too small for the number of ranks, such as the number of heads.

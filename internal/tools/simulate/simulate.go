@@ -130,7 +130,7 @@ func (o *Options) predict(row *Row, base *model.Pipeline) error {
 }
 
 // paramsAt returns the parameters that differ at the number of ranks of a row. It returns an error if there is no
-// parameter for the number of ranks, or if the scaled one is not an integer or too large.
+// parameter for the number of ranks, or if the parameter Scale would be too large or not an integer.
 func (o *Options) paramsAt(row *Row, base *model.Pipeline) (map[string]int64, error) {
 	own := base.Meshes[0].Size()
 	params := map[string]int64{}

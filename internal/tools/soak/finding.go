@@ -11,7 +11,7 @@ type Finding struct {
 	Spec   Spec
 	Kind   Kind
 	Detail string // what happened, in full
-	Host   string // the host program at fault, where there is one
+	Host   string // the host program after the last pass that changed it; empty if no pass has run
 	Number uint64 // number of the spec, under the seed
 }
 

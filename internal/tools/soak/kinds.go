@@ -87,7 +87,7 @@ func (g *generator) special(first string, functions ...string) {
 var specialReaders = []func(*generator) bool{(*generator).set, (*generator).binary, (*generator).reduce, (*generator).reshape,
 	(*generator).permute, (*generator).cast, (*generator).concat}
 
-// outputs returns a function that reports whether, for random inputs, an output has an element that satisfies such.
+// outputs returns a function that reports whether, for random inputs, an output has an element for which such is true.
 func outputs(such func(float64) bool) func(*model.Pipeline, *hostir.Program) bool {
 	return func(p *model.Pipeline, _ *hostir.Program) bool {
 		values, err := eval.Run(p, eval.Fill(p, 1))

@@ -34,8 +34,8 @@ func (o *oracle) comparable() bool {
 }
 
 // check interprets a program with all ranks on one node. It also interprets the fallback variant, if any, with the
-// ranks on several nodes: in one of the ways of lowertest.Partitions, which the seed picks. If everywhere is set,
-// because all passes have run, it tries all ways and checks the calls too.
+// ranks on several nodes: the seed picks one of the partitions of lowertest.Partitions. If everywhere is set, because
+// all passes have run, check tries all partitions and checks the calls too.
 func (o *oracle) check(program *hostir.Program, seed uint64, everywhere bool) error {
 	err := o.checkOn(nil, program, seed)
 	if err == nil && everywhere {

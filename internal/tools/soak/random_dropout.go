@@ -78,7 +78,7 @@ func (g *generator) integers(shape []int64, dtype domain.DType, m Mesh) *value {
 	return v
 }
 
-// forget removes tensors from the known ones if most operations do not compute in their types.
+// forget removes from known all tensors of a type in which most operations do not compute.
 func (g *generator) forget() {
 	g.known = slices.DeleteFunc(g.known, func(k *value) bool { return !k.dtype.Computes() })
 }

@@ -135,8 +135,8 @@ func widthClass(length, axis Time) int {
 	return class
 }
 
-// shortestDrawn returns the least length of a drawn slice, such that a page has at most most slices. It is 0 if all
-// fit.
+// shortestDrawn returns the least length of a drawn slice for which a page has no more slices than most. It is 0 if the
+// page can have all slices.
 func shortestDrawn(traces []*Trace, most int) Time {
 	var lengths []Time
 	for _, t := range traces {
@@ -193,7 +193,7 @@ func share(part, whole Time) string {
 	return fmt.Sprintf("%.0f %%", 100*float64(part)/float64(whole))
 }
 
-// listed prints the first most shares and the number of the others.
+// listed prints the shares. If there are more than most, it prints the first ones and the number of the others.
 func listed(all []Share, most int) string {
 	var words []string
 	for i, s := range all {
