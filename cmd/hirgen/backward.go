@@ -8,8 +8,8 @@ import (
 
 // backward returns the backward pass of a pipeline, with tensors distributed over the ranks as in the forward pass. It
 // tries four forms, and takes the first that can be lowered. The first form has the Stream axes of the forward pass,
-// and the second does without. The third and fourth add declarations of the results of the backward pass to these two.
-// If all fail, it returns the first form, whose errors then show what to change.
+// and the second does without them. The third and the fourth form are the first and the second with declarations of the
+// results of the backward pass. If all fail, it returns the first form, whose errors then show what to change.
 func backward(p *model.Pipeline, o grad.Options) (*grad.Pass, error) {
 	axes, err := lowering.Axes(p)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// attentionReport describes an attention or a gradient of one. Method is the implementation on a GPU with cuDNN,
+// attentionReport describes an attention or the gradient of an attention. Method is the implementation on a GPU with cuDNN,
 // "cudnn" or "tiled". Reason is why it is not "cudnn", or empty.
 type attentionReport struct {
 	Out      string `json:"out"`

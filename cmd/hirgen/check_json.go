@@ -39,7 +39,7 @@ type warningReport struct {
 	Message string `json:"message"`
 }
 
-// formReport is the part of a report that the fallback variant has, too.
+// formReport is the part of a report that exists twice: for the program, and for its fallback variant.
 type formReport struct {
 	Communications []communicationReport `json:"communications"`
 }

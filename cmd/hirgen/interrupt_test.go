@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestMain runs hirgen itself if a test starts its program a second time.
+// TestMain runs hirgen instead of the tests in a process that a test has started: see the function process.
 func TestMain(m *testing.M) {
 	if os.Getenv("HIRGEN_TEST_MAIN") != "" {
 		main()

@@ -16,8 +16,8 @@ import (
 	"github.com/hirgen/hirgen/prove/values"
 )
 
-// verifyFolder proves the calls that an emitted folder carries, and compares its files with the files that hirgen prints
-// for them.
+// verifyFolder proves the calls that an emitted folder carries, and compares the folder's files with the files that hirgen
+// prints for these calls.
 func (f *specFlags) verifyFolder(cmd *cobra.Command, dir string, ranks int64, found *proofs) error {
 	if len(f.settings())+len(f.disable)+len(f.dumpAfter) > 0 {
 		return usagef("%s is a program's folder, which has its own settings: only -n and --json apply", dir)
