@@ -196,7 +196,7 @@ func view(o calls.Operand) string {
 func extents(expressions []expr.Expr) string { return braces(lists.Map(expressions, spell)...) }
 
 // condition prints the condition of an If: a guard, whether a rank is an IPC peer (or, for InterNode, is none), and an
-// expression. It joins those that the If has by &&.
+// expression. An If may lack some of these; && joins the others.
 func (s *speller) condition(i *calls.If) string {
 	var parts []string
 	if i.Guard != "" {
@@ -215,7 +215,8 @@ func (s *speller) condition(i *calls.If) string {
 	return strings.Join(parts, " && ")
 }
 
-// branchOf prints the value of a pointer: one of two if it has a condition, or null if a rank lacks the memory.
+// branchOf prints the value of a pointer. With a condition, that is one of two pointers; with a guard, it is null on ranks
+// for which the guard is false.
 func (s *speller) branchOf(d *calls.Declare) string {
 	text := s.pointer(d.Value)
 	if d.Cond != nil {

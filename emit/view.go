@@ -151,7 +151,7 @@ func (v *programView) Scatters() bool {
 	return slices.ContainsFunc(v.Kernels(), func(k kernelView) bool { return k.Views })
 }
 
-// FoldsColumns reports whether some kernels reduce over rows.
+// FoldsColumns reports whether some kernels reduce each column over all rows.
 func (v *programView) FoldsColumns() bool {
 	return slices.ContainsFunc(v.Kernels(), kernelView.FoldsColumns)
 }
