@@ -34,8 +34,8 @@ var programHeaders = []string{
 // compiling a program. A second precompiled header, for code that is instrumented as emitted programs are, also has
 // programHeaders: GCC recognizes the copies in emitted folders by their content. For flags that fit neither precompiled
 // header, as for main.cpp of the executable, GCC uses the header itself, which is empty. Programs thus compile here
-// even if they lack an include. The sources in generated/ are compiled elsewhere, with CUDA's headers and without this
-// one.
+// even if they lack an include. The sources in generated/ are compiled elsewhere, with CUDA's headers and without
+// precompiled headers.
 var compilerFlags = sync.OnceValues(func() (string, error) {
 	compiler := cmp.Or(os.Getenv("CXX"), "c++")
 	version, err := exec.Command(compiler, "--version").Output()

@@ -19,7 +19,7 @@ func configured(t *testing.T, dir string, settings ...string) (said, archive str
 	return configuredIn(t, t.TempDir(), dir, settings...)
 }
 
-// configuredIn is configured with a build folder.
+// configuredIn does the same as the function configured, in the build folder build.
 func configuredIn(t *testing.T, build, dir string, settings ...string) (said, archive string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "cmake", append([]string{"--preset", "cpu", "-B", build}, settings...)...)

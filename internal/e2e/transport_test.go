@@ -10,7 +10,8 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// obstacles keep ranks from sharing memory. Each affects one of two ranks, and the message of rank 0 names it.
+// obstacles keep ranks from sharing memory. Each obstacle affects one of two ranks. Rank 0 prints a line with message,
+// which names the obstacle.
 var obstacles = []struct{ name, rank, variable, message string }{
 	{"other node", "1", "HIRGEN_BOOT_ID=another", "they are on different nodes"},
 	{"no access", "0", "HIRGEN_CPU_NO_PEER_ACCESS=1", "ranks 0 and 1 cannot share memory: GPU 0000:01:00.0 has no access"},

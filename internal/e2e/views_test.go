@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// views are specs of testdata/views in an element type. Some operands begin at addresses that are less aligned than
+// views are specs of testdata/views, each in one element type. Some operands begin at addresses that are less aligned than
 // their rows, or have rows that are not aligned. want is the text of the emitted program that handles this.
 var views = []struct {
 	spec, dtype string

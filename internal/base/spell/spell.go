@@ -4,8 +4,8 @@ package spell
 import "strings"
 
 // Nearest returns the candidate closest to word by edit distance, the first among equals. A swap of two adjacent letters
-// counts as one edit, and upper and lower case are equal. It returns false if no candidate is close: the distance is at
-// most a third of the bytes of word, or 1 for 2 to 5 bytes. Words and candidates of more than 100 bytes are never close.
+// counts as one edit, and upper and lower case are equal. It returns false if no candidate is close. A candidate is close
+// if the distance is at most a third of the bytes of word, or 1 for 2 to 5 bytes, and neither has more than 100 bytes.
 func Nearest(word string, candidates []string) (string, bool) {
 	if word == "" || len(word) > 100 {
 		return "", false

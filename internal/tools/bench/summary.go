@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// leastRoom is the least space on either side of 1.00, as a share of the span of the bars, so that its label fits above
-// it.
+// leastRoom is the least space on either side of the position of 1.00, as a share of the span of the bars. The label
+// "1.00" above that position needs it.
 const leastRoom = 0.07
 
 // summary compares the fastest peer with the fastest program of each problem that has peers, on a logarithmic scale.

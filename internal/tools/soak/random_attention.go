@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// attention adds an attention whose queries are an existing tensor, a new one, or one of inBlocks. It returns false if
-// operands would be too large.
+// attention adds an attention. Its queries are an existing tensor, a new input, or the input that inBlocks makes. It
+// returns false if operands would be too large.
 func (g *generator) attention() bool {
 	if g.chance(0.6) {
 		return g.attentionOf(g.inBlocks(), pick(g, domain.Splits...))

@@ -93,7 +93,7 @@ func (g *generator) result(op Op, axes []domain.Axis, like *value) *value {
 	return v
 }
 
-// annotation chooses the sharding of a result: as its operands, whole on every rank, or a new one.
+// annotation chooses the sharding of a result: the sharding that its operands give it, whole on every rank, or a new one.
 func (g *generator) annotation(v *value) []domain.Axis {
 	switch {
 	case g.chance(0.35):

@@ -53,7 +53,8 @@ func (g *generator) of(f schedule.Field) string {
 	return pick(g, append(slices.Clone(op.In), op.Out)...)
 }
 
-// choose adds a field with a random value, sometimes an invalid one. Often it does not set the preset.
+// choose adds a field that applies to the tensors `of` (see generator.of), with a random value that is sometimes invalid.
+// If the field is the preset, choose often adds nothing.
 func (g *generator) choose(f schedule.Field, of string) {
 	var value string
 	switch {

@@ -168,7 +168,7 @@ func (s Spec) choices() []schedule.Choice {
 	})
 }
 
-// size prints an extent, as a parameter if one has its value.
+// size prints an extent: as the name of the first parameter with this value, or as a number if there is none.
 func (s Spec) size(n int64) string {
 	for _, p := range s.Params {
 		if p.Value == n {

@@ -69,8 +69,8 @@ func earlyBatch(e *editor, p *calls.Program) {
 	})
 }
 
-// leavesLoop moves a statement in front of its loop or after it, if its index does not use the loop variable. index
-// returns nil for statements that stay in the loop.
+// leavesLoop moves a statement of a loop to the place before or after the loop, if the index of the statement does not use
+// the loop variable. The function index returns this index, or nil for statements that stay in the loop.
 func leavesLoop(e *editor, p *calls.Program, index func(calls.Stmt) expr.Expr, before bool, what string) {
 	lists(p, func(list []calls.Stmt) []calls.Stmt {
 		for at, s := range list {
