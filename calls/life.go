@@ -35,7 +35,7 @@ var Deeds = map[Deed]bool{
 // Life lists the steps before the first call, at the beginning of the first call, and after the last call.
 type Life struct {
 	Create  []Step
-	First   []Step // share memory of the caller, whose address the program learns in the first call
+	First   []Step // share the caller's memory with other ranks: the program learns its address in the first call
 	Destroy []Step
 }
 
@@ -49,7 +49,7 @@ const (
 func FlagsOf(share string) string { return share + ".flags" }
 
 // LifeOf returns the steps in the order of the emitted class: first its data members as they are declared, then its
-// constructor, then the first run(). The Destroy steps follow the destructors of hirgen::Peers and then
+// constructor, then the first run(). The Destroy steps are those of the destructor of hirgen::Peers, and then of
 // hirgen::Context.
 func LifeOf(p *Program) Life {
 	var l Life

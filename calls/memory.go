@@ -67,7 +67,7 @@ func (p *Program) Memory() Memory {
 }
 
 // flagBytes returns the size of a share's flags in bytes: three words for each transfer, and one word that counts calls
-// (hirgen::Shared). In a RowExchange, each row of a transfer has its own three words.
+// (hirgen::Shared::flag_count). In a RowExchange, each row of a transfer counts as a transfer.
 func flagBytes(transfers int64) int64 { return 4 * (3*transfers + 1) }
 
 // bytes returns the size of a workspace: the largest need of its GEMMs and attentions.

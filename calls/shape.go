@@ -19,7 +19,7 @@ func (d *Shape) Alike(other *Shape) bool {
 	return reflect.DeepEqual(&bare, other)
 }
 
-// Alike reports whether two kernels are equal except for names, labels and comments.
+// Alike reports whether two kernels are equal except for Name, Where and Row.
 func (k *Kernel) Alike(other *Kernel) bool {
 	bare := *k
 	bare.Name, bare.Where, bare.Row = other.Name, other.Where, other.Row

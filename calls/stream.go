@@ -51,7 +51,8 @@ func UsesStream(body []Stmt, on Stream) bool {
 	})
 }
 
-// Order returns the statements that make stream to wait for all work that has been issued to stream from.
+// Order returns the two statements that make the stream "to" wait for all work issued to the stream "from" so far: a
+// record of the event e, and a wait for it.
 func Order(info Info, e Event, from, to Stream) []Stmt {
 	return []Stmt{&EventRecord{Info: info, Event: e, On: from}, &StreamWait{Info: info, Event: e, On: to}}
 }

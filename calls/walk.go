@@ -43,7 +43,7 @@ func each(body []Stmt, yield func(Stmt) bool) bool {
 	return true
 }
 
-// Any reports whether the function is holds for some statement, or for a nested one.
+// Any reports whether is(s) is true for some statement s of a list, or for a nested one.
 func Any(body []Stmt, is func(Stmt) bool) bool {
 	for s := range All(body) {
 		if is(s) {

@@ -75,7 +75,7 @@ func find(matches func(*Row) bool) *Row {
 	return nil
 }
 
-// Of returns the row whose Call is a kind of calls.NcclCall. It returns nil for sends, receives and unknown kinds.
+// Of returns the row with this Call, the Kind of a calls.NcclCall. It returns nil for sends, receives and unknown kinds.
 func Of(call string) *Row { return find(func(r *Row) bool { return r.Call == call }) }
 
 // Row returns the row of a type, or nil for an unknown type.

@@ -54,8 +54,8 @@ func Outputs(p *calls.Program) (list []Output) {
 
 // names lists the names of the memory that a statement reads and writes. A declared pointer is another name for memory,
 // so a Declare connects both names in both directions. A send writes to the name of its team, and a receive reads it,
-// because any rank of the team may receive the data. In the same way, the parts of a PeerSum add to its name or store
-// it.
+// because any rank of the team may receive the data. In the same way, a PeerPart writes to the name of its PeerSum or,
+// with Store, reads it.
 func (t *Table) names(s calls.Stmt) (in, out []string) {
 	switch s := s.(type) {
 	case *calls.Declare:

@@ -12,8 +12,8 @@ import (
 
 // gemm lists the operands of a GEMM. Matrices are [batch, rows, columns], and the bias is [N]. cuBLASLt accepts an
 // addend at the address of the result. The runtime tells cuBLASLt the alignment of the rows of each matrix, and
-// cuBLASLt chooses an algorithm that fits. It has no such setting for the bias, and its documentation says nothing
-// about the bias. Some algorithms read 16 bytes of the bias at once, so the bias needs that alignment.
+// cuBLASLt chooses an algorithm that fits. cuBLASLt has no such setting for the bias, and its documentation requires no
+// alignment of it. Some algorithms read 16 bytes of the bias at once, so the bias needs that alignment.
 func (t *Table) gemm(s *calls.Gemm, d *calls.Shape) []Operand {
 	list := []Operand{
 		{Number: Out, At: s.Out, Write: true, Type: d.Result(), Declared: &d.AlignC, Alike: d.Result() == d.Type},

@@ -34,9 +34,9 @@ func Run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64)
 	return run(p, nodes, inputs, seed, false)
 }
 
-// RunSerialized is Run on GPUs that run their communications one after the other: on each rank, a communication begins
-// after the communication that the rank issued before it has ended. GPUs without resources for two communications
-// behave like that. A program that needs two at the same time deadlocks, which is an error.
+// RunSerialized is Run on GPUs that run their communications one after the other, in the order of issue: on each rank, a
+// communication begins when the previous one has ended. GPUs without resources for two communications behave like that.
+// A program that needs two at the same time deadlocks, which is an error.
 func RunSerialized(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
 	return run(p, nodes, inputs, seed, true)
 }

@@ -31,7 +31,7 @@ func (r *rank) launch(s *calls.Launch, v views) (func() error, error) {
 	}, err
 }
 
-// element returns a function that computes one element of the result of a runtime kernel other than gather.
+// element returns a function that computes one element of the result of a runtime kernel other than gather and top_k.
 func (r *rank) element(s *calls.Launch, in, other view) (func(index []int64) float64, error) {
 	binary, unary := domain.BinaryFn(s.Fn), domain.UnaryFn(s.Fn)
 	if s.Fn == "copy" {

@@ -20,7 +20,8 @@ type thing struct {
 	data [][]float64 // of memory: its contents, which become NaN when the memory is freed
 }
 
-// A mapping is the state of a share on a rank: whether it exported its memory and opened its peers' memory.
+// A mapping is the state of a share on a rank: whether the rank has exported its memory, and has opened the memory of its
+// peers.
 type mapping struct {
 	name             string
 	exported, opened bool

@@ -128,7 +128,7 @@ func (w *World) span(memory int32, name string, t domain.DType, first, bytes int
 
 // Place is the target of a pointer.
 type Place struct {
-	Owner, Memory int32 // memory -1: a null pointer
+	Owner, Memory int32 // the rank whose memory it is, and the number of the memory; Memory -1: a null pointer
 	Share         int32 // the share through which this rank accesses it; -1: none
 	From          int64 // offset in bytes of the first pointer in a chain of declared pointers; without such a chain, Offset
 	Offset, Size  int64 // in the memory, and of an element, in bytes

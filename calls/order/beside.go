@@ -7,8 +7,8 @@ import (
 
 // Beside lists, for each lifetime, the indices of the lifetimes that it may overlap with on some rank, in increasing
 // order. list must be sorted by beginning. An earlier lifetime overlaps a later one unless it is known to have ended
-// when the later one begins. If more than most lifetimes overlap at the same time, apart is true for the one that began
-// first: it has no list and is in no other list.
+// when the later one begins. most limits how many lifetimes may overlap at the same time. Above the limit, apart is true
+// for the one that began first: it has no list and is in no other list.
 func Beside(list []*Lifetime, most int) (beside [][]int, apart []bool) {
 	b := &neighbours{make([][]int, len(list)), make([]bool, len(list)), most}
 	ranks := map[int64]bool{}

@@ -46,9 +46,9 @@ var never = Clock{math.MaxInt}
 // Lifetimes issues a program, once for each group of ranks that behave alike (RunAll), and returns the lifetimes of its
 // buffers and outputs, in the order in which they begin. A buffer has no lifetime if it is unused, or if some use is
 // not ordered after the caller's earlier work and before the end of the call on the caller's stream. A shared buffer
-// has no lifetime in two more cases: its share belongs to a RowExchange, or a rank writes a ready flag without waiting
-// for the done flag. Other ranks access the buffer between these two flags. A program that depends on the nodes of
-// ranks has no lifetimes.
+// has no lifetime in two more cases. One is that its share belongs to a RowExchange. The other is that a rank that uses
+// the buffer writes no ready flags, or not as many as it waits for done flags: other ranks access the buffer between
+// these two flags. A program that depends on the nodes of ranks has no lifetimes.
 func Lifetimes(p *calls.Program) []*Lifetime {
 	if calls.AsksForNodes(p.Body) {
 		return nil

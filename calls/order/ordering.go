@@ -23,7 +23,7 @@ type Ordering struct {
 	Iterations map[*calls.For]map[int64]bool             // by loop: iterations with a needed wait
 	Values     map[calls.Stmt]map[int64]bool             // by wait: values of the innermost loop for which it is needed
 	single     map[calls.Stmt]bool                       // records outside of loops and branches, which run once in a call
-	Alike      map[*calls.EventRecord]*calls.EventRecord // the first such record that always has the same clock; nil: none
+	Alike      map[*calls.EventRecord]*calls.EventRecord // by record: the first record of single with always the same clock; nil: none
 
 	Rank    int64
 	world   *issue.World

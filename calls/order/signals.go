@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// signals derives order from the flags in this rank's memory. A peer writes a done flag after it has seen the ready
-// flag of the same transfer. So a wait for the done flag follows the write of the ready flag.
+// signals derives order from the flags of transfers in which this rank is the owner. A peer writes a done flag after it
+// has seen the ready flag of the same transfer. So a wait for the done flag follows the write of the ready flag.
 type signals struct {
 	ready        map[string]Clock // by transfer: clock of the write of its ready flag, with the write itself
 	sets, awaits []string         // transfers whose ready flags the current task writes, and whose done flags it waits for
@@ -42,7 +42,8 @@ func (g *signals) note(o *Ordering, s calls.Stmt) {
 	}
 }
 
-// before returns the clock c of a task, merged with the clocks of the ready flags whose done flags the task waits for.
+// before returns the clock c of a task that waits for done flags, merged with the clocks of the ready flags of the same
+// transfers.
 func (g *signals) before(c Clock) Clock {
 	for _, transfer := range g.awaits {
 		c = c.Merged(g.ready[transfer])

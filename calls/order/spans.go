@@ -3,7 +3,8 @@ package order
 import "github.com/hirgen/hirgen/calls"
 
 // Spans returns, for each buffer, the labels of the first and of the last labelled statement that uses it, in the order
-// of the text. Peers access memory only between the ready and done flags of this rank, whose statements count as uses.
+// of the text. Statements that write ready flags or wait for done flags of the buffer's share count as uses, because peers
+// access the buffer only between them.
 func Spans(p *calls.Program) map[string][2]string {
 	roots, spans := rootsOf(p.Body), map[string][2]string{}
 	for s := range calls.All(p.Body) {

@@ -17,8 +17,8 @@ import (
 //	  FlagWrite(..., joins driver, on copy) ->  For(var s, first 1, count D):
 //	                                              FlagWrite(..., batch ready_flags)
 //
-// The copy stream waits for the other stream once, before the batch. One event is recorded for the end of all copies or
-// waits, after the batch.
+// If copies wait for events of another stream, the copy stream waits for that stream once, before the batch. One event
+// is recorded for the end of all copies or waits, after the batch.
 func batchMemoryOperations(p *calls.Program) {
 	b := &batcher{program: p, names: taken(p), copied: map[string]join{}, labels: map[*calls.MemOpBatch][]string{}}
 	p.Body = b.list(p.Body)

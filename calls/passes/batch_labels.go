@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// nameBatches adds what all operations of a batch name to the text of the batch's label: "let peers write U, P_parts".
-// It skips labels that other statements have, too. labels are the labels of the operations of each batch.
+// nameBatches adds the tensors of all operations of a batch to the text of the batch's label: "let peers write U,
+// P_parts". It skips labels that other statements have, too. labels has the labels of the operations by batch.
 func nameBatches(p *calls.Program, labels map[*calls.MemOpBatch][]string) {
 	texts, users, own := map[string]string{}, map[string]int{}, calls.ByName(p.Labels)
 	for _, d := range p.Labels {

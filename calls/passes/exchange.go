@@ -245,8 +245,8 @@ func (m *exchangeMaker) twice() {
 }
 
 // kernelOf declares the kernel k of an exchange, and returns its name. k replaces the original kernel if no other
-// statement launches that. If there is no original, a declared kernel that does the same is used. Otherwise k is added,
-// with a free name.
+// statement launches the original. If there is no original, kernelOf uses a declared kernel that does the same.
+// Otherwise it adds k, with a free name.
 func (m *exchangeMaker) kernelOf(k *calls.Kernel, original string) string {
 	at := slices.IndexFunc(m.p.Kernels, func(other *calls.Kernel) bool { return other.Name == original || original == "" && k.Alike(other) })
 	switch {

@@ -55,8 +55,9 @@ func ownPart(body []calls.Stmt) *calls.Pointer {
 	return nil
 }
 
-// keepOwn replaces the copy of the local part, which may be the only iteration of a loop, by one Memcpy to the slot to
-// which transfers copy. If the transfers read that slot (through), they read the source of the copy instead.
+// keepOwn changes the copy of the local part to its slot, or the transfers. If the transfers read that slot (through),
+// they then read the source of the copy instead. Otherwise, if own is known, one Memcpy from own to the slot replaces
+// the copy, which may be the only iteration of a loop.
 func (m *exchangeMaker) keepOwn(body []calls.Stmt) {
 	for i, s := range body {
 		for keep := range calls.Each[*calls.Memcpy]([]calls.Stmt{s}) {

@@ -174,7 +174,8 @@ func (n *arenaNames) next() string {
 	}
 }
 
-// namesOf returns the names in the fields of declarations and statements, except names in lists.
+// namesOf returns the names in the string fields of declarations and statements. It omits names in lists, pointers,
+// streams and expressions.
 func namesOf(p *calls.Program) map[string]bool {
 	taken, all := map[string]bool{}, p.Declarations()
 	for s := range calls.All(p.Body) {

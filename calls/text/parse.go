@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/scan"
 )
 
-// Parse parses the text form. The error is a *diag.Errors with the first mistake.
+// Parse parses the text form of a program. The error is a *diag.Errors with the first mistake.
 func Parse(file, text string) (*calls.Program, error) {
 	r := &reader{file: file, lines: strings.Split(strings.TrimRight(text, "\n"), "\n"), program: &calls.Program{}}
 	r.header()
