@@ -71,8 +71,8 @@ func (v *verification) onlyOwnParts(rank int32, own map[int32]unroll.Access, sum
 	}
 }
 
-// exchanged returns the statement of an operation that is part of a kernel that exchanges rows, a copy or a launch,
-// and the name of the exchange. For other operations it returns nil and an empty name.
+// exchanged returns the statement of an operation and the name of its exchange, if the operation is a copy or a launch
+// in a kernel that exchanges rows. For other operations it returns nil and an empty name.
 func (v *verification) exchanged(o *unroll.Op) (s calls.Stmt, of string) {
 	if o.Stmt < 0 {
 		return nil, ""

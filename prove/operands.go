@@ -64,9 +64,9 @@ func (v *verification) clash(o *unroll.Op, list []unroll.Access, a, b int) strin
 }
 
 // inPlace reports whether an operation may have two overlapping operands. A kernel that reads elements or rows before it
-// stores them may overwrite an operand with its first result. So may the result of a GEMM its addend, and a sum that
-// reads peer memory a part. In an NCCL call with one part, both buffers may be equal, or one may be any shard of the other: the
-// rank is not checked.
+// stores them may overwrite an operand with its first result. The result of a GEMM may overwrite its addend. The result of
+// a sum that reads peer memory may overwrite a partial sum. In an NCCL call with one part, both buffers may be equal, or
+// one may be any shard of the other: the rank is not checked.
 func inPlace(o *unroll.Op, one, other *unroll.Access, l, m *unroll.Layout, behind int64) bool {
 	same := behind == 0 && l.Same(m)
 	switch o.Kind {

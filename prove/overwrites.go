@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/prove/overwrites"
 )
 
-// overwrites reports uses of a buffer at bytes that another buffer has overwritten or used since.
+// overwrites reports bytes that a buffer uses again after another buffer in the same memory has used or overwritten them.
 func (v *verification) overwrites() {
 	for _, r := range overwrites.Find(v.p) {
 		a, by := v.p.Ranks[r.Rank].Accesses[r.Access], v.p.Ranks[r.By.Rank].Accesses[r.By.Access]

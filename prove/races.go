@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// races reports accesses to the same bytes that nothing orders.
+// races reports pairs of accesses to the same bytes, at least one of them a write, that nothing orders.
 func (v *verification) races() {
 	for _, r := range races.Find(v.p, Calls) {
 		first := v.p.Ranks[r.First.Rank].Accesses[r.FirstAccess]

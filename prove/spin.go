@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/prove/spinning"
 )
 
-// spinning warns of kernels that may wait for each other forever, because each occupies SMs that a kernel needs for
-// which another waits.
+// spinning warns of kernels that may wait for each other forever: each waits, directly or not, for a kernel that finds
+// no free SMs, because the next kernel of the cycle occupies them while it waits.
 func (v *verification) spinning() {
 	cycles, ok := spinning.Find(v.p)
 	if !ok {

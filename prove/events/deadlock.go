@@ -62,8 +62,8 @@ func (m *machine) chain(at Link) *Deadlock {
 	}
 }
 
-// blocker returns the operation that the operation at waits for, and why it waits. ok is false if there is none, so
-// the wait never ends.
+// blocker returns the operation for which the given operation waits, and why it waits. ok is false if there is none, so
+// that the wait never ends.
 func (m *machine) blocker(at Link) (next Link, why string, ok bool) {
 	r := &m.ranks[at.Rank]
 	o := &m.p.Ranks[at.Rank].Ops[at.Op]
@@ -98,7 +98,7 @@ func (m *machine) blocker(at Link) (next Link, why string, ok bool) {
 	return m.unwritten(at, o)
 }
 
-// unended returns the operation that holds up the issue of the operation at in mode Loading. It is the first one, in
+// unended returns the operation that holds up the issue of the given operation in mode Loading. It is the first one, in
 // the order of issue, that has not ended and comes before the kernel that the host is about to load.
 func (m *machine) unended(at Link) Link {
 	r := &m.ranks[at.Rank]
@@ -106,7 +106,7 @@ func (m *machine) unended(at Link) Link {
 	return Link{Rank: at.Rank, Op: op, Call: at.Call}
 }
 
-// unwritten finds an operation that would write the flag that the operation at waits for, but has not ended. ok is
+// unwritten finds an operation that would write the flag for which the given operation waits, but has not ended. ok is
 // false if there is none.
 func (m *machine) unwritten(at Link, o *unroll.Op) (next Link, why string, ok bool) {
 	for _, s := range m.p.Ranks[at.Rank].SignalsOf(o) {
@@ -129,7 +129,7 @@ func (m *machine) unwritten(at Link, o *unroll.Op) (next Link, why string, ok bo
 	return next, "is never reached", false
 }
 
-// absent finds an operation of another rank that has to begin before the NCCL call at can end, and has not begun. ok
+// absent finds an operation of another rank that has to begin before the given NCCL call can end, and has not begun. ok
 // is false if there is no such operation.
 func (m *machine) absent(at Link, run *running, o *unroll.Op) (next Link, why string, ok bool) {
 	for i, part := range m.p.Ranks[at.Rank].PartsOf(o) {
@@ -170,8 +170,8 @@ func (m *machine) turnOf(at Link, p unroll.Part) int32 {
 	return at.Call*all + before
 }
 
-// partOf finds the operation, and its call, with which rank other takes part in the meeting of part p of rank number.
-// ok is false if it does not take part in any of the calls that the machine runs.
+// partOf finds the operation, and its call, with which another rank takes part in the meeting of part p of the rank with
+// the given number. ok is false if the other rank takes part in none of the calls that the machine runs.
 func (m *machine) partOf(other, number int32, p unroll.Part, turn int32) (op, call int32, ok bool) {
 	var list []int32
 	kind := map[issue.PartKind]issue.PartKind{issue.Send: issue.Recv, issue.Recv: issue.Send}[p.Kind]

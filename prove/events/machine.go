@@ -26,7 +26,7 @@ type rank struct {
 	ended   []int32              // by operation: in how many calls it has ended
 	begun   int64                // position in the order of issue, over all calls; only in mode OneQueue and in inSequence
 	records map[inCall]*record   // records that later waits need
-	begins  []*Clock             // of a captured program, by call: its CallBegin
+	begins  []*Clock             // of a captured program, by call: the clock of its CallBegin
 	waiting map[int32][]streamOf // by operation: streams that wait for its end
 	after   map[int32]int32      // by operation: another operation of the rank that has to end before it begins
 	kernels []int32              // in mode Loading, by operation: the last operation, up to itself, that launches a kernel
@@ -61,7 +61,7 @@ type record struct {
 // running is an operation that has begun.
 type running struct {
 	op, call, thread int32
-	clock            *Clock     // when a lane or an NCCL call begins; tell sets it at the end
+	clock            *Clock     // the clock when a lane or an NCCL call began; at its end, tell sets the clock of any operation
 	meetings         []*meeting // the meetings that it takes part in
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// wrongBeta makes a GEMM without an addend add the old values of its result, or removes the addend of another GEMM.
+// wrongBeta makes a GEMM without an addend add the old values of its result, or removes the addend of a GEMM that has one.
 func wrongBeta(e *editor) {
 	shapes := calls.ByName(e.program.Shapes)
 	each(func(e *editor, s *calls.Gemm) {

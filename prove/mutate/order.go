@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// drop returns an edit that removes a statement. Each statement for which the function which returns true is a site.
+// drop returns an edit that removes a statement. Each statement s with which(s) true is a site.
 func drop(which func(calls.Stmt) bool) func(*editor) {
 	return inLists(func(e *editor, list []calls.Stmt) []calls.Stmt {
 		var kept []calls.Stmt

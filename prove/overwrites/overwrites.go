@@ -1,4 +1,4 @@
-// Package overwrites finds uses of a buffer at bytes that another buffer of the same memory has used since.
+// Package overwrites finds bytes that a buffer uses again after another buffer in the same memory has used them.
 //
 // Without races, accesses to a byte have a fixed order if one of them writes. Suppose all uses of one buffer precede all uses
 // of the next buffer that contains the byte. Then each read through a buffer returns a value that was written through this

@@ -1,7 +1,7 @@
 // Package spinning finds kernels that wait for each other because they occupy SMs.
 //
 // A kernel that waits for a flag, or for the other ranks of an NCCL call, occupies SMs meanwhile. In the worst case no other
-// kernel of its GPU can begin before it ends. That is harmless if its condition does not depend on a kernel that is kept from
+// kernel of its GPU can begin before it ends. That is harmless unless the waiting kernel depends on a kernel that is kept from
 // beginning in this way. A kernel of one block that only waits for flags uses a small part of one SM, and blocks nothing.
 //
 // One waiting kernel blocks a second one if the second needs a kernel on the first one's GPU that may not have begun when the

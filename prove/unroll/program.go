@@ -100,7 +100,7 @@ type Access struct {
 	Layout  int32
 	Operand int16
 	Write   bool
-	Part    int32 // the buffer or argument that names the memory; -1: none
+	Part    int32 // number of the issue.Span through which the operation accesses the memory; -1: none
 }
 
 // Counting is the operand of accesses to counters.
