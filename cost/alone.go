@@ -2,7 +2,8 @@ package cost
 
 import "github.com/hirgen/hirgen/calls/collective"
 
-// These are times of calls on an idle machine, in microseconds. They are lower bounds of the times when other work runs.
+// This file has the times of calls on an idle machine, in microseconds. They are lower bounds of the times of these calls
+// while other work runs.
 
 func (w work) idle() float64 { return w.fixed + w.alone }
 

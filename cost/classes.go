@@ -118,9 +118,9 @@ func (u *unrolling) alike(place int32, keys *[]uint64) (uint64, error) {
 	return h.Sum64(), nil
 }
 
-// Few limits a folded prediction to some classes: the class that ends last, then, in order, each class that keeps the
-// total at or below most calls. The class that ends last is kept even with more calls. A call that waited for a removed
-// call has no cause. A prediction of at most most calls is returned unchanged.
+// Few limits a folded prediction to some classes: the class that ends last, then, in order, each class with which the
+// number of calls does not exceed most. The class that ends last is kept even if it exceeds most. A call that waited for
+// a removed call has no cause. A prediction whose number of calls does not exceed most is returned unchanged.
 func (p *Prediction) Few(most int) *Prediction {
 	if len(p.Calls) <= most {
 		return p

@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// A Curve is a rate in gigabytes a second as a function of the size of a transfer, in ascending order of
-// bytes. Between two points it is linear in the logarithm of the size; outside it is constant. In JSON it is
+// A Curve is a rate in gigabytes a second as a function of the size of a transfer, by points in ascending order of
+// bytes. Between two points it is linear in the logarithm of the size; outside the points it is constant. In JSON it is
 // a list of pairs: [[65536, 40], [1048576, 180]].
 type Curve []Point
 

@@ -168,8 +168,8 @@ func (m *Machine) mistake() (field, why string) {
 	return m.numbersMistake()
 }
 
-// numbersMistake checks the fields with single numbers, and the order of the NCCL rows. Its results are those of
-// mistake.
+// numbersMistake checks the fields with single numbers, and the order of the NCCL rows. Its results have the same
+// meaning as the results of mistake.
 func (m *Machine) numbersMistake() (field, why string) {
 	for _, n := range []struct {
 		name  string

@@ -59,7 +59,7 @@ func (s *simulation) share(rank int32) {
 }
 
 // shares adds up what the tasks in progress on a rank use: the shares of the SMs and links, and the numbers of
-// collectives and GEMMs. The method bounds adds up times in its fields instead.
+// collectives and GEMMs. Prediction.bounds uses the fields for sums of times instead.
 type shares struct {
 	sms, copies, nccl float64
 	inside, network   ways
