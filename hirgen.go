@@ -17,7 +17,7 @@ import (
 // Options configure Emit. The zero value is what "hirgen emit" does without flags, except for the Version. The folder does not contain
 // the spec.
 type Options struct {
-	// Force overwrites files that were edited or that hirgen did not write, and another program.
+	// Force overwrites files that were edited or that hirgen did not write, and the files of another program.
 	Force bool
 	// NoVerify writes the program without proving it.
 	NoVerify bool

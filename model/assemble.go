@@ -68,8 +68,8 @@ func (a *assembler) name() {
 	a.p.Name = a.src.name.value
 }
 
-// elementType returns the element type that t names. If t is missing, or names no element type, it returns the argument
-// otherwise. It reports an unknown name.
+// elementType returns the element type that t names. If t is missing, or names no element type, it returns its second
+// argument. It reports an unknown name.
 func (a *assembler) elementType(t text, otherwise domain.DType) domain.DType {
 	if !t.given() {
 		return otherwise

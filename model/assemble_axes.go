@@ -189,8 +189,8 @@ func (a *assembler) axisExtent(t text) (domain.Extent, bool) {
 }
 
 // deviceAxis reads an axis that is split over the mesh axis meshAxis, and returns it with the extent of the mesh axis.
-// argument is the extent in parentheses, as in DIDx(D), which must be equal, or empty. mesh is nil if an error about
-// the mesh has been reported.
+// argument is the extent in parentheses, as in DIDx(D), or empty. It must equal the extent of the mesh axis. mesh is nil
+// if an error about the mesh has been reported.
 func (a *assembler) deviceAxis(t text, meshAxis string, argument text, mesh *domain.Mesh) (domain.Axis, bool) {
 	var written domain.Extent
 	if argument.given() {

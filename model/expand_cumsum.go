@@ -75,8 +75,8 @@ func blockOfSum(extent int64) int64 {
 	return 0
 }
 
-// triangle adds operations for a square matrix with ones below the diagonal, or with above set above the diagonal, and zeros
-// elsewhere. The diagonal has ones unless exclusive is set. triangle returns the name of the matrix.
+// triangle adds operations for a square matrix with ones on one side of the diagonal: above it if above is set, and else
+// below it. The diagonal has ones unless exclusive is set, and all else is zeros. triangle returns the name of the matrix.
 func (e *expansion) triangle(x string, exclusive, above bool) string {
 	at := e.step("at", "positions", []string{x}, "axis", strconv.Itoa(e.axis))
 	fn, sides := "ge", []string{e.step("at_b", "broadcast", []string{at}, "axis", "1"), at}

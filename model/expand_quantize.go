@@ -161,7 +161,8 @@ func (e *expansion) blockAlong(value text, at int) (int64, bool) {
 	return size.Size, true
 }
 
-// multiples lists the multiples of a size that are next to n, which is none.
+// multiples lists the multiples of size next to n, which is not a multiple: the one below, if n is above size, and the one
+// above.
 func multiples(n, size int64) string {
 	above := (n/size + 1) * size
 	if n < size {

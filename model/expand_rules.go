@@ -50,7 +50,7 @@ func (e *expansion) before(x string) string {
 	return e.step("before", "neg", []string{at})
 }
 
-// hits computes a tensor that is before at the elements of x that equal largest, and -infinity elsewhere.
+// hits computes a tensor with the values of the tensor "before" where x equals largest, and -infinity elsewhere.
 func (e *expansion) hits(x, largest, before string) string {
 	return e.step("hits", "masked", []string{before, e.step("hit", "eq", []string{x, largest})})
 }
@@ -185,8 +185,8 @@ func clamp(e *expansion) {
 	}
 }
 
-// castsMask reports whether so is a keep, drop or masked whose mask has another element type than the first operand,
-// which has a type that operations compute in.
+// castsMask reports whether an operation is a keep, drop or masked whose mask has another element type than the first
+// operand, which has a type that operations compute in.
 func (a *assembler) castsMask(so *sourceOp) bool {
 	if !takesMask(so.fn.value) || len(so.args) != 2 {
 		return false

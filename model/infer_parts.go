@@ -48,7 +48,7 @@ func inferSlice(in *inference) bool {
 	return in.wholeResult(axis)
 }
 
-// bound reads an attribute that is one expression. If the attribute is missing, its value is otherwise.
+// bound reads an attribute that is one expression. If the attribute is missing, it returns its second argument.
 func (in *inference) bound(name string, otherwise number) (number, bool) {
 	attr := in.src.attr(name)
 	if attr == nil {

@@ -87,12 +87,12 @@ const (
 	// The first Batches axes of the ids are also the first axes of the table. If the table has blocks of rows, the
 	// third operand has the number of the first row of each block. Its axes are also the first axes of the table.
 	OpGather OpKind = "gather"
-	// OpAttention is softmax(scale Q K^T) V, and L, the log-sum-exp of each row of scores; Fn is domain.Attention's.
+	// OpAttention is softmax(scale Q K^T) V, and L, the log-sum-exp of each row of scores; Fn is a text of domain.Attention.Fn.
 	OpAttention OpKind = "attention"
 	// OpAttentionGrad is the gradients of Q, K and V from dO, Q, K, V, O and L; Fn is as for OpAttention.
 	OpAttentionGrad OpKind = "attention_grad"
 	// OpDropout is X / (1 - p) where a random number is large enough, else 0. The number depends on the seed, the salt,
-	// and the column and row of an element. Fn is domain.Dropout's.
+	// and the column and row of an element. Fn is a text of domain.Dropout.Fn.
 	OpDropout OpKind = "dropout"
 )
 

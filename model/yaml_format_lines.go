@@ -60,7 +60,7 @@ func (e *entry) code() string {
 }
 
 // comments returns the column of the comments of a section. It is the leftmost column of a comment in the source if all
-// code with a comment ends two columns before it. Otherwise it is two columns after the longest such code.
+// code with a comment ends at least two columns before it. Otherwise it is two columns after the longest such code.
 func (s *section) comments() int {
 	column, longest := 0, 0
 	for _, e := range s.entries {

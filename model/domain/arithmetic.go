@@ -6,7 +6,7 @@ package domain
 type Arithmetic struct {
 	Unary  func(spelling string) func(v float64) float64 // the spelling may name a cast: see CastFn
 	Binary func(name string) func(a, b float64) float64
-	// Dropout returns the function Of of a dropout, with the same operands.
+	// Dropout returns the function that computes a dropout from the operands of Dropout.Of.
 	Dropout func(d Dropout) func(operands []float64) float64
 }
 

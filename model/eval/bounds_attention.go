@@ -9,7 +9,7 @@ import (
 )
 
 // shaken returns the results of an attention or of its gradient in float64, a second evaluation with other rounding
-// errors, and bounds. It finds these by evaluating the operation with small random changes of the operands.
+// errors, and bounds. It finds the last two by evaluating the operation with small random changes of the operands.
 func (b *bounder) shaken(op *model.Op, in, other, e []*Array) (results, others, bounds []*Array) {
 	const times = 3
 	a, _ := domain.AttentionOf(op.Fn)

@@ -30,7 +30,7 @@ func keptBy(op *model.Op) kept {
 	return none
 }
 
-// isWhole reports whether fp32 represents v and its neighbors that are integers.
+// isWhole reports whether v is an integer of a size below 2^24, so that fp32 represents v and both neighboring integers.
 func isWhole(v float64) bool { return v == math.Trunc(v) && math.Abs(v) < 1<<24 }
 
 // rounded adds to bound the error of rounding the results raw to an element type, and returns bound.

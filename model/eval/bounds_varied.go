@@ -71,7 +71,8 @@ const mostTurned = 1.5
 const missed = 1 + 1.0/16
 
 // varied returns the results, in float64, of an operation that is neither a sum nor a GEMM nor an attention, and their
-// bounds. It reports whether rounding may change a mask that it reads, or the result of a function with NoGradient.
+// bounds. jumps reports whether rounding may change a mask that the operation reads, a result of a function with
+// NoGradient, or an integer result.
 func varied(op *model.Op, in, e []*Array) (raw, bound *Array, jumps bool) {
 	raw = doubles.evaluate(op, in)
 	bound, other := NewArray(raw.Shape...), NewArray(raw.Shape...)

@@ -19,7 +19,7 @@ func stretchesTo(a, many domain.Axis) bool {
 	return isOne(a) && !isOne(many) || a.Size == 1 && many.Size > 1
 }
 
-// alike reports whether axes have the same sizes, and isOne holds for the same axes.
+// alike reports whether axes have the same sizes, and isOne is true for the same of them.
 func alike(a, b []domain.Axis) bool {
 	return slices.EqualFunc(a, b, func(x, y domain.Axis) bool { return x.Size == y.Size && isOne(x) == isOne(y) })
 }

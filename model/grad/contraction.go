@@ -124,9 +124,9 @@ func (c *contraction) axes(merged []int, left, right value) (along, want []domai
 	return along, want
 }
 
-// singles counts the merged batches right before the rows that the second operand has, with one element. If prepare
-// keeps earlier batches without a permutation, it leaves an axis of one element for each of them, like the second
-// operand.
+// singles counts the merged batches right before the rows that are axes of one element in the second operand. If prepare
+// keeps earlier batches without a permutation, it leaves an axis of one element for each of these merged batches, like
+// the second operand.
 func (c *contraction) singles(merged []int) int {
 	n := 0
 	for i := c.batches - 1; i >= c.batches-c.w && slices.Contains(merged, i); i-- {

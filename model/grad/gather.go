@@ -157,8 +157,8 @@ func (b *backward) settled(v value, t *model.Tensor) value {
 	return v
 }
 
-// callIt records that a result is renamed. A result that already has the name gets another name, unless it is declared or
-// renamed itself; then v gets a name like the given one.
+// callIt records that result v gets a new name. Another result that already has this name gets a different one. If that
+// result is declared or renamed itself, it keeps the name, and v gets a name like the given one.
 func (b *backward) callIt(v value, name string) {
 	if b.makers[name] != nil && b.declared[name] == nil && b.renamed[name] == "" {
 		b.renamed[name], b.renamed[v.name] = b.names.fresh(name+"_part"), name

@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// gather gives each row of the table the sum of the gradients of the rows that were read from it, by a scatter_add.
-// That has its axis of rows right after the batches, so permutes move the axis if the table has other axes before its
-// rows.
+// gather gives each row of the table the sum of the gradients of its copies in the result, by a scatter_add. The result
+// of a scatter_add has its axis of rows right after the batches, so permutes move this axis if the table has other axes
+// before its rows.
 func gather(u use) {
 	table, ids, g := u.in(0), u.in(1), u.typed(u.whole(), u.In[0].DType)
 	if u.Attr("split") != nil {
@@ -41,7 +41,7 @@ func swapped(v value, first, middle, end int) result {
 	return permuted(v, slices.Concat(n[:first], n[middle:end], n[first:middle], n[end:]))
 }
 
-// scatterAdd gives each row of X the row of the gradient to which it was added, by a gather.
+// scatterAdd gives each row of X the gradient of the row of the result to which it was added, by a gather.
 func scatterAdd(u use) {
 	r := like("gather", u.whole()).reading(u.backward, u.In[0]).along(u.axes(u.In[1])).with(attrs(u.WrittenOp, "rows", "blocks")...)
 	if u.Attr("blocks") != nil {

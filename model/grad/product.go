@@ -34,9 +34,9 @@ func linear(u use) {
 	}
 }
 
-// like returns the GEMM r of first and another operand, with the attributes quantize and block of the forward
-// operation, if it has them. It reports an error if blocks do not divide the extents of the GEMM, which is the gradient
-// with respect to operand. The gradient is operand at of the GEMM r.
+// like returns the GEMM r with the attributes quantize and block of the forward operation, if that has them. r computes
+// the gradient with respect to an operand of the forward operation. first is the first operand of r, and the gradient of
+// the forward result is its operand with the index at. like reports an error if blocks do not divide the extents of r.
 func (u use) like(r result, operand int, first value, at int) result {
 	attr, block := u.Attr("quantize"), u.Attr("block")
 	if attr == nil {
@@ -151,7 +151,7 @@ func (u use) bias(g value) {
 	u.give(2, summed(g, n-2), slices.Delete(along, n-2, n-1))
 }
 
-// weights adds the gradient with respect to the second operand: A^T dC, or dY^T X if that is transposed. It is a sum
+// weights adds the gradient with respect to the second operand: A^T dC or, if transposed is set, dY^T X. It is a sum
 // over all rows, and over the batches that contraction.summed selects. These batches become rows of one GEMM if
 // possible.
 func (u use) weights(g, x value, transposed bool) {

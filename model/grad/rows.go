@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// rows returns the rule of an operation along an axis whose gradient is fn(dY, v), where of returns v: the result or
-// the operand.
+// rows returns the rule of an operation along an axis whose gradient is fn(dY, v). The function "of" returns v: the result
+// or the operand.
 func rows(fn string, of func(u use) value) func(use) {
 	return func(u use) {
 		u.give(0, like(fn, u.whole(), of(u)).with(attrs(u.WrittenOp, "causal", "split")...), nil)

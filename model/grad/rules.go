@@ -18,7 +18,7 @@ type rule struct {
 	results int
 }
 
-// operandKind is whether an operation has a gradient with respect to an operand.
+// operandKind says whether an operation has a gradient with respect to an operand.
 type operandKind int
 
 const (

@@ -127,7 +127,7 @@ func overIPC(c *Facts) *Problem {
 	return nil
 }
 
-// inPairs requires a power of two of ranks, so that every step divides them into pairs.
+// inPairs requires that the number of ranks is a power of two, so that every step divides the ranks into pairs.
 func inPairs(c *Facts) *Problem {
 	if c.Ranks&(c.Ranks-1) != 0 {
 		return problem("choose steps: rotation", "pairwise needs a power of two of ranks, and mesh axis %s has %d", c.Axis, c.Ranks)

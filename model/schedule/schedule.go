@@ -25,7 +25,7 @@ type Choice struct {
 // Path names the field of a choice, as in messages and on the command line: "streams", "all.via".
 func (c Choice) Path() string { return Path(c.Of, c.Field) }
 
-// Path names a field of the communication of, or a field of the program if of is empty.
+// Path names a field of a communication, as in "all.via", or of the program if the communication (of) is empty.
 func Path(of, field string) string {
 	if of == "" {
 		return field
