@@ -5,14 +5,14 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// GEMMTime returns the time of a bf16 GEMM alone, in microseconds.
+// GEMMTime returns the time of a bf16 GEMM while nothing else runs, in microseconds.
 func (m *Machine) GEMMTime(rows, columns, inner int64) float64 {
 	w := m.gemmWork(denseGEMM(rows, columns, inner))
 	return w.fixed + w.alone
 }
 
-// CollectiveTime returns the time of a collective of adjacent ranks alone, in microseconds. bytes is the size of its
-// larger side on a rank.
+// CollectiveTime returns the time of a collective of adjacent ranks while nothing else runs, in microseconds. bytes is
+// the size of its larger side on a rank.
 func (m *Machine) CollectiveTime(kind collective.Type, bytes int64, ranks int) float64 {
 	in, out := float64(bytes), float64(bytes)
 	switch kind {

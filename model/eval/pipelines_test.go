@@ -166,8 +166,8 @@ func mlpOf(x matrix, in map[string]*Array) matrix {
 	return x.timesTransposed(asMatrix(in["W1"], int64(x.cols))).each(geluOf).timesTransposed(columnSlices(in["W2"]))
 }
 
-// expectClose checks that got differs from want by at most tolerance * (1 + |want|). Both were computed in different
-// precisions or orders.
+// expectClose checks that got differs from want by at most tolerance * (1 + |want|). The two were computed in different
+// precisions or in different orders.
 func expectClose(t *testing.T, what string, got, want []float64, tolerance float64) {
 	t.Helper()
 	if len(got) != len(want) {

@@ -14,7 +14,7 @@ import (
 	"github.com/hirgen/hirgen/model/names"
 )
 
-// runtimeText returns the text of all files of the runtime in the folders that emitted folders have copies of.
+// runtimeText returns the text of all files in those folders of C++ code that every emitted folder has copies of.
 func runtimeText(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder

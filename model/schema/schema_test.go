@@ -128,8 +128,8 @@ schedule: {streams: D/2, graph: true, all: {lead: none}}}`
 	}
 }
 
-// formal lists the codes of errors in the form of a spec, which need no computation. The schema refuses every bad spec in
-// testdata with such an error, and some with other errors.
+// formal lists the codes of errors in the form of a spec, which are found without any computation. The schema refuses
+// every bad spec in testdata that has such an error, and some that have only other errors.
 var formal = []diag.Code{
 	diag.UnknownField, diag.WrongType, diag.DuplicateKey, diag.MissingField, diag.WrongVersion, diag.BadName,
 	diag.ExprSyntax, diag.UnknownDType, diag.OpSyntax, diag.UnknownOp,

@@ -40,7 +40,7 @@ func TestExactly(t *testing.T) {
 	}
 }
 
-// TestLaws checks that functions have the laws that the order and the parts of a reduction need, and lack some others.
+// TestLaws checks that functions obey the laws that a reduction in any order and in parts needs, but not laws that hide mistakes.
 func TestLaws(t *testing.T) {
 	f := newField(1)
 	for _, name := range []string{"sum", "prod", "max", "min"} {

@@ -37,8 +37,8 @@ func TestExamplesAsTheyStand(t *testing.T) {
 	}
 }
 
-// TestColumnsOfKernels reduces parameters that another extent equals. The experts of a rank are 4 before, as the elements D of a
-// kernel's row, which stay 4. A sum over rows of K elements has as many rows as columns before, and keeps the rows.
+// TestColumnsOfKernels reduces parameters whose extents equal other extents. In the first spec a rank has 4 experts before, as many
+// as a kernel's row has elements (D), which stay 4. In the second a sum has as many rows as columns (K) before, and keeps its rows.
 func TestColumnsOfKernels(t *testing.T) {
 	for _, c := range []struct{ spec, changed string }{
 		{`{hirgen: 1, name: p, dtype: fp32, params: {D: 4, M: 8192, K: 2048, E: 16, Cap: 512}, mesh: {x: D},
