@@ -6,8 +6,8 @@ import (
 )
 
 // Clash returns a statement that may use a workspace while another stream uses the same workspace, in this call or the
-// next; nil if there is none. If in is set, it returns the index of the workspace to assume for a statement, given the
-// index of its present one. The index nil is the caller's workspace.
+// next; nil if there is none. The function in, unless it is nil, returns the index of the workspace to assume for a
+// statement, given the index of its present one. The index nil is the caller's workspace.
 func Clash(p *calls.Program, in func(index expr.Expr) expr.Expr) calls.Stmt {
 	c := &clash{in: in}
 	o := New(p)

@@ -126,7 +126,7 @@ func (b *batcher) batch(k kind, run []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// mergeLoops merges adjacent loops that have the same variable and count, and contain no Let.
+// mergeLoops merges adjacent loops that have the same variable and iterations, and contain no Let.
 func mergeLoops(body []calls.Stmt) (merged []calls.Stmt) {
 	for _, s := range body {
 		loop, last := mergeable(s), (*calls.For)(nil)

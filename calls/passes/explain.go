@@ -11,7 +11,8 @@ import (
 // at least two compute streams. A note describes what the communication overlaps with. It replaces a previous note. If
 // records and waits before the communication make its stream ready, the first of them has the note. explain also drops
 // notes that repeat an earlier note of the same list, except in the outermost list. A wait of the caller's stream for a
-// send gets a note with the reason. At the end, headSections names the communications.
+// send gets a note with the reason. Then headSections names the communications, and in a CUDA graph the first BeginCall
+// gets a note.
 func explain(p *calls.Program) {
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		for _, inner := range calls.Bodies(s) {

@@ -17,7 +17,7 @@ import (
 
 // Program checks that a program keeps these rules:
 //   - The events, shares, teams, meshes, guards, labels, shapes, attentions and kernels that statements name are
-//     declared. A Shape equals the Shape that its Like names, except for names and labels.
+//     declared. A Shape equals the Shape that its Like names, except for Name, Like, Plan and Label.
 //   - Parts of groups, batches, exchanges and sums are inside them.
 //   - On every rank, a wait for an event follows a record of the event.
 //   - On every rank, the caller's stream has waited for the work of all other streams at the end of a call. Without a
