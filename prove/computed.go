@@ -14,8 +14,8 @@ import (
 // no other error. A mismatch at small extents may come from a constant in the program that depends on the original
 // extents. So computed tries each way to find small extents, and then the original extents, until nothing differs. A
 // mismatch in the last comparison is an error. It is Undecided if a later attempt failed and the program has kernels
-// or attentions, or if no attempt succeeded. computed returns the last compared program, whose extents are tried
-// first for other assignments of ranks to nodes; nil if no program could be compared.
+// or attentions. If no attempt succeeded, that is Undecided, too. computed returns the last compared program, whose
+// extents are tried first for other assignments of ranks to nodes; nil if no program could be compared.
 func (v *verification) computed(load values.Load, like *values.Sized) *values.Sized {
 	small := func(guess values.Guess) func() (*values.Sized, error) {
 		return func() (*values.Sized, error) { return values.Small(v.p.Calls, v.nodes, load, guess, like) }
