@@ -105,8 +105,8 @@ func (s *Attention) Logs() *Tensor {
 }
 
 // sharesKeys reports whether several query heads share one of several key heads, or the key head of a query head depends on its
-// block. Every rank has a single key head. If all query heads share it, sharesKeys reports true only for a gradient,
-// because the gradients of K and V sum over all query heads.
+// block. If K has a single head, every rank has that head. sharesKeys then reports true only for a gradient with several query
+// heads, because the gradients of K and V sum over these.
 func (s *Attention) sharesKeys() bool {
 	if s.Kind().Split == domain.SplitHeads {
 		return true

@@ -89,7 +89,8 @@ func (s *P2PCommunication) Owns() bool {
 
 // Exchange is the n-th send and the n-th receive of a ShareMemHandles: the send of one rank goes to the receive of its peer, in
 // the same iteration. The handles of the owner's buffer are exchanged once, when the program is made. For a buffer of the caller,
-// the first call with that buffer exchanges them; the ranks that share it then have to pass a new buffer in the same call.
+// the first call with that buffer exchanges them. If one rank passes another buffer in a later call, all ranks that share the
+// buffer have to do so in that call.
 type Exchange struct {
 	Shared     *ShareMemHandles
 	Send, Recv *P2PCommunication

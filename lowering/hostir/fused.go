@@ -157,8 +157,9 @@ func (s *Fused) HasRows() []bool {
 	return rows
 }
 
-// Spans reports whether an axis of the first result has one element, comes from an operand, or is an axis along which the
-// kernel counts positions. Otherwise no operand determines how often the kernel computes the result along the axis.
+// Spans reports whether an axis of the first result has one element, comes from an operand, or is a Serial axis along
+// which the kernel counts positions or concatenates. Otherwise no operand determines how often the kernel computes the
+// result along the axis.
 func (s *Fused) Spans(axis int) bool {
 	if a := s.Out[0].Axes[axis]; a.Size == 1 || a.Kind == domain.Serial && s.Counts(axis) {
 		return true

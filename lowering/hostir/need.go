@@ -137,8 +137,9 @@ func (s *Spec) Places(t *Tensor) bool {
 	return t.Role == Output || known && !t.Inferred
 }
 
-// Axis returns the index in the spec of an axis of t: its position among the axes of t without reduced axes. The spec calls the
-// tensor name. Axis returns Split if the tensor has other extents in the spec. It returns a negative axis unchanged.
+// Axis returns the index in the spec of an axis of t: its position among the axes of t without reduced axes. The argument name
+// is the name of the tensor in the spec. Axis returns Split if the tensor has other extents in the spec. It returns a negative
+// axis unchanged.
 func (s *Spec) Axis(name string, t *Tensor, axis int) int {
 	if axis < 0 {
 		return axis

@@ -46,7 +46,8 @@ func Work(p *Program, s Stmt) string {
 	return Verb(s) + " " + Called(p, s, of)
 }
 
-// Verb returns the words for a statement before the name of its tensor: "linear into" for a computation, "send of" for others.
+// Verb returns the words for a statement before the name of its tensor: "send of" for a communication or a Wait, "linear into"
+// for other statements.
 func Verb(s Stmt) string {
 	switch s.(type) {
 	case *Communication, *P2PCommunication, *Wait:

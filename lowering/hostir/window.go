@@ -19,7 +19,7 @@ type Window struct {
 	Whole bool
 }
 
-// BufferWindow returns the window of a tensor with separate memory, in the order of its layout.
+// BufferWindow returns the window of a tensor with separate memory. Its strides follow the tensor's layout.
 func BufferWindow(t *Tensor) Window {
 	w := Window{Buffer: t, Size: make([]int64, len(t.Axes)), Stride: make([]int64, len(t.Axes))}
 	step := int64(1)

@@ -13,8 +13,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// generator makes programs that use every statement of the text form except Attention,
-// and most attributes. Their text is valid, but they compute nothing meaningful.
+// generator makes programs that use every statement of the text form except Attention and BlockLinear, and
+// most attributes. Their text is valid, but they compute nothing meaningful.
 type generator struct {
 	on hostir.StreamRef // the stream of the statements that it makes
 	*rand.Rand
@@ -214,8 +214,8 @@ func (g *generator) block(depth int) []hostir.Stmt {
 	return body
 }
 
-// makers has a function for each type of statement except Attention and Select. The method views makes the Selects.
-// TestGeneratorMakesEveryStatement checks the number of types.
+// makers has a function for each type of statement except Attention, BlockLinear and Select. The method views makes
+// the Selects. TestGeneratorMakesEveryStatement checks the number of types.
 var makers []func(g *generator, depth int) hostir.Stmt
 
 func init() { makers = statementMakers() }

@@ -93,7 +93,7 @@ func variables(e expr.Expr) []string {
 	}
 }
 
-// of returns the interval of e, or the first name in it that has no value.
+// of returns the interval of e, or the first name in e that has no value.
 func (b *bounds) of(e expr.Expr) (value interval, unknown string) {
 	switch e := e.(type) {
 	case expr.Int:
