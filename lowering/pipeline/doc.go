@@ -5,7 +5,7 @@
 // the iterations of pipelines over the compute streams. It puts each Wait before the first statement that
 // needs it. Finally it removes redundant waits.
 //
-// A statement B must follow a statement A for one of two reasons only. There is an edge from A to B, or A sets the
-// ready flag of a rank, and B is the copy of that rank in the same transfer. The copy waits for the ready flag of a
-// peer: if both ranks issued their copies first, each would wait for the other forever.
+// A statement B must follow a statement A for one of two reasons only. There is an edge from A to B, or A sets a
+// ready flag and B is the copy of the same rank in the same exchange. The copy waits for the ready flag of a peer:
+// if both ranks issued their copies first, each would wait for the other forever.
 package pipeline

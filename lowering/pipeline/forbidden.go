@@ -65,7 +65,8 @@ func (e *Edge) apart() string {
 }
 
 // edgeInto returns the shortest edge to a transfer, or to a transfer issued together with it, from a task in
-// the same outermost loop; nil if there is none. Any later edge replaces an edge from a transfer to itself.
+// the same outermost loop; nil if there is none. An edge from a transfer to itself is returned only if there
+// is no other edge after it.
 func (o *overlap) edgeInto(t *Task) *Edge {
 	var nearest *Edge
 	for _, end := range o.together(t) {

@@ -11,7 +11,7 @@ import (
 // in order, and not the parts.
 type history struct {
 	parts []part  // in the order of creation; parts that the field order omits are unused
-	order []int32 // indices of the current parts, sorted, without overlap; elements in no part were not touched
+	order []int32 // indices of the current parts, sorted by element, without overlap; elements in no part were not touched
 }
 
 // at returns the i-th part in the order of elements.
@@ -41,8 +41,8 @@ type pair struct {
 }
 
 // access records that instance number at reads or writes the elements of r. It appends to pairs the edges from the
-// instances that this instance depends on. The function argument reports whether an earlier instance and this one are
-// exclusive: only one of the two runs.
+// instances that this instance depends on. beside reports whether an earlier instance and this one are exclusive:
+// only one of the two runs.
 func (h *history) access(r run, at int, writes bool, beside func(int) bool, pairs []pair) []pair {
 	h.cut(r.low)
 	h.cut(r.high)

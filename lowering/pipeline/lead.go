@@ -13,8 +13,8 @@ import (
 
 // early finds the transfers of a loop that are issued before it. Their lead must cover all iterations, and they
 // must depend on no work in the loop. A group is early only if all of its members are. A copy over CUDA IPC is
-// early only if the ready flag of the memory is early too. Every rank then sets its ready flags before it waits
-// for the ready flags of its peers, so no two ranks wait for each other.
+// early only if the task that sets the ready flag of its exchange is early too. Every rank then sets its ready
+// flags before it waits for the ready flags of its peers, so no two ranks wait for each other.
 func (o *overlap) early(loop *hostir.For) map[*Task]bool {
 	early := map[*Task]bool{}
 	for _, t := range o.graph.inside[loop] {

@@ -1,8 +1,8 @@
 // Package pipeline_test tests properties of schedules on specs of 2 to 8 ranks, most of them random. It shrinks a
-// random spec that breaks a property. There are ten properties, of which 2 to 9 are tested here. Property 1 is that
-// each accepted schedule computes the result of the evaluator: soak.Examine tests it on such specs, after every pass,
-// and so do tests of lowering. Property 10 is about predictions: package cost tests it, and TestGraphOfManyTasks tests
-// the cost of building a graph.
+// random spec that breaks a property. There are ten properties. This package tests 2 to 9, and the second half of 10.
+// Property 1 is that each accepted schedule computes the result of the evaluator: soak.Examine tests it on such specs,
+// after every pass, and so do tests of lowering. Property 10 is about predictions, which package cost tests, and about
+// the time to build a graph, which TestGraphOfManyTasks tests.
 package pipeline_test
 
 import (

@@ -55,7 +55,7 @@ schedule: {pipeline: p2p, all: {%[3]s, via: %[4]s}}
 	}
 }
 
-// stepsOf returns, for each rank, the first rows that its GEMMs write, in the order of issue.
+// stepsOf returns, for each rank, the first row that each of its GEMMs writes, in the order of issue.
 func stepsOf(t *testing.T, spec string) [][]int {
 	t.Helper()
 	p, err := model.Load("spec.yaml", []byte(spec), nil)

@@ -39,11 +39,11 @@ func (o *overlap) overSubChunks(loop *hostir.For) bool {
 	return hostir.Any(loop.Body, func(s hostir.Stmt) bool { return hostir.NamesPart(s, 0, loop.Var) })
 }
 
-// subChunks schedules a loop over sub-chunks. If the schedule sets block, the number of shards that one GEMM
-// takes, there are compute streams, and other work follows the GEMMs, the GEMMs stay in order on the current
-// stream. Two concurrent GEMMs would end at the same time, and neither would hide the transfers of the other.
-// The statements after the GEMMs run on a compute stream, at the same time as the GEMMs of the next sub-chunk.
-// Otherwise the statements are scheduled like those outside of the loop.
+// subChunks schedules a loop over sub-chunks. The GEMMs stay in order on the current stream under three
+// conditions: the schedule sets block (the number of shards that one GEMM takes), there are compute streams,
+// and other work follows the GEMMs. Two concurrent GEMMs would end at the same time, and neither would hide
+// the transfers of the other. The statements after the GEMMs run on a compute stream, at the same time as the
+// GEMMs of the next sub-chunk. Otherwise the statements are scheduled like those outside of the loop.
 func (o *overlap) subChunks(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt {
 	cut := behindGEMMs(loop.Body)
 	gemms, rest := loop.Body[:cut], loop.Body[cut:]
