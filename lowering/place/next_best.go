@@ -33,8 +33,9 @@ func NextBest(p *hostir.Program, prices Prices) func(without hostir.Change) (nex
 	}
 }
 
-// assigned returns the communications of the cheapest assignment without a change, with the bytes of their results on one rank, and the
-// time of the assignment. It returns nil and 0 if no assignment is possible. With the zero Change no communication is excluded.
+// assigned returns the communications of the cheapest assignment that avoids the communication without. It returns the bytes of their
+// results on one rank, and the time of the assignment. It returns nil and 0 if no assignment is possible. With the zero Change no
+// communication is excluded.
 func assigned(p *hostir.Program, prices Prices, without hostir.Change) (made map[hostir.Change]int64, us float64) {
 	spec, mesh, same := hostir.SpecOf(p), p.Meshes[0], alike(p)
 	g, chosen, us, added := best(p, &pricing{Prices: prices, mesh: mesh, not: func(t *hostir.Tensor, s step) bool {

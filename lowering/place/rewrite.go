@@ -69,9 +69,9 @@ func (r *rewriter) moves(s step, note string) hostir.Info {
 	return info
 }
 
-// add declares a Temp with the element type of like, appends the statement that write returns for it, and returns it as a form.
-// The name is the name of r.of with the suffix, or a fresh name if that is taken. A tensor that the spec places has the suffix "_part"
-// if there is no other.
+// add declares a Temp with the element type of like, appends the statement that write returns for it, and returns it as a form. The
+// name is the name of r.of with the suffix, or a fresh name if that is taken. A tensor that the spec places has the suffix "_part" if
+// suffix is empty.
 func (r *rewriter) add(like form, suffix string, dims []dim, write func(out *hostir.Tensor) hostir.Stmt) form {
 	if _, fixed := r.fixed[r.of]; fixed && suffix == "" {
 		suffix = "_part"

@@ -198,8 +198,8 @@ func (g *graph) begin() *state {
 	return s
 }
 
-// undominated drops each state that one of the first compared kept states covers, and keeps the first most of the others. The
-// states must be sorted by compare.
+// undominated drops each state that a kept state covers, and keeps the first most of the others. It only looks at the
+// cheapest kept states, as many as the constant compared says. The states must be sorted by compare.
 func undominated(states []*state, most int) (kept []*state) {
 	for _, s := range states {
 		if len(kept) == most {

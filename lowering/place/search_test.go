@@ -32,7 +32,7 @@ type graphs struct {
 	made []*hostir.Tensor
 }
 
-// tensor adds a tensor to the program. Only temporaries are open.
+// tensor adds a tensor to the program. The search chooses only the placements of temporaries.
 func (g *graphs) tensor(role hostir.Role, axes ...domain.Axis) *hostir.Tensor {
 	t := &hostir.Tensor{
 		Name: fmt.Sprint("t", len(g.p.Tensors)), DType: domain.FP32, Axes: axes, Mesh: g.p.Meshes[0], Role: role, Inferred: role == hostir.Temp,

@@ -14,7 +14,8 @@ type family struct {
 	joins   map[[2]reading]float64
 }
 
-// reading describes a family after some statements. A list of nodes has nodeSize bytes for each, in order.
+// reading describes a family after some statements. Each list has nodeSize bytes for each node, and is
+// sorted.
 type reading struct {
 	have string // the nodes that exist
 	need string // the other nodes that statements have read since
@@ -154,7 +155,8 @@ func nearest(list []node, n node) (from node, least path) {
 	return from, least
 }
 
-// connect makes a path to each end, in their order, from the node that exists or was made before from which the path is cheapest.
+// connect makes a path to each end, in their order. The path begins at the node from which it is cheapest, among the nodes that
+// exist and those that earlier paths make.
 func (s *steiner) connect(have []node) {
 	for _, end := range s.ends {
 		from, p := nearest(have, end)

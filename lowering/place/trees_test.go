@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// randomFamily returns a tensor of some placements, a view of it and a view of the view, with random changes.
+// randomFamily returns a tensor of some placements with random changes. The tensor may have a view, and the
+// view may have a view.
 func randomFamily(random *rand.Rand) *family {
 	var all *family
 	for member := range 1 + random.IntN(3) {

@@ -90,13 +90,15 @@ func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, e
 const asIs = "the default of each field"
 
 // mostExchanging is the largest number of ranks along a mesh axis for which auto tries point-to-point pipelines on its
-// own. Their calls grow with its square: an axis of 1,024 ranks needs over 24 GB.
+// own. The number of their calls grows with the square of the ranks: for 1,024 ranks, hirgen check needed over 24 GB
+// of memory.
 const mostExchanging = 128
 
 // candidates lists the program's schedule unchanged, the measured schedules without duplicates, and the unmeasured
 // ones. If the spec sets a pipeline, it omits eager schedules and schedules with another pipeline. On one rank, it
-// omits all except eager ones, and above mostExchanging point-to-point pipelines, unless the spec sets fields of
-// communications. Whole is set for schedules that split no operation, and for the unchanged schedule.
+// omits all except eager ones. If a mesh axis has more than mostExchanging ranks, it omits point-to-point
+// pipelines, unless the spec sets a pipeline or fields of communications. Whole is set for schedules that split no
+// operation, and for the unchanged schedule.
 func candidates(p *hostir.Program) []Candidate {
 	list := []Candidate{{Name: asIs, Whole: true, Set: func(*hostir.Program) {}}}
 	pipeline, asked := p.Choices.Given("", schedule.Pipeline)
@@ -141,14 +143,14 @@ func counted(choices []schedule.Choice) int {
 // alone reports whether a program runs on a single rank.
 func alone(p *hostir.Program) bool { return p.Meshes[0].Size() == 1 }
 
-// communicateResults is a schedule that computes where the operands are and communicates the results. Its predictions
-// are good, because each rank computes less. It is in no measurement, because in each measured GEMM the operands differ
-// from rank to rank.
+// communicateResults is a schedule that computes where the operands are and communicates the results. It is often
+// predicted to be fast, because each rank computes less. It is in no measurement, because in each measured GEMM the
+// operands differ from rank to rank.
 const communicateResults = "reshard after"
 
 // unmeasured lists schedules, for the given number of ranks, that were not the fastest for any measured operation. Some
-// are for programs of several operations. Others are for small operations: they launch them at once with a CUDA graph,
-// or read the peers' partial sums in place.
+// are for programs of several operations. Others are for small operations: a CUDA graph launches these at once, or a
+// kernel reads the peers' partial sums in place.
 func unmeasured(ranks int) []measurement {
 	var list []measurement
 	for _, text := range []string{
