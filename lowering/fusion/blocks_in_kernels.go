@@ -25,9 +25,9 @@ import (
 // did. It also stores N if other statements read N.
 //
 // Kernels fold blocks of 16, 32, 64 or 128 columns. The kernels stay separate if the spec rounds the main result of the
-// first one: steps of a merged kernel would not see the rounding. They also stay if rows do not begin at multiples of 16
-// bytes, since each thread would then fold whole blocks, or if the first kernel folds nothing and its rows are so long
-// that one thread block for each is slow.
+// first one: steps of a merged kernel would not see the rounding. They also stay separate if rows do not begin at
+// multiples of 16 bytes, since each thread would then fold whole blocks, or if the first kernel folds nothing and its
+// rows are so long that one thread block for each is slow.
 //
 // Requires: tensors are whole (before lower-streams); FuseElementwise has run. Pipelines do not slice the tensors.
 func BlocksInKernels(p *hostir.Program) error {

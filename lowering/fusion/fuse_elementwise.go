@@ -59,7 +59,7 @@ type fuser struct {
 	apart   map[hostir.Stmt]bool         // must not be part of any kernel
 	flat    map[hostir.Stmt]bool         // computed from reductions of rows, but not in their kernel
 	ofFolds map[hostir.Stmt]bool         // results of the method folds that are already known
-	alone   map[hostir.Stmt]bool         // statements with results of groups that may not be merged
+	alone   map[hostir.Stmt]bool         // statements that compute results of groups that may not be merged
 	groups  map[hostir.Stmt]*kernelGroup
 	counts  map[*hostir.Tensor]counted
 }

@@ -26,7 +26,7 @@ import (
 //
 // Requires: the last step of a ring adds in the buffer of the result, after the last part has been received.
 // Establishes: if at most three kernels and no other statements read such a sum, the first of them directly
-// after the ring and its Allocates, the last step adds nothing.
+// after the ring (or after Allocates that follow it), the last step adds nothing.
 func LastSumsInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil

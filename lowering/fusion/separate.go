@@ -9,8 +9,8 @@ import (
 // separate finds, in each group, a statement with an operand that has no axis of columns and that no member before it
 // computes. A kernel reads operands as rows, and such an operand has no rows. separate reports whether there was such a
 // statement. It adds the Broadcasts that depend on the statement to apart, so that the statements before them can be a
-// separate kernel. If there are no such Broadcasts, it adds the group's result to flat. If the result is itself a
-// reduction, it adds the statement to apart.
+// separate kernel. If there are no such Broadcasts, it adds the group's result to flat, if that has no axis of columns,
+// is no reduction, and is not in flat yet. Otherwise it adds the statement to apart.
 func (f *fuser) separate() bool {
 	found := false
 	for last, g := range f.groups {

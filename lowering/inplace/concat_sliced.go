@@ -100,7 +100,7 @@ func (l *sliced) all(s hostir.Stmt, out, t *hostir.Tensor, at, to int) hostir.St
 	return &hostir.Permute{Info: info, Out: out, In: t, Perm: slices.Insert(perm, to, at)}
 }
 
-// plainAxes reports whether the buffer of a tensor has all of its axes.
+// plainAxes reports whether a tensor has no reduced axes.
 func plainAxes(t *hostir.Tensor) bool { return len(hostir.Live(t)) == len(t.Axes) }
 
 // behind returns the first position in axes that has as many elements before it as front has, or -1.

@@ -12,8 +12,8 @@ import (
 // the operands are computed before the pipeline.
 //
 // The pass runs after the pipelines are lowered, because from then on any statement may write a view of another buffer.
-// Statements that read slices of the result still read the same views. Earlier, each tensor is the result of one
-// statement, and the result of the concat would be that of several.
+// Statements that read slices of the result still read the same views. Before, each tensor must be the result of one
+// statement, but several statements would compute the result of the concat.
 //
 // Requires: buffers are allocated, transfers between ranks are communications, and GEMMs have their additions.
 // Establishes: an operand of a concat is not copied if place can make its buffer a view of the result. It has the same layout

@@ -36,9 +36,9 @@ func copies(s hostir.Stmt) bool {
 	return false
 }
 
-// makeIn makes the buffer of the operand of s, a copy, a view of the output, removes s, and allocates the output early
-// enough. It does nothing unless the buffer is a row-major temporary that is allocated before the output, and into which
-// no reshape copies.
+// makeIn removes s, which copies in to out. It makes the buffer of in a view of out, and allocates out early enough. It
+// does nothing unless the buffer is a row-major temporary that is allocated before the output, and into which no reshape
+// copies.
 func makeIn(p *hostir.Program, s hostir.Stmt, in, out *hostir.Tensor) {
 	place := func(t *hostir.Tensor) int {
 		return slices.IndexFunc(p.Body, func(s hostir.Stmt) bool {
