@@ -16,7 +16,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// oldDefaults are the schedules with which TestDerivedPlacements compares auto. They keep the placements of the spec.
+// oldDefaults are the schedules with which TestDerivedPlacements compares auto. It lowers them without
+// assign-placements, so that they keep the placements of the spec.
 var oldDefaults = [][]model.Setting{
 	{{Value: schedule.Auto}}, {{Value: schedule.Eager}}, {{Value: model.Defaults}, {Path: schedule.Pipeline, Value: schedule.P2P}},
 	{{Value: model.Defaults}, {Path: schedule.Pipeline, Value: schedule.Collective}},

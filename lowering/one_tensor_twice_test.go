@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-// TestOneTensorTwiceInAProduct checks a tensor that is both operands of a linear. The pass may replace only the first
+// TestOneTensorTwiceInAProduct checks a tensor that is both operands of a linear. A pass may replace only the first
 // operand by a copy.
 func TestOneTensorTwiceInAProduct(t *testing.T) {
 	program := keepsResult(t, lowertest.Pipeline(t, 2, "A: [2, 2, 3], b: [2, 2], C: [2, Stream(2), 2]", "C = linear(A, A, b)"), 2)

@@ -19,9 +19,9 @@ var wholeRows = []string{
 	"transformer_block",
 }
 
-// TestWholeRowsArePipelines runs the host program and the calls of these layers in their interpreters with pipeline:
-// p2p, on 2, 3 or 4 ranks in turn, or on all of these in a full run. Some transfers have to be point-to-point, and the
-// results have to be right in several orders of execution.
+// TestWholeRowsArePipelines runs the host program and the calls of the layers in wholeRows in their interpreters with
+// pipeline: p2p, on 2, 3 or 4 ranks in turn, or on all of these in a full run. Some transfers have to be
+// point-to-point, and the results have to be right in several orders of execution.
 func TestWholeRowsArePipelines(t *testing.T) {
 	seeds := uint64(8)
 	if testing.Short() {

@@ -149,8 +149,9 @@ func joined(list []int) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
 }
 
-// product draws a matmul: of a and a matrix; if a is a matrix, also of a matrix and a; or if a has three axes, also of
-// each batch of a and a matrix of its own. A vector first becomes a matrix of one row.
+// product draws a matmul. Mostly it multiplies a by a matrix. If a is a matrix, it may multiply another matrix by a.
+// If a has three axes, it may multiply each batch of a by a separate matrix. A vector first becomes a matrix of one
+// row.
 func (g *smallSpecs) product(a array, output bool) array {
 	n := len(a.shape)
 	if n == 1 {

@@ -8,9 +8,9 @@ import (
 )
 
 // A grid is a mesh whose ranks can be computed from their coordinates: the first rank plus, for each axis, the
-// coordinate times a stride. Each stride is a multiple of the next smaller one and at least the span of that axis, so
-// that coordinates can also be computed from the rank. The world is a grid, and so are most other meshes: ranks 2, 3 or
-// 1, 3, 5 or the tiles of a larger mesh.
+// coordinate times a stride. Each stride is a multiple of the next smaller one, and at least the span of the axis with
+// the smaller one, so that coordinates can also be computed from the rank. The world is a grid, and so are most other
+// meshes: ranks 2, 3 or 1, 3, 5 or the tiles of a larger mesh.
 type grid struct {
 	first int64
 	axes  []stride // from the largest stride to the smallest

@@ -9,7 +9,7 @@ import (
 
 // ReorderShardedAxis makes gathered and scattered axes outermost, by a local copy if they are not. A gathered axis becomes
 // outermost in the buffer that the ranks fill, with a copy after the movement. A scattered axis becomes outermost in the
-// buffer that they send from, with a copy before the movement. Axes that a pipeline slices stay outside of it.
+// buffer that they send from, with a copy before the movement. Axes that a pipeline slices stay outside of such an axis.
 //
 // Requires: a movement is one step, or local.
 // Establishes: gathered and scattered axes are outermost, if the statement moves data between ranks.

@@ -58,8 +58,8 @@ func serializeAxes(p *hostir.Program) map[*hostir.Tensor]bool {
 	return changed
 }
 
-// serialization makes statements local. uses counts the operands that are a tensor, and gone has the tensors that are
-// replaced by the result of a Reduce.
+// serialization makes statements local. uses counts how often a tensor is an operand, and gone has the tensors that
+// the result of a Reduce replaces.
 type serialization struct {
 	changed map[*hostir.Tensor]bool // tensors whose axes serializeAxes changed
 	uses    map[*hostir.Tensor]int

@@ -50,8 +50,8 @@ func (r *rowSplitter) asks(rows [][]int, k int, t *hostir.Tensor, at *split) *sp
 	return nil
 }
 
-// mayWant reports whether a statement computes each row of its result in the same way, and these rows may be split over
-// the ranks.
+// mayWant reports whether a statement computes each row of its result separately, and these rows may be split over the
+// ranks.
 func (r *rowSplitter) mayWant(s hostir.Stmt, at split) bool {
 	out := hostir.Result(s)
 	switch s := s.(type) {

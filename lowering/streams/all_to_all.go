@@ -34,8 +34,8 @@ func (c *slicer) passToEach(st step) {
 	c.body = append(c.body, exchange...)
 }
 
-// withoutRanks returns a view of t, which lacks an axis already, without the axis that ranks split. Both numbers count the axes of the
-// tensor that has the axis that t lacks.
+// withoutRanks returns a view of t without the axis that ranks split. A slice along another axis was already taken, so t lacks that
+// axis. ranks and lacks are the numbers that the two axes had before.
 func (c *slicer) withoutRanks(s hostir.Stmt, t *hostir.Tensor, ranks, lacks int) *hostir.Tensor {
 	if ranks > lacks {
 		ranks--

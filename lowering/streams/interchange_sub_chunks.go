@@ -11,12 +11,12 @@ import (
 )
 
 // InterchangeSubChunks merges pipelines whose slices are split into the same sub-chunks into one loop over the
-// sub-chunks (interchange: true). The parts of a sub-chunk are computed and summed, and the sum is gathered, before the
-// next sub-chunk begins. The gather of one sub-chunk can then run while the next one is computed. The pass swaps the
-// loop over slices with the loop over sub-chunks inside of it, and merges adjacent loops over the same sub-chunks. Both
-// change the order of sub-chunks and slices. So the loops may access each buffer that they write only by sub-chunk,
-// along one axis. If the user sets interchange where a statement does not allow it, the pass reports the dependency
-// that would be violated.
+// sub-chunks (interchange: true). In the order of statements, the parts of a sub-chunk are computed and summed, and the
+// sum is gathered, before the next sub-chunk. So pass overlap can run the gather of one sub-chunk while the next one is
+// computed. The pass swaps the loop over slices with the loop over sub-chunks inside of it, and merges adjacent loops
+// over the same sub-chunks. Both change the order of sub-chunks and slices. So the loops may access each buffer that
+// they write only by sub-chunk, along one axis. If the user sets interchange where a statement does not allow it, the
+// pass reports the dependency that would be violated.
 //
 // Requires: a pipeline of sub-chunks is a loop over slices around a loop over their sub-chunks.
 // Establishes: no two adjacent loops over sub-chunks could be one loop.

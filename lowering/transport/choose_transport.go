@@ -52,7 +52,7 @@ func ChooseTransport(p *hostir.Program) error {
 }
 
 // prefer sets all.via, unless it is set: to put if the program has a reduce-scatter without fuse: peer-read, and to get
-// otherwise. It sets get for each reduce-scatter with fuse: peer-read and without via.
+// otherwise. If it sets put, it sets get for each reduce-scatter with fuse: peer-read and without via.
 func prefer(p *hostir.Program) {
 	name, puts := hostir.Communications(p), false
 	var reading []string
