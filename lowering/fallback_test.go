@@ -12,7 +12,7 @@ import (
 )
 
 // TestFallback lowers point-to-point pipelines with transport: auto. The result has to have a fallback variant. Its
-// first variant has to be the program that via with the preferred transport gives.
+// first variant has to be the same program as with via set to the preferred transport.
 func TestFallback(t *testing.T) {
 	const fields = "pipeline: p2p, streams: 2, "
 	for spec, preferred := range map[string]string{

@@ -13,8 +13,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// layers lists specs of layers. Each also has a variant with sequence parallelism (_sp), and both have a backward pass
-// (_backward).
+// layers lists specs of layers. Each layer also has a variant with sequence parallelism (_sp). The layer and the
+// variant each have a backward pass (_backward).
 var layers = []string{"llama_mlp", "llama_attention", "llama_block", "gpt_block"}
 
 // smallLayers has sizes for examples at which 2, 3 and 4 ranks divide all extents. Other layers are in testdata/layers,

@@ -9,7 +9,7 @@ import (
 )
 
 // smallSpecs draws random specs of a few operations whose extents often equal each other, extents of the mesh, or 1.
-// They find passes that confuse axes with equal extents.
+// Such specs reveal passes that confuse axes with equal extents.
 type smallSpecs struct {
 	*rand.Rand
 	mesh    map[string]int // mesh axis -> number of ranks

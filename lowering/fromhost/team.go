@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// teamKey identifies a communicator: its transport, and its ranks. They are those along an axis of a mesh or, without
-// an axis, all ranks of the mesh.
+// teamKey identifies a communicator: its transport, and its ranks. The ranks are those along an axis of a mesh or,
+// without an axis, all ranks of the mesh.
 type teamKey struct {
 	mesh *domain.Mesh
 	axis string

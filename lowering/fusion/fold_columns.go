@@ -21,9 +21,9 @@ import (
 //	w = Fused(mul_mul_sum, dY, X, r): n = mul(X, r), g = mul(dY, n), w = sum_rows(g)
 //
 // If a cast of the spec rounds the folded tensor, the kernel rounds it in a register. The folded tensor then
-// needs no memory. It stays, among other cases, if another statement reads it, if a pipeline cuts it, or if it
-// takes more than a few cheap steps. It also stays if the reduction would read more bytes than writing and
-// reading the folded tensor takes.
+// needs no memory. But the tensor stays, among other cases, if another statement reads it, if a pipeline cuts
+// it, or if it takes more than a few cheap steps. It also stays if the reduction would read more bytes than
+// writing and reading the folded tensor takes.
 //
 // Requires: tensors are whole (before lower-streams); FuseElementwise has run.
 func FoldColumns(p *hostir.Program) error {

@@ -47,10 +47,10 @@ func (f *fuser) merge(g, other *kernelGroup) {
 	}
 }
 
-// mergeReaders merges the groups of statements that read a tensor element by element, if both can run at the place of
-// the first one. The kernel then reads the tensor once. An example is the gradient of a product of two functions: the
-// gradients of both functions read it. Each group is only compared with the next one, so the time is linear in the
-// number of readers.
+// mergeReaders merges the groups of statements that read a tensor element by element, if both groups can run at the
+// place of the first. The kernel then reads the tensor once. An example is the gradient of a product of two
+// functions: the gradients of both functions read it. Each group is only compared with the next one, so the time is
+// linear in the number of readers.
 func (f *fuser) mergeReaders(t *hostir.Tensor) {
 	if made := f.maker[t]; made != nil && f.groups[made] != nil {
 		return // merge has already considered it

@@ -20,8 +20,8 @@ const mostParts = 4
 //	Y = Binary(add, C, X)
 //
 // If several kernels read the sum, each of them adds up the parts, as long as this reads no more bytes than the
-// separate sum and its readers access. They access the parts, the written sum, and the sum again in each reader.
-// Otherwise the first kernel adds up the parts, and stores the sum for the other kernels.
+// separate sum and its readers access. The separate sum reads the parts and writes the sum, and each reader
+// reads the sum again. Otherwise the first kernel adds up the parts, and stores the sum for the other kernels.
 //
 // Requires: the parts of a sum over ranks are in one buffer, one after the other, when the sum is computed.
 // Establishes: a sum of up to four parts is written by a kernel that reads it, or is neither written nor read. This
@@ -173,7 +173,7 @@ func (s *partSums) part(sum *hostir.Reduce, i int64) *hostir.Tensor {
 	return view
 }
 
-// partOf returns a view, without a name, of one part of a sum. It does not have the summed axis.
+// partOf returns a view, without a name, of one part of a sum. The view does not have the summed axis.
 func partOf(sum *hostir.Reduce) *hostir.Tensor {
 	in := sum.In
 	return &hostir.Tensor{

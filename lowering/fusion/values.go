@@ -65,8 +65,9 @@ func toInteger(s hostir.Stmt) bool {
 	return casts && cast.Out.DType.IsInteger()
 }
 
-// stores reports whether a kernel may store the result of a statement as another result. It may not for a Broadcast or
-// a Concat, for a cast without a step, or for a cast of integers, whose values fp32 may not represent.
+// stores reports whether a kernel may store the result of a statement as another result. A kernel may not store the
+// result of a Broadcast, of a Concat, of a cast without a step, or of a cast of integers, whose values fp32 may not
+// represent.
 func (f *fuser) stores(s hostir.Stmt) bool {
 	_, folds := s.(*hostir.Reduce)
 	return folds || elementwise(s) || f.rounds(s) && !hostir.Uses(s)[0].DType.IsInteger()

@@ -74,9 +74,8 @@ func writesTo(s hostir.Stmt, buffer *hostir.Tensor) bool {
 // isIn reports whether a tensor is a buffer, or may be a view of it.
 func isIn(t, buffer *hostir.Tensor) bool { return slices.Contains(hostir.Buffers(t), buffer) }
 
-// acceptsStrides reports whether a statement can use a non-contiguous buffer, with a stride for each axis. GEMMs,
-// communications and the other statements need contiguous memory. So do the operands of reshapes and the logs of
-// attentions.
+// acceptsStrides reports whether a statement can use a buffer with gaps, with a stride for each axis. GEMMs and
+// communications cannot. A Reshape cannot read such a buffer, and the Logs of an Attention cannot be in one.
 func acceptsStrides(s hostir.Stmt, buffer *hostir.Tensor) bool {
 	switch s := s.(type) {
 	case *hostir.Fused, *hostir.Unary, *hostir.Binary, *hostir.Cast, *hostir.Set, *hostir.Reduce, *hostir.Concat, *hostir.Permute,

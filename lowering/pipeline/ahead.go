@@ -24,11 +24,11 @@ type ahead struct {
 }
 
 // ahead issues transfers of a loop some iterations early, fewer than the loop has. sets maps the number of
-// iterations to these transfers. The transfers of the first iterations are issued before the loop, on
-// the stream of the list (on). Each iteration begins with the transfers of a later iteration, on its own stream
-// (runs). They wait for the earlier work of that stream, which limits how many transfers are in flight. Copies
-// over CUDA IPC run on the copy stream, which waits for the stream of the iteration. The loop stays unchanged
-// if an iteration has no computation to issue transfers ahead of.
+// iterations to these transfers. The transfers of the first iterations are issued before the loop, on the
+// stream of the list (on). Each iteration begins with the transfers of a later iteration, on its own stream
+// (runs). These transfers wait for the earlier work of that stream, which limits how many of them are in flight.
+// Copies over CUDA IPC run on the copy stream, which waits for the stream of the iteration. The loop stays
+// unchanged if an iteration has no computation to issue transfers ahead of.
 //
 //	before: For s in S: gather(s); Wait(gather); C_s = Matmul(A_all_s, B)
 //

@@ -89,8 +89,8 @@ func (j *Projector) at(variable string, value int64) func(string) (int64, bool) 
 	}
 }
 
-// upTo returns an iteration count of end. It is spelled as in the condition, or as one less than count, or as
-// a number.
+// upTo returns end as the extent of a loop. The extent is spelled as in the condition, or as one less than
+// count, or as a number.
 func (j *Projector) upTo(cond expr.Expr, count domain.Extent, end int64) domain.Extent {
 	if c, ok := cond.(*expr.Binary); ok && c.Op == "!=" {
 		if value, err := expr.Eval(c.Y, j.at("", 0)); err == nil && value == end {

@@ -7,8 +7,8 @@ import (
 )
 
 // Known lists, without duplicates, the schedules that were the fastest of some measurement, and the additional
-// schedules that auto predicts. Each is the list of its fields that differ from the default. The additional schedules
-// depend on the number of ranks.
+// schedules that auto predicts. Each schedule is the list of its fields that differ from the default. The additional
+// schedules depend on the number of ranks.
 func Known(ranks int) [][]schedule.Choice {
 	var list [][]schedule.Choice
 	seen := map[string]bool{}

@@ -11,8 +11,9 @@ import (
 // ExchangeSums lets two ranks that both need a whole sum send each other their parts, if shards go from rank to rank over CUDA IPC.
 // Each rank adds the received part to its own. This moves as many bytes as an allreduce, but copy engines move them without SMs. An
 // allreduce next to GEMMs waits until they release SMs, and takes SMs from the next GEMM. For more than two ranks, the exchange
-// would move more bytes than an allreduce. If a kernel is the only reader of the sum, it adds the parts itself (SumsInKernels). With
-// fuse: exchange, the pass applies to any number of ranks, and the kernel also sends the parts, if they are small.
+// would move more bytes than an allreduce. If a kernel is the only reader of the sum, the kernel adds the parts itself
+// (SumsInKernels). With fuse: exchange, the pass applies to any number of ranks, and the kernel also sends the parts, if they are
+// small.
 //
 // Requires: every tensor has its Device axes.
 // Establishes: if shards move over CUDA IPC, two ranks do not compute a sum that both keep whole by an allreduce. Exceptions

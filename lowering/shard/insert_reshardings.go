@@ -30,9 +30,9 @@ func InsertReshardings(p *hostir.Program) error {
 	return nil
 }
 
-// ownPartsFirst moves each Set that only takes a rank's part of a whole tensor, or of a view of one. The Set then directly
-// follows the statement that makes the tensor, or is at the beginning if none does. Such a Set moves no data and should not
-// separate operations that become one kernel.
+// ownPartsFirst moves each Set that only takes a rank's part of a whole tensor, or of a view of such a tensor. The Set then
+// directly follows the statement that makes the tensor, or is at the beginning if none does. Such a Set moves no data and
+// should not separate operations that become one kernel.
 func ownPartsFirst(p *hostir.Program, body []hostir.Stmt) []hostir.Stmt {
 	own, of := map[hostir.Stmt]bool{}, map[*hostir.Tensor]bool{}
 	for _, s := range slices.Backward(body) {

@@ -41,9 +41,10 @@ func (u *uses) mayAddTo(t *hostir.Tensor) bool {
 	return true
 }
 
-// KeepsParts reports whether body has a sum over ranks whose partial sums may not be overwritten. That is so if they,
-// or a tensor that they are a view of, are an input or an output, or have another reader. The role View may not be set
-// yet, so KeepsParts treats the result of every statement that can make a view (hostir.MakesView) as a view.
+// KeepsParts reports whether body has a sum over ranks whose partial sums may not be overwritten. That is so if the
+// partial sums, or a tensor that they are a view of, are an input or an output, or have another reader. The role View
+// may not be set yet, so KeepsParts treats the result of every statement that can make a view (hostir.MakesView) as a
+// view.
 func KeepsParts(body []hostir.Stmt) bool {
 	u := usesIn(body, hostir.MakesView)
 	for _, s := range body {
