@@ -24,7 +24,7 @@ import (
 // to do. It reports unsupported programs as diagnostics.
 type Pass struct {
 	Name     string
-	Why      string // what holds for the program after the pass
+	Why      string // what is true for the program after the pass
 	Required bool   // whether programs cannot be emitted without the pass
 	Run      func(*hostir.Program) error
 }

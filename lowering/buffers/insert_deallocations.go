@@ -7,8 +7,8 @@ import (
 
 // InsertDeallocations frees every Temp after the last top-level statement that uses it or a view of it, if buffers:
 // free is set. If a loop of joins follows that statement, the pass frees the Temp after the loop. Otherwise, if the
-// statement runs work on worker streams, it frees the Temp at the end of the program. With the default, buffers: keep,
-// the pass does nothing.
+// statement runs work on worker streams, the pass frees the Temp at the end of the program. With the default, buffers:
+// keep, the pass does nothing.
 //
 // Requires: the caller's stream joins each pipeline in its loop, in the next statement, or
 // by the end of the program.

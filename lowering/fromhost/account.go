@@ -105,8 +105,8 @@ type condition struct {
 }
 
 // happens returns how often the current statement runs in a call. It does not count iterations in which a condition on
-// loop variables does not hold, such as the condition that excludes the local shard. Conditions that depend on the rank
-// count as if they held.
+// loop variables is false, such as the condition that excludes the local shard. Conditions that depend on the rank
+// count as true.
 func (b *builder) happens() extents.Quantity {
 	alone := func(c condition) bool {
 		return len(slices.DeleteFunc(slices.Clone(b.loops), func(l loop) bool { return !expr.Mentions(c.holds, l.name) })) == 1
@@ -126,7 +126,8 @@ func (b *builder) happens() extents.Quantity {
 	return count
 }
 
-// passes counts the iterations of loops in which all conditions hold. It ignores conditions that it cannot evaluate.
+// passes counts the iterations of loops in which all conditions are true. It ignores conditions that it cannot
+// evaluate.
 func (b *builder) passes(loops []loop, conditions []condition, values map[string]int64) int64 {
 	if len(loops) == 0 {
 		for _, c := range conditions {

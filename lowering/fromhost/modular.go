@@ -4,8 +4,8 @@ import "github.com/hirgen/hirgen/internal/base/expr"
 
 // seenFrom rewrites an expression of another rank p so that this rank can compute it. It replaces the other rank's
 // number by p.rank, and the other rank's coordinate by p.coordinate. Steps to a rank and back cancel out. For example,
-// at rank (rank + s) % D, the expression (D + rank - s) % D becomes the number of this rank. The same holds for (rank ^
-// s) % D at rank (rank ^ s) % D.
+// at rank (rank + s) % D, the expression (D + rank - s) % D becomes the number of this rank. The same is true for (rank
+// ^ s) % D at rank (rank ^ s) % D.
 func (b *builder) seenFrom(p peer, e expr.Expr) expr.Expr {
 	theirs := map[string]expr.Expr{}
 	for _, other := range b.along {

@@ -42,7 +42,7 @@ func (b *builder) nameRepeats(body []hostir.Stmt, variable string) {
 	}
 }
 
-// endRepeats ends the scope of the innermost repeats, until keep of them are left, and returns declarations of those
+// endRepeats ends the scope of the innermost repeats, until keep repeats are left, and returns declarations of those
 // that were used. A declaration may use the names of earlier repeats.
 func (b *builder) endRepeats(keep int) []calls.Stmt {
 	var list []calls.Stmt

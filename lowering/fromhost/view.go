@@ -82,8 +82,8 @@ func (b *builder) seenAs(s hostir.Stmt, in *buffer) *buffer {
 	return view
 }
 
-// selected selects one index of an axis, which it removes from dims or, with Parts, one of several equal parts of the
-// axis. It does nothing for a reduced axis, which has no dim. offset is in elements.
+// selected selects one index of an axis, and removes the axis from dims. With Parts, it selects one of several equal
+// parts of the axis. It does nothing for a reduced axis, which has no dim. offset is in elements.
 func (b *builder) selected(s *hostir.Select, dims []dim) (offset expr.Expr, rest []dim) {
 	at := slices.IndexFunc(dims, func(d dim) bool { return d.axis == s.Axis })
 	if at < 0 {

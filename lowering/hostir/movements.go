@@ -174,8 +174,8 @@ func (w *movements) add(s Stmt, m Movement, result *Tensor) {
 const maxIterations = 1 << 16
 
 // count returns how often the current statement runs in a call, on the rank of mesh that runs it most often. If the loops have too
-// many iterations to evaluate, it returns their number, as if all conditions held. It also returns the axes of mesh along which
-// peer differs from the rank; none if peer is nil.
+// many iterations to evaluate, it returns their number, as if all conditions were true. It also returns the axes of mesh along
+// which peer differs from the rank; none if peer is nil.
 func (w *movements) count(mesh *domain.Mesh, peer expr.Expr) (most int64, axes []string) {
 	all := int64(1)
 	for _, l := range w.loops {
@@ -203,8 +203,8 @@ func (w *movements) count(mesh *domain.Mesh, peer expr.Expr) (most int64, axes [
 	return most, axes
 }
 
-// iterate calls visit in each iteration in which the conditions hold or cannot be evaluated, and counts these iterations. It stops
-// after *left iterations.
+// iterate calls visit in each iteration in which the conditions are true or cannot be evaluated, and counts these iterations. It
+// stops after *left iterations.
 func (w *movements) iterate(loops []*For, values map[string]int64, left *int64, visit func(func(expr.Expr) (int64, bool))) int64 {
 	if *left <= 0 {
 		return 0

@@ -35,7 +35,7 @@ func each(body []Stmt, yield func(Stmt) bool) bool {
 	return true
 }
 
-// Any reports whether is holds for a statement of the body, or a nested one.
+// Any reports whether is returns true for a statement of the body, or for a nested one.
 func Any(body []Stmt, is func(Stmt) bool) bool {
 	for s := range All(body) {
 		if is(s) {

@@ -168,7 +168,8 @@ func (o *overlap) later(a *ahead, part *hostir.For, by int64, runs hostir.Stream
 	return body
 }
 
-// implies reports whether a condition holds in all iterations of a loop in which the other conditions hold.
+// implies reports whether a condition is true in all iterations of a loop in which the other conditions are
+// true.
 func (j *Projector) implies(others []expr.Expr, cond expr.Expr, loop *hostir.For) bool {
 	for i := loop.First; i < loop.Count.Size; i++ {
 		holds, err := expr.Eval(cond, j.at(loop.Var, i))

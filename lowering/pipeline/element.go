@@ -27,8 +27,8 @@ type element struct {
 // onlyMoves reports whether an element consists of transfers on one communicator or on the copy stream.
 func (e *element) onlyMoves() bool { return e.resource != onCaller }
 
-// longest returns the computation of an element whose instances together take the longest time. If the element
-// only moves data, it returns a transfer.
+// longest returns, of all computations of an element, the one whose instances together take the longest time.
+// If the element only moves data, it returns a transfer.
 func (e *element) longest() *Task {
 	longest := e.tasks[0]
 	for _, t := range e.tasks {

@@ -155,8 +155,8 @@ func (o *overlaps) describe(i int) string {
 }
 
 // TestWaitsOrderWhatTouchesAnElement is the first half of property 4: the derived waits enforce all edges. Moreover, no
-// two statements access an element at the same time, one of them writing, in any order of execution. This holds on one
-// rank, between ranks that share memory, and between two calls. The caller's stream follows all work.
+// two statements access an element at the same time, one of them writing, in any order of execution. This is true on
+// one rank, between ranks that share memory, and between two calls. The caller's stream follows all work.
 func TestWaitsOrderWhatTouchesAnElement(t *testing.T) {
 	holds(t, ofForms(func(f *form) error {
 		events := instances(f.order)

@@ -15,7 +15,7 @@ type Task struct {
 	// Group is the end of the group that contains the statement, or nil.
 	Group *hostir.EndCoalescing
 	// Conds are the conditions of the branches around the task, from the outermost one. The task runs only
-	// where all hold.
+	// where all of them are true.
 	Conds []expr.Expr
 	// Exchange is the send and the receive of a transfer over CUDA IPC; nil for other tasks.
 	Exchange *hostir.Exchange

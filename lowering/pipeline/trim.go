@@ -10,8 +10,7 @@ import (
 )
 
 // trim drops first and last iterations of a loop, and of loops inside it, in which nothing runs, because the
-// whole body is a branch whose condition does not hold. The branch may be inside loops that contain nothing
-// else.
+// whole body is a branch whose condition is false. The branch may be inside loops that contain nothing else.
 //
 //	before: For s in D: If s != 0: x
 //	after:  For s in 1..D: x
@@ -32,9 +31,9 @@ func (j *Projector) trim(loop *hostir.For, around ...*hostir.For) {
 	}
 }
 
-// leavesOut narrows the loop that a condition depends on to the iterations in which the condition holds. It
+// leavesOut narrows the loop that a condition depends on to the iterations in which the condition is true. It
 // returns false, and changes nothing, if the condition depends on the rank, on no loop or on several, or if it
-// has no value in an iteration. It does the same if the iterations in which the condition holds are not
+// has no value in an iteration. It does the same if the iterations in which the condition is true are not
 // contiguous, or if there are none.
 func (j *Projector) leavesOut(cond expr.Expr, loops []*hostir.For) bool {
 	at := -1

@@ -248,8 +248,8 @@ func (w *waits) within(stmt *hostir.Wait, t *Task, conds []expr.Expr, around []f
 	return inner
 }
 
-// holds reports whether a condition depends on the variable of one of the loops, and holds in all iterations of
-// that loop.
+// holds reports whether a condition depends on the variable of one of the loops, and is true in all iterations
+// of that loop.
 func (w *waits) holds(cond expr.Expr, loops map[string]*hostir.For) bool {
 	for _, loop := range loops {
 		if expr.Mentions(cond, loop.Var) {
@@ -259,7 +259,7 @@ func (w *waits) holds(cond expr.Expr, loops map[string]*hostir.For) bool {
 	return false
 }
 
-// always reports whether a condition holds in the iterations first to end-1 of a loop.
+// always reports whether a condition is true in the iterations first to end-1 of a loop.
 func (w *waits) always(cond expr.Expr, loop *hostir.For, first, end int64) bool {
 	for i := first; i < end; i++ {
 		if holds, err := expr.Eval(cond, w.at(loop.Var, i)); err != nil || holds == 0 {

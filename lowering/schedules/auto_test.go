@@ -20,7 +20,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// autoSpec returns the spec of an example with the schedule chosen.
+// autoSpec returns the spec of an example, with chosen as its schedule.
 func autoSpec(t *testing.T, name, chosen string) string {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))

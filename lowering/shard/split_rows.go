@@ -16,14 +16,14 @@ import (
 //   - a tensor that each rank would compute as a whole, if all readers need only the rows of their rank (want).
 //
 // Statements that read only split rows also run on split rows, and each rank computes its own rows. The split ends at a
-// GEMM whose weights are split over the same ranks. It needs all rows, and StreamReshardings gathers them one part after
-// another. A sum or a maximum over all rows first reduces the rows of each rank, and then reduces over the ranks. A
-// statement that needs its rows in one axis reads a view with one axis. A statement on split rows reads unsplit
+// GEMM whose weights are split over the same ranks. Such a GEMM needs all rows, and StreamReshardings gathers them one
+// part after another. A sum or a maximum over all rows first reduces the rows of each rank, and then reduces over the
+// ranks. A statement that needs its rows in one axis reads a view with one axis. A statement on split rows reads unsplit
 // operands through a view that splits their rows.
 //
 // Requires: every tensor has its Device axes, and its layout.
 // Establishes: if the schedule asks for point-to-point pipelines and the spec names none, a sum over ranks next to a
-// GEMM has an axis that is split over the ranks. The statements after the sum have such an axis, too. Both hold
+// GEMM has an axis that is split over the ranks. The statements after the sum have such an axis, too. Both are true
 // where the rows can be split.
 //
 //	before: P = Linear(A, W); S = Reduce(sum, P, axis 0); Y = Binary(add, X, S)       P [DIDx(D), M, N], S [M, N]

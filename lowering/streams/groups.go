@@ -51,7 +51,7 @@ func (g *group) isRing() bool {
 	return g.any(func(o order) bool { return o.kind.alongRing() })
 }
 
-// any reports whether is holds for the order of some step.
+// any reports whether is returns true for the order of some step.
 func (g *group) any(is func(order) bool) bool {
 	for o := range g.orders {
 		if is(o) {

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// fact is a property of a tensor or a handle that holds from a statement on, on the current path.
+// fact is a property of a tensor or a handle that is true from a statement on, on the current path.
 type fact struct {
 	kind factKind
 	what any // a *hostir.Tensor, or the handle of a communication (string)
@@ -33,7 +33,7 @@ const (
 	waitedFor // the handle was waited for
 )
 
-// outlives reports whether a fact of this kind that a loop adds holds after the loop.
+// outlives reports whether a fact of this kind that a loop adds is still true after the loop.
 func (k factKind) outlives() bool {
 	return k == written || k == freed || k == started || k == waitedFor
 }

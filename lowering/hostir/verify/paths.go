@@ -43,8 +43,9 @@ func (f *flow) loop(s *hostir.For) {
 	}
 }
 
-// branch checks both sides from the same start. Afterwards the facts hold that both sides add, and those that neither side
-// removes. A freed buffer stays freed, and a lasting fact stays, even if only one side adds the fact.
+// branch checks both sides from the same start. Afterwards these facts are true: those that both sides add, and the
+// earlier ones that neither side removes. A freed buffer stays freed, and a lasting fact stays, even if only one side adds
+// the fact.
 func (f *flow) branch(s *hostir.If) {
 	f.expression(s, "the condition", s.Cond, 1<<62)
 	mark := len(f.log)
@@ -98,7 +99,7 @@ func (f *flow) side(cond expr.Expr, body []hostir.Stmt) {
 // later statements, because the same condition may guard a later loop.
 func (f *flow) pending(mark int) []fact { return f.added(mark, started) }
 
-// added lists the facts of a kind that were added since mark and still hold.
+// added lists the facts of a kind that were added since mark and are still true.
 func (f *flow) added(mark int, kind factKind) []fact {
 	var list []fact
 	for _, c := range f.log[mark:] {
