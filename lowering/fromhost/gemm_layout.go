@@ -138,7 +138,8 @@ func batchesOf(axes []leadingAxis, rows int, out, x, y *buffer) (p gemm, misfit 
 }
 
 // matrix interprets axes as a matrix: the last axis is its columns, and the others are its rows. transposed means that
-// it is stored by columns. ok is false if it is not dense in either way, so that cuBLASLt calls cannot read it.
+// the matrix is stored by columns. ok is false if it is dense neither by rows nor by columns, so that cuBLASLt calls
+// cannot read it.
 func matrix(axes []dim) (transposed, ok bool) {
 	if rowMajor(axes) {
 		return false, true

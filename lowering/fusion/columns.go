@@ -20,7 +20,7 @@ type needed struct {
 }
 
 // Limits of a kernel that folds columns. It may have few operands, to save registers, and few steps, because the kernel
-// from which they are copied often computes them, too.
+// from which the steps are copied often computes them, too.
 const (
 	mostFolded      = 4
 	mostFoldedSteps = 8

@@ -37,8 +37,7 @@ func (f *fuser) computes(g *kernelGroup) bool {
 }
 
 // step returns the function of a member's step. It is a cast if the member rounds values that other members read. It is
-// "" for a member without a step. The kernel's main result needs no cast, because a kernel converts it when it stores
-// it.
+// "" for a member without a step. The kernel's main result needs no cast, because the store of a result converts it.
 func (f *fuser) step(g *kernelGroup, s hostir.Stmt) string {
 	if f.rounds(s) && s != g.result() {
 		return domain.CastFn(hostir.Result(s).DType)

@@ -126,8 +126,8 @@ func copied(p *Program, t *Tensor) *Tensor {
 	return nil
 }
 
-// isMade reports whether a statement makes a tensor. If one does, a tensor whose name is derived from it is not a copy of it, but
-// an intermediate.
+// isMade reports whether a statement of body makes t. If so, a tensor whose name is derived from the name of t is not a copy of
+// t, but an intermediate result.
 func isMade(body []Stmt, t *Tensor) bool {
 	return Any(body, func(s Stmt) bool { return Result(s) == t })
 }

@@ -177,7 +177,7 @@ func orderSteps(steps []step) {
 // group divides the statements into pipelines. A statement joins the last pipeline of its chain (see chains) if it has
 // the same number of slices in a compatible order. It has to read the results of that pipeline slice by slice, and may
 // not read a result of a statement after the pipeline. A statement that belongs to no pipeline and directly follows one
-// moves before it, unless it reads one of its results.
+// moves before that pipeline, unless the statement reads a result of the pipeline.
 func (l *streamLowering) group(body []hostir.Stmt) []*group {
 	g := &grouping{open: map[int]*group{}, made: map[*hostir.Tensor]*group{}, last: map[*hostir.Tensor]int{}}
 	steps := lists.Map(body, l.classify)

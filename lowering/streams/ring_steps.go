@@ -34,7 +34,7 @@ func (c *slicer) passOn(st step) {
 	if c.usesInPlace(out, sent, st.loop) && c.via(set) != schedule.IPCGet {
 		c.viewUnless(set, note, sent, first, func(view *hostir.Tensor) { c.pick(set, view, out, st.loop, c.index(), cutAxis) })
 	} else {
-		// With IPC-get a rank shares one buffer with its peers, so the local shard has to be in it.
+		// With IPC-get a rank shares one buffer with its peers, so the local shard has to be in this buffer.
 		slice := c.pick(set, nil, out, st.loop, c.index(), cutAxis)
 		c.body = append(c.body, &hostir.If{
 			Info: hostir.InfoFrom(set, note), Cond: first, Body: []hostir.Stmt{&hostir.Set{Info: hostir.InfoFrom(set, ""), Out: slice, In: sent}},

@@ -110,8 +110,8 @@ func (f *flow) added(mark int, kind factKind) []fact {
 	return list
 }
 
-// lasting lists facts of one side of a branch that stay whichever side is taken: communications that it started, and memory that
-// it has to free. In a loop, whose iterations may take both sides, it also lists its writes.
+// lasting lists facts of one side of a branch that stay whichever side is taken: communications that the side started, and
+// memory that it has to free. In a loop, whose iterations may take both sides, lasting also lists the writes of the side.
 func (f *flow) lasting(mark int) []fact {
 	list := append(f.pending(mark), f.added(mark, kept)...)
 	if len(f.loops) > 0 {

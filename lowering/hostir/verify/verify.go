@@ -12,8 +12,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Invariant is a condition that holds for every program, from the first pass to the last. Some invariants, such as
-// those on allocation, hold only once the program has Allocate statements.
+// Invariant is a condition that is true for every program, from the first pass to the last. Some invariants, such
+// as those on allocation, apply only once the program has Allocate statements.
 type Invariant struct {
 	Name string
 	Text string
