@@ -28,8 +28,8 @@ constexpr double kDefaultTimeout = 60;
 
 // The last error of this thread that belongs to no known handle, or that a destroy returned.
 thread_local std::string g_last_error;
-// The text that abi_last_error returned last in this thread: a copy of a handle's error, so that a
-// failure in another thread does not change it.
+// The text that abi_last_error returned last for a known handle in this thread: a copy of the
+// handle's error, so that a failure in another thread does not change it.
 thread_local std::string g_shown_error;
 
 // Keeps the message for abi_last_error and returns the code.

@@ -24,7 +24,7 @@ struct Embedded {
   std::string transport;
   std::unique_ptr<Program> program;
   std::vector<void*> pointers;     ///< tensors of the last call, checked; empty before the first
-  std::optional<Staging> staging;  ///< set if the program uses CUDA IPC
+  std::optional<Staging> staging;  ///< set if the program uses CUDA IPC on several ranks
   CallersGraphs graphs;
 
   /// Waits for the calls, then ends the program and the context. Returns the failure of this or

@@ -1,4 +1,4 @@
-// The common part of the tiled kernels: their launches and their head sizes.
+// Code that the tiled kernels share: blocks of rows, columns of tiles, launches and head sizes.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -70,7 +70,7 @@ bool write_new(const std::string& path, const std::vector<Bytes>& parts, Deadlin
   unlink(path.c_str());
   const File file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (file.get() < 0 || !write_parts(file.get(), parts, deadline)) return false;
-  // fsync() may be the first call to report a full disk. EINVAL: the file does not support it.
+  // fsync() may be the first call to report a full disk. EINVAL: the file does not support fsync().
   return fsync(file.get()) == 0 || errno == EINVAL;
 }
 

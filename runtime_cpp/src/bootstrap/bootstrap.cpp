@@ -29,7 +29,7 @@ constexpr size_t kMostMisfits = 64;
 // The longest error message in an admission, in bytes.
 constexpr size_t kLongestMessage = kHandshakeLimit / 2;
 
-// One of a rank's two connections. On it the rank has proved that it belongs to the job.
+// One of a rank's two connections, on which the rank has proved that it belongs to the job.
 struct Seat {
   Socket socket;
   Nonces nonces;
@@ -89,10 +89,10 @@ class Bootstrap {
     return misfits_ + find_misfits(present);
   }
 
-  // Checks a connection's hello. If it proves that the connection belongs to the job, welcomes the
-  // connection, gives it its seat (or adds it to the misfits) and returns true. Otherwise, or if
-  // the welcome cannot be sent, drops it and returns false; if the secret or the job differs, it
-  // sends a refusal first.
+  // Checks a connection's hello. If the hello proves that the connection belongs to the job,
+  // welcomes the connection, gives it its seat (or adds it to the misfits) and returns true. If the
+  // secret or the job differs, sends a refusal, drops the connection and returns false. If the
+  // hello is no valid message or the welcome cannot be sent, only drops it and returns false.
   bool admit(Arrival arrival) {
     const auto tag = static_cast<HandshakeTag>(arrival.tag);
     if (tag != kHelloData && tag != kHelloControl) return false;

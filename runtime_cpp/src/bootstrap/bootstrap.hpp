@@ -26,15 +26,16 @@ struct Connections {
 /// Throws Error(kEnvironment) if a job of several ranks requires a secret and this rank has none.
 void check_secret(const ContextOptions& options);
 
-/// Rank 0's side. Returns the other ranks' connections by rank; rank 0's own is not valid. Throws
-/// Error(kEnvironment) if the port is taken or ranks do not fit together, and Error(kPeer) if ranks
-/// are missing at the deadline. The ranks that came get the same message. Returns or throws at most
-/// two seconds after the deadline, whatever other processes connect and send.
+/// Starts the job on rank 0. Returns the other ranks' connections by rank; rank 0's own is not
+/// valid. Throws Error(kEnvironment) if the port is taken or ranks do not fit together, and
+/// Error(kPeer) if ranks are missing at the deadline. The ranks that came get the same message.
+/// Returns or throws at most two seconds after the deadline, whatever other processes connect and
+/// send.
 std::vector<Connections> receive_ranks(const ContextOptions& options, const Identity& identity);
 
-/// The side of every other rank. Throws the error that rank 0 sends, or Error(kPeer, suspect 0) if
-/// rank 0 does not answer. Throws Error(kEnvironment) if the address does not resolve, or its
-/// process belongs to another job or does not know the secret.
+/// Starts the job on another rank. Throws the error that rank 0 sends, or Error(kPeer, suspect 0)
+/// if rank 0 does not answer. Throws Error(kEnvironment) if the address does not resolve, or if the
+/// process that answers there belongs to another job or does not know the secret.
 Connections join_rank_zero(const ContextOptions& options, const Identity& identity);
 
 }  // namespace hirgen

@@ -87,8 +87,8 @@ class LaunchReader {
   }
 
   // Whether to use `family` rather than Slurm's variables. srun also sets the variables of PMI, but
-  // none for the local rank. So if Slurm's variables have the same rank and world size, prefers
-  // Slurm's, which include the local rank.
+  // none for the local rank. So if `family` has no local rank, but Slurm's variables have one, with
+  // the same rank and world size, prefers Slurm's variables.
   bool local_rank_known(const Family& family) const {
     return is_set(family.local_rank) || !is_set(kSlurm.local_rank) ||
            value(family.rank) != value(kSlurm.rank) ||

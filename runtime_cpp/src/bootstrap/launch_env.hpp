@@ -29,8 +29,8 @@ struct Launch {
 };
 
 /// Reads the variables. `program` appears in the command lines to type. `parent` is the id of the
-/// parent process: local ranks without a port and a job id choose a port by it. Throws
-/// Error(kEnvironment).
+/// parent process, from which local ranks that have neither a port nor a job id derive a port.
+/// Throws Error(kEnvironment).
 Launch read_launch(const Getenv& get, const std::string& program, int parent);
 
 /// The options of a rank of `info` for this launch. HIRGEN_JOB_SECRET is used if the launch has no

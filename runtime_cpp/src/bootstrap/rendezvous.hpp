@@ -13,8 +13,8 @@
 
 namespace hirgen {
 
-/// One rank's part in the exchange. The operations are collective: every rank calls all of them in
-/// the same order. `what` names the operation in messages. Operations throw Error(kInternal) if
+/// One rank's end of these connections. The operations are collective: every rank calls all of them
+/// in the same order. `what` names the operation in messages. Operations throw Error(kInternal) if
 /// `what` differs between ranks, and Error(kPeer, suspect) if a rank is gone or does not come
 /// within the deadline.
 class Rendezvous {

@@ -61,8 +61,8 @@ constexpr std::chrono::milliseconds kLastAskPause(1000);
 constexpr std::chrono::milliseconds kConnectPause(20);
 
 // Whether a name that does not resolve may do so later, because the name server, the network or the
-// record of a host that just started is not there yet. Each of these answers may mean that. False
-// for text that is no name, such as an IPv6 address.
+// record of a host that just started is not there yet. Each status below may mean that. False for
+// text that is no name, such as an IPv6 address.
 bool may_resolve_later(const std::string& address, int status) {
   const bool is_name = std::all_of(address.begin(), address.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c >= 0x80 || std::strchr(".-_", c) != nullptr;

@@ -17,7 +17,7 @@ constexpr const char* kBench = "calibrate";
 constexpr const char* kBuffer = "calibrate buffer";
 constexpr double kLong = 3e3;        // microseconds: after a longer run, no larger size is run
 constexpr int64_t kMost = 1 << 29;   // most bytes of a transfer
-constexpr double kLeastTime = 0.05;  // microseconds: lower limit for the times of events and copies
+constexpr double kLeastTime = 0.05;  // microseconds: least time of an event, graph, node or copy
 constexpr int64_t kSmall = 16;       // bytes of a transfer that takes only its latency
 
 /// Returns the bytes of each buffer that this rank can afford: at most kMost and an eighth of the

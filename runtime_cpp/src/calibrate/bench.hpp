@@ -26,7 +26,8 @@ class Bench {
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
-  /// Measures the bandwidth of device memory and of the L2 cache, and the share that kernels reach.
+  /// Measures the bandwidth of device memory and of the L2 cache, and the share of the bandwidth of
+  /// device memory that kernels reach.
   void memory(Figures& figures);
   /// Measures the fixed times of kernels, events, graphs and flags, on the device and on the host.
   /// Sets the fixed times of program calls and of NCCL to constants.

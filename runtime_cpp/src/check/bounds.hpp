@@ -91,12 +91,12 @@ void scale_bound(float* bound, double by, int64_t n, cudaStream_t stream);
 void largest_share(float* largest, Noisy in, int64_t n, cudaStream_t stream);
 /// Raises `largest` to 1 if a bound is infinite.
 void any_infinite(float* largest, const float* bound, int64_t n, cudaStream_t stream);
-/// Raises `largest` to the largest finite distance of a[i] and b[i], divided by bound[i]. Ignores
-/// elements whose bound is 0.
+/// Raises `largest` to the largest distance of a[i] and b[i] divided by bound[i]. Ignores elements
+/// with an infinite distance or with a bound of 0.
 void largest_distance(float* largest, const float* a, const float* b, const float* bound, int64_t n,
                       cudaStream_t stream);
 
-/// Returns whether each result of a function is an operand, up to sign, a constant, a small
+/// Returns whether each result of a function is an operand (up to sign), a constant, a small
 /// integer, or -inf; false for kCopy, which may round.
 HG_HOST_DEVICE inline bool chooses(UnaryFn fn) {
   return fn.kind == UnaryFn::kAbs || fn.kind == UnaryFn::kNeg || fn.kind == UnaryFn::kRelu ||
@@ -112,7 +112,8 @@ HG_HOST_DEVICE inline bool chooses(ReduceFn fn) {
   return fn == ReduceFn::kMax || fn == ReduceFn::kMin;
 }
 
-/// Returns whether a function that is not one of the above maps integers to integers.
+/// Returns true only for functions, besides those of chooses(), that map integers to integers if
+/// their constant is an integer.
 HG_HOST_DEVICE inline bool keeps_integers(UnaryFn fn) {
   return fn.kind == UnaryFn::kRound || fn.kind == UnaryFn::kScale || fn.kind == UnaryFn::kShift;
 }

@@ -65,13 +65,12 @@ HG_HOST_DEVICE inline float kept(DType type, float raw, double bound) {
 /// the errors of later roundings add to it and do not average out.
 constexpr double kMissed = 1 + 1.0 / 16;
 
-/// Returns whether fp32 represents x and its neighbors that are integers.
+/// Returns whether x is an integer whose neighboring integers, x - 1 and x + 1, fp32 represents.
 HG_HOST_DEVICE inline bool whole(float x) { return fabsf(x) < 0x1p24F && truncf(x) == x; }
 
 /// Sets `moved` to four values that an element x with bound e may have. The first two are x + e and
-/// x - e. The third is 0 if x is within the bound, else x. The fourth is 1 if x is not finite and e
-/// is infinite, else x. If x is NaN and e infinite, the first three are computed from 0 instead of
-/// x.
+/// x - e. The third is 0 if |x| <= e, else x. The fourth is 1 if x is not finite and e is infinite,
+/// else x. If x is NaN and e infinite, the first three are computed from 0 instead of x.
 HG_HOST_DEVICE inline void ends(double x, double e, float (&moved)[4]) {
   moved[3] = e == INFINITY && x - x != 0 ? 1.0F : static_cast<float>(x);
   if (x != x && e == INFINITY) x = 0;

@@ -55,8 +55,8 @@ struct CompareKernel {
   }
 };
 
-/// A tally in device memory, freed by the destructor. The constructor clears it on `stream`: a
-/// non-blocking stream would not wait for a copy on the default stream.
+/// A tally in device memory, freed by the destructor. The constructor clears it on `stream`, not on
+/// the default stream, because a non-blocking stream does not wait for the default stream.
 class DeviceTally {
  public:
   explicit DeviceTally(cudaStream_t stream) {

@@ -79,9 +79,9 @@ Normal normal_of(const TensorDesc& desc, int input, uint64_t seed) {
   return {key_of(input, seed), static_cast<float>(desc.deviation), desc.fill};
 }
 
-/// Values of integer types. They are row numbers below `rows` if that is not 0. Else, if the tensor
-/// has a `single` element, that is a seed of 24 bits. Else they are positions or elements of masks,
-/// of which about half are 0 and the others are below 256.
+/// Values of integer types. If `rows` is not 0, they are row numbers below `rows`. Else, if the
+/// tensor has a `single` element, its value is a seed of 24 bits. Else they are positions or
+/// elements of masks, of which about half are 0 and the others are below 256.
 struct Naturals {
   uint64_t key;
   bool single;

@@ -1,4 +1,5 @@
-// The tensors of DeviceReference. Its operations are in the other files reference_*.cpp.
+// The tensors of DeviceReference, and set(). All other operations are in the other files
+// reference_*.cpp.
 #include "hirgen/reference_device.hpp"
 
 #include <cstring>

@@ -76,7 +76,7 @@ struct Rows {
   }
 };
 void gather_rows(float* out, const float* in, const Rows& rows, int64_t n, cudaStream_t stream);
-/// Sets the bounds of the elements of a gather_rows() to infinity whose id has a bound above 0.
+/// Sets the bound of an element of a gather_rows() to infinity if its id has a bound above 0.
 void unsure_rows(float* bound, const float* ids_bound, const Rows& rows, int64_t n,
                  cudaStream_t stream);
 /// The inverse of gather(): copies element i of `in` to the element of `out` at index i of

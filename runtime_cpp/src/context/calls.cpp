@@ -1,4 +1,4 @@
-// Calls of a program: reports them to the watchdog and waits for their end.
+// Reports the calls of a program to the watchdog, and waits for their end.
 #include <algorithm>
 #include <chrono>
 #include <utility>

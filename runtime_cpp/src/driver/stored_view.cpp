@@ -120,8 +120,8 @@ class Order {
 }
 
 // Finds the steps of the axes in a view. If the axes fit the view in the tensor's order, uses that
-// order. Otherwise tries all orders in which split axes are moved back, and throws unless exactly
-// one set of steps fits.
+// order. Otherwise tries all orders in which split axes come later, and throws unless exactly one
+// set of steps fits.
 Steps place(const StoredView& view, const TensorDesc& desc, const std::vector<Axis>& axes) {
   std::vector<size_t> splits, before;
   for (size_t i = 0; i < axes.size(); ++i) {

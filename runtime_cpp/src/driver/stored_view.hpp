@@ -20,16 +20,16 @@ struct StoredView {
   std::vector<const char*> bases;
 };
 
-/// Copies elements of views into a tensor: this rank's part of it, or all of it if `whole`. Only
-/// the bytes of that part are read. Of several views, each rank takes its part of each, and joins
-/// the parts along the first axis that is not split and longer than 1.
+/// Copies elements of views into this rank's shard of a tensor, or into the whole tensor if
+/// `whole`. Reads only the bytes that it copies. Of several views, each rank takes its shard of
+/// each, and joins these shards along the first axis that is not split and longer than 1.
 ///
 /// A view has the shape of the tensor, or adjacent axes of it are merged or split. If it does not
 /// fit so, an axis that is split over ranks may also be part of a later axis of the view. For
 /// example, let a tensor have axes [2, 4, 4], of which the first is split over two ranks. It can be
 /// read from [8, 4], whose rows are split, or from [4, 8], whose columns are split. Throws
-/// Error(kEnvironment) with both sides for other element types, for a shape that does not fit, and
-/// for one that fits only with a moved axis, in several ways.
+/// Error(kEnvironment), with the types and shapes of view and tensor, if the types differ, if the
+/// shape does not fit, or if it fits only with moved axes and in several ways.
 std::vector<char> read_views(const std::vector<StoredView>& views, const TensorDesc& desc,
                              bool whole);
 

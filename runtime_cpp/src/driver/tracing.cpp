@@ -1,5 +1,5 @@
-// The part of the driver for --trace: times repeats with and without tracing, and writes a timeline
-// of one more.
+// The part of the driver for --trace: times repeats with and without tracing, then traces one more
+// repeat and writes its timeline.
 #include <algorithm>
 #include <cmath>
 

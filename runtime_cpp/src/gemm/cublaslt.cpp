@@ -13,8 +13,8 @@ namespace hirgen {
 
 namespace {
 
-/// Returns the result of calls(). If it throws an Error, adds the shape and the scale modes to the
-/// message.
+/// Returns the result of calls(). If calls() throws an Error, adds the shape to the message, and
+/// the scale modes if the shape has scales.
 template <typename Calls>
 auto about(const MatmulShape& shape, Calls calls) {
   try {

@@ -12,7 +12,7 @@
 
 namespace hirgen {
 
-/// cuBLASLt's epilogue for a shape: its function and its bias. cuBLASLt's gelu is the tanh form.
+/// cuBLASLt's epilogue for the function and the bias of a shape. cuBLASLt's gelu is the tanh form.
 inline cublasLtEpilogue_t epilogue_of(const MatmulShape& s) {
   switch (s.epilogue) {
 #define HG_CASE(enumerator, name, alone, with_bias) \

@@ -49,8 +49,8 @@ std::vector<std::unique_ptr<GemmMethod>> gemm_methods(cublasLtHandle_t cublas,
     }
   }
   if (methods.empty()) {
-    // hirgen rejects specs with other shapes that no library computes, so those errors are
-    // internal.
+    // Without HIRGEN_GEMM or scales, the error is internal: hirgen rejects specs with shapes that
+    // no library computes.
     const bool chosen = requested != nullptr || shape.scales;
     throw Error(
         chosen ? Code::kEnvironment : Code::kInternal,

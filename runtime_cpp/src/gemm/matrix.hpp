@@ -25,7 +25,8 @@ struct Matrix {
     const int64_t elements = batch == 1 ? row : std::gcd(row, stride);
     return std::gcd(elements * static_cast<int64_t>(size_of(type)), int64_t{16});
   }
-  /// row_alignment(), but at most `align`. cuBLASLt's heuristic would assume 256 bytes otherwise.
+  /// row_alignment(), but at most `align`. cuBLASLt's heuristic assumes 256 bytes unless it gets
+  /// this number.
   uint32_t alignment(DType type) const {
     return static_cast<uint32_t>(std::gcd(row_alignment(type), align));
   }

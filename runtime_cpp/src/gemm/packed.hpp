@@ -1,5 +1,5 @@
-// Copies GEMM operands whose rows are not aligned to aligned rows in the workspace, where a library
-// then multiplies them, and scales of blocks to the layout that it reads.
+// Copies operands of GEMMs to the workspace, where a library then multiplies them: matrices with
+// unaligned rows get aligned rows, and scales of blocks get the layout that the library reads.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -25,10 +25,10 @@ struct Mapped {
 /// Allocates `count` flags by cudaMalloc, all zero when this returns.
 void* make_flags(Context& context, int64_t count, const char* where);
 
-/// Collective over `ranks`, in any order that is the same on each of them. Returns their buffers
-/// and flags by world rank, with nulls for other ranks. `opened` gets an entry for each opened base
-/// address. Throws the same Error(kEnvironment) on each of `ranks` if one of them cannot export or
-/// open memory.
+/// Collective over `ranks`; each of them passes these ranks in the same order. Returns their
+/// buffers and flags by world rank, with nulls for other ranks. `opened` gets an entry for each
+/// opened base address. Throws the same Error(kEnvironment) on each of `ranks` if one of them
+/// cannot export or open memory.
 std::vector<Mapped> exchange(Context& context, const std::vector<int>& ranks, const Exported& mine,
                              std::vector<void*>* opened);
 

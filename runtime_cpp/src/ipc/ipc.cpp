@@ -18,7 +18,8 @@ namespace {
 
 constexpr const char* kEndOfSharing = "end of shared memory";
 
-// The IPC peers with which this rank shares a buffer, including itself; empty if it shares none.
+// The IPC peers with which this rank shares a buffer, including this rank; empty if it does not
+// share the buffer.
 std::vector<int> sharers(const Context& context, const SharedShape& shape) {
   if (shape.mesh == nullptr) return context.ipc_peers();
   std::vector<int> ranks = shape.mesh->team(context.rank(), shape.axis);

@@ -35,8 +35,8 @@ std::string unreached(const Context& context, const std::vector<Location>& locat
 /// access the memory of its `peers`.
 void require_peer_access(Context& context, const std::vector<int>& peers, const char* where);
 
-/// Throws Error(kEnvironment) with all different problems if any rank has one. `problems` has an
-/// entry for each rank; "" is no problem.
+/// Throws Error(kEnvironment) if any rank has a problem; the message lists each distinct problem
+/// once. `problems` has an entry for each rank; "" is no problem.
 void agree(const std::vector<std::string>& problems, const char* where);
 
 /// A driver function by its name, with the interface of CUDA 12.0. Throws Error(kEnvironment) if

@@ -80,7 +80,8 @@ class Search {
     return std::any_of(all.begin(), all.end(), [](const std::string& is) { return !is.empty(); });
   }
 
-  // Exports, opens and closes a small allocation, as for a shared buffer.
+  // Exports a small allocation, then opens and closes the allocations of the peers on this node, as
+  // for a shared buffer.
   void try_to_share() {
     void* memory = nullptr;
     HG_CHECK(cudaMalloc(&memory, sizeof(uint32_t)), where_);

@@ -45,7 +45,8 @@ void agree_on(Context& context, const std::string& transport) {
                      static_cast<int>(other - all.begin()), other->c_str()));
 }
 
-// The ranks that share memory with this one, by the requested transport and the machines.
+// Returns the ranks that share memory with this rank, as `asked` requires or, for "auto", as a
+// trial finds. If some ranks cannot share memory, rank 0 prints the reason.
 IpcPeers ipc_peers(Context& context, const ProgramTable& table, const std::string& asked) {
   if (asked == kIpc) return {all_ranks(context), true, ""};
   if (asked == kNccl) return {{context.rank()}, false, ""};

@@ -25,7 +25,7 @@ struct MadeProgram {
 /// and rank 0 prints the reason. With "nccl", no rank uses the memory of another rank.
 ///
 /// If `asked` is empty, HIRGEN_TRANSPORT decides, or else "auto". Throws Error(kUsage) if the
-/// program lacks the requested variant, or if ranks request different ones.
+/// program lacks the requested variant, or if it has two and ranks request different ones.
 MadeProgram make_program(Context& context, const ProgramTable& table, const std::string& asked);
 
 }  // namespace hirgen

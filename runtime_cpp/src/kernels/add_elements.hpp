@@ -32,8 +32,8 @@ struct ReductionList {
 static_assert(sizeof(ReductionList) <= 4000);
 
 /// Adds W elements from `at` on, of all sources, and stores the sums in `out` and in all targets.
-/// To read without branches, it reads the local source again past the last one, and ignores these
-/// values.
+/// To read without branches, it always reads kAtOnce sources together. After the last source, it
+/// reads the local source again, and ignores these values.
 template <typename T, int W>
 HG_HOST_DEVICE void add_elements(const ReductionList& list, int64_t at) {
   constexpr int kAtOnce = 4;

@@ -1,5 +1,5 @@
-// Elementwise kernels. Most functors handle W adjacent elements per step: several if they are
-// aligned and contiguous in every view, and one otherwise.
+// Elementwise kernels. Most functors handle W adjacent elements per step. W is more than 1 only if
+// these elements are aligned and contiguous in every view (in a gather: in the result and table).
 #include "hirgen/kernels.hpp"
 #include "hirgen/numerics.hpp"
 #include "hirgen/views.hpp"

@@ -44,8 +44,8 @@ struct Folding {
   }
 };
 
-/// A Fold along adjacent elements: `count` slices of hirgen::kWidth adjacent elements each give one
-/// element.
+/// A Fold along adjacent elements. Each of the `count` slices has hirgen::kWidth adjacent elements,
+/// and value() folds them to one value.
 template <typename T>
 struct FoldingAlong : Folding<T, 1> {
   HG_HOST_DEVICE Pack<T, hirgen::kWidth> read(const T* start, int64_t slice) const {

@@ -12,7 +12,8 @@ namespace {
 constexpr int64_t kChunk = 16;                 // bytes that a thread copies in a step
 constexpr int64_t kSegment = 32 * 8 * kChunk;  // bytes of a row that a warp copies
 
-/// A RowCopy with all sizes in bytes. A row has per_row segments, numbered through all matrices.
+/// A RowCopy with distances and row lengths in bytes. A row has per_row segments. The segments are
+/// numbered over all rows of all matrices.
 struct Rows {
   char* out;
   const char* in;

@@ -41,7 +41,7 @@ const char* spelling(TraceKind kind) {
 std::string text_of(const char* label) { return std::string(split_label(label).text); }
 
 /// The title of a slice: the text of the statement, and the number of the other statements in its
-/// NCCL group, if any. For flags and events, the kind precedes it.
+/// NCCL group, if any. For flags and events, the kind precedes the text.
 std::string title(const RecordedCall& call) {
   std::string text = text_of(call.where);
   if (!call.and_also.empty()) text += format(" and %zu more", call.and_also.size());
@@ -106,8 +106,8 @@ class RankEvents {
     return "[" + text + "]";
   }
 
-  // Draws an arrow to a wait from the last call before the event's record on its stream, if there
-  // is one. The record itself has no width to point at.
+  // Draws an arrow to an event wait from the last call before the event's record, on the record's
+  // stream, because the record itself has no width. Draws none if there is no such call.
   void arrow(size_t wait) {
     const auto source = ended_by_.find(*trace_.calls[wait].record);
     if (source == ended_by_.end()) return;

@@ -31,9 +31,9 @@ class ControlChannel {
   void send_verdict(const Verdict& verdict);
   void send_goodbye();
 
-  /// Ends sending, then reads until every peer has closed its end or `seconds` have passed. To
-  /// close a TCP connection with unread bytes would reset it, and a message on its way to the peer
-  /// could get lost.
+  /// Ends sending, then reads until every peer has closed its end or `seconds` have passed. Closing
+  /// a TCP connection with unread bytes would reset the connection, and a message on its way to the
+  /// peer could get lost.
   void linger(double seconds);
   /// Closes all open connections.
   void close() { peers_.clear(); }

@@ -36,7 +36,7 @@ struct Incomplete {
 /// The oldest incomplete call, and its incomplete events.
 struct OldestCall {
   int64_t call = 0;
-  std::vector<Incomplete> events;  ///< one for each statement; empty if all are complete
+  std::vector<Incomplete> events;  ///< one for each statement with incomplete events; may be empty
 };
 
 /// The statement that a call waits for: the one whose incomplete event the host recorded first.

@@ -200,8 +200,8 @@ void Watchdog::observe() {
     return !rank.left &&
            (rank.died || rank.silent_seconds > silence_limit(options_.timeout_seconds));
   });
-  // A rank other than 0 gets messages from rank 0 only. On it, the entries of heard_ for other
-  // ranks never change.
+  // A rank other than 0 gets messages from rank 0 only. On such a rank, heard_ changes only for
+  // rank 0 and for the rank itself.
   const RankView& hub = ranks_.front();
   const bool hub_lost =
       !hub.left && (hub.died || hub.silent_seconds > silence_limit(options_.timeout_seconds));
@@ -251,8 +251,9 @@ bool Watchdog::decide() {
   return true;
 }
 
-// The verdict of a rank other than 0, which judges only rank 0 and itself. It is nullopt unless
-// rank 0 has left, is lost, or has sent no verdict for kVerdictSeconds after the first sign.
+// The verdict of a rank other than 0, which knows only rank 0's state and its own failures. It is
+// nullopt unless rank 0 has left, is lost, or has sent no verdict for kVerdictSeconds after the
+// first sign.
 std::optional<Verdict> Watchdog::decide_alone() {
   const RankView& hub = ranks_.front();
   const bool hub_lost = hub.died || hub.silent_seconds > silence_limit(options_.timeout_seconds);
@@ -292,7 +293,7 @@ void Watchdog::announce(const Error& error) const {
   static_cast<void>(done->get_future().wait_for(std::chrono::duration<double>(kCallbackSeconds)));
 }
 
-// Lets the host thread return from fail() with this failure.
+// Makes failure() return this error, and lets the host thread return from fail().
 void Watchdog::settle(const Error& error) {
   {
     const std::lock_guard lock(mutex_);

@@ -46,8 +46,8 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Begins work in which the host must issue a statement within every deadline, until end_work():
-  /// making or freeing resources, or issuing a call.
+  /// Begins work that ends with end_work(): making or freeing resources, or issuing a call. During
+  /// work, the host must begin a statement at least every timeout_seconds.
   void begin_work();
   void end_work();
 
@@ -113,8 +113,8 @@ class Watchdog {
   const std::function<void()> interrupt_;
   int wake_fd_;
 
-  // Host threads write these members. The watchdog's thread also writes failed_, and it alone
-  // writes given_up_.
+  // Host threads write these members, except given_up_, which only the watchdog's thread writes.
+  // The watchdog's thread also writes failed_.
   std::atomic<int64_t> begun_{0};
   std::atomic<int64_t> issued_{0};
   std::atomic<uint64_t> statements_at_begin_{0};
