@@ -208,7 +208,7 @@ class Bootstrap {
   std::vector<Seat> without_seat_;          ///< of misfits, which get the outcome, too
   std::string misfits_;                     ///< descriptions of misfits found on arrival
   int refused_ = 0;                         ///< connections without the job's secret
-  std::string refused_last_;                ///< address of the last refused connection
+  std::string refused_last_;                ///< address of the last of these connections
 };
 
 }  // namespace

@@ -33,9 +33,10 @@ void check_secret(const ContextOptions& options);
 /// send.
 std::vector<Connections> receive_ranks(const ContextOptions& options, const Identity& identity);
 
-/// Starts the job on another rank. Throws the error that rank 0 sends, or Error(kPeer, suspect 0)
-/// if rank 0 does not answer. Throws Error(kEnvironment) if the address does not resolve, or if the
-/// process that answers there belongs to another job or does not know the secret.
+/// Starts the job on a rank other than 0. Throws the error that rank 0 sends, or Error(kPeer,
+/// suspect 0) if rank 0 does not answer. Throws Error(kEnvironment) if the address does not
+/// resolve, or if the process that answers there belongs to another job or does not know the
+/// secret.
 Connections join_rank_zero(const ContextOptions& options, const Identity& identity);
 
 }  // namespace hirgen

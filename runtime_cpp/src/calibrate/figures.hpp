@@ -28,7 +28,7 @@ struct CollectiveFigures {
   RateCurve gbps;
 };
 
-/// A machine. Times are in microseconds; docs/predictions.md has the fields.
+/// The figures of a machine. Times are in microseconds; docs/predictions.md describes the fields.
 struct Figures {
   std::string name, source;
   int sms = 0;

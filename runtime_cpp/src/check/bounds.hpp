@@ -53,9 +53,9 @@ void binary_bound(BinaryFn fn, float* bound, Noisy a, const Strided& a_view, Noi
 void reduce_bound(ReduceFn fn, float* bound, float* other, Noisy in, int64_t outer, int64_t count,
                   int64_t inner, double common, double partial, DType dtype, bool ranks,
                   cudaStream_t stream);
-/// A matmul's result, the sums of its squared terms, and their errors. product_bound() replaces
-/// `noise`, the sums of the squared bounds of the terms, by bounds of the result. It adds errors of
-/// the ranks' partial sums to `other`, the result of a second evaluation.
+/// The result of a matmul, the sums of its squared terms, and relative errors. product_bound()
+/// replaces `noise`, the sums of the squared bounds of the terms, by bounds of the result. It adds
+/// errors of the ranks' partial sums to `other`, the result of a second evaluation.
 struct Products {
   const float* value;
   const float* squares;

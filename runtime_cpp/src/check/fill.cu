@@ -188,7 +188,7 @@ void fill_normal_whole(float* whole, const TensorDesc& desc, int input, uint64_t
 }
 
 void poison(void* buffer, size_t bytes, cudaStream_t stream) {
-  if (bytes == 0) return;  // a tensor that this rank has no part of
+  if (bytes == 0) return;  // this rank has no shard of the tensor
   HG_CHECK(cudaMemsetAsync(buffer, 0xFF, bytes, stream), kFill);
 }
 

@@ -27,7 +27,7 @@ HG_HOST_DEVICE inline int64_t block_of(const Attention& p, int64_t row) {
   return row / (p.batch * p.query_heads * p.rows);
 }
 
-/// Returns whether query row `row` sees a key, counted from 0 in its head.
+/// Returns whether query row `row` sees the key with index `key` (from 0) in its head.
 HG_HOST_DEVICE inline bool sees(const Attention& p, int64_t row, int64_t key) {
   if (!p.kind.causal) return true;
   const int64_t behind = p.kind.split_heads ? 0 : p.blocks - 1 - block_of(p, row);

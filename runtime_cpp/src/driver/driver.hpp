@@ -21,7 +21,7 @@ class TraceRecorder;
 struct RankTrace;
 
 /// Throws Error(kUsage) unless all tensors of the options exist and only inputs are loaded. Also
-/// throws as LoadPlan() does. Every rank checks this before it joins the others.
+/// throws the errors of LoadPlan(). Every rank checks this before it joins the others.
 void check_tensor_names(const std::vector<TensorDesc>& descs, const Options& options);
 
 /// Throws Error(kUsage) if the program cannot have the trace that the options request. Every rank
@@ -44,7 +44,7 @@ class Driver {
   Code run();
 
  private:
-  /// The cost of tracing, and its accuracy.
+  /// The cost and the accuracy of tracing.
   struct TraceCost {
     std::vector<double> with, without;  ///< seconds of a call in each repeat
     double error = 0;                   ///< error of the time axis, nanoseconds
@@ -65,7 +65,8 @@ class Driver {
   /// Puts the generated inputs of one checked call on the device; call 0 is the first. Inputs from
   /// files are already there.
   void fill_inputs(int64_t call);
-  /// Puts the same inputs into the reference, as whole tensors, and computes the saved ones there.
+  /// Generates the inputs of one checked call in the reference, as whole tensors with the values of
+  /// fill_inputs(), and computes the saved inputs there.
   void draw_whole_inputs(int64_t call);
   /// Issues the checked calls back to back, and keeps each call's outputs if they are compared.
   void issue_checked_calls();

@@ -9,7 +9,7 @@ namespace {
 // Calls copy(offset in the whole, offset in the shard, bytes) for every contiguous run.
 template <typename Copy>
 void for_each_run(const TensorDesc& desc, const Copy& copy) {
-  // Trailing axes that are not split are contiguous in both.
+  // Trailing axes that are not split are contiguous in the whole and in the shard.
   size_t run_axis = desc.axes.size();
   size_t whole_bytes = size_of(desc.dtype);
   while (run_axis > 0 && desc.axes[run_axis - 1].mesh_extent == 1) {

@@ -17,8 +17,8 @@ bool Driver::is_drawn(size_t tensor) const {
 
 uint64_t Driver::seed_of(int64_t call) const { return options_.seed + static_cast<uint64_t>(call); }
 
-// Computes the inputs of all calls in advance: evaluating the reference may block the host, which
-// must not wait between the calls.
+// Computes the saved inputs of all checked calls in advance: evaluating the reference may block the
+// host, which must not wait between the calls.
 void Driver::keep_saved_inputs() {
   if (!reference_ || table_.saved == nullptr) return;
   for (int64_t call = 0; call < options_.checks; ++call) {

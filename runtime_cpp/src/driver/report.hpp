@@ -30,7 +30,7 @@ struct Versions {
   int nccl = 0;
 };
 
-/// A whole run.
+/// The results of a whole run, as one rank knows them.
 struct Report {
   const ProgramInfo* info = nullptr;
   std::string transport;  ///< the one in use: "nccl", "ipc-get", ... (MadeProgram::transport)

@@ -70,7 +70,7 @@ AlgorithmAttributes read_attributes(const PlanReader& reader, const JsonValue& o
   for (const auto& [name, value] : object.members) {
     attributes.emplace_back(name, reader.whole(object, name.c_str()));
   }
-  // In the order of the file: a map has the names in alphabetical order.
+  // Restore the order of the file: the map `members` is in alphabetical order.
   std::sort(attributes.begin(), attributes.end(), [&](const auto& a, const auto& b) {
     return object.find(a.first)->at < object.find(b.first)->at;
   });

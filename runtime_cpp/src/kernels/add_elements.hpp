@@ -14,7 +14,7 @@ namespace hirgen {
 
 constexpr size_t kMostRanks = 64;
 
-/// The arguments of the kernel, passed by value: at most 4 KB.
+/// The arguments of a reduction kernel, passed by value: at most 4 KB.
 struct ReductionList {
   static constexpr size_t kMostFlags = 144;
 

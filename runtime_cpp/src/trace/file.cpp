@@ -164,7 +164,7 @@ std::string trace_json(const std::vector<std::string>& events, const std::string
   std::string text =
       "{\"displayTimeUnit\":\"ns\",\n\"otherData\":" + about + ",\n\"traceEvents\":[\n";
   for (const std::string& part : events) text += part;
-  // Each event ends in a comma; remove the last one.
+  // Each event ends in a comma; remove the last comma.
   text.erase(text.rfind(','), 1);
   return text + "]}\n";
 }

@@ -11,7 +11,7 @@
 
 namespace hirgen {
 
-/// Ranks that have not set their flag of a tensor, which a call waits for.
+/// The ranks that a call waits for, because they have not set their flags of one tensor.
 struct MissingFlags {
   std::string name;
   std::string where;

@@ -26,7 +26,7 @@ struct RankView {
   bool died = false;          ///< its connection closed without a goodbye
 };
 
-/// A rank's report of a failure, on itself or on another rank.
+/// A rank's report of its own failure, or of the failure of another rank.
 struct Failure {
   int reporter = 0;
   int suspect = -1;  ///< the rank it suspects; -1: unknown

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kAnswerSeconds = 0.5;
 
-// Describes the statements whose events are incomplete. CUDA graphs have no such events.
+// Describes the statements whose events are incomplete. A call in a CUDA graph has no such events.
 std::string late_statements(const OldestCall& answer, int64_t begun) {
   const auto call = static_cast<long>(answer.call);
   if (begun - answer.call >= Events::kCalls) {
