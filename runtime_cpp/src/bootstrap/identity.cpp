@@ -51,8 +51,8 @@ std::string program_differences(const Identity& first, const Identity& other) {
               ", from another spec, schedule or version of hirgen");
 }
 
-// Describes how `other` differs from rank 0: a line for each field, but at most one for the
-// program.
+// Describes how `other` differs from rank 0: a line for each field that differs, but at most one
+// line for the program.
 std::string differences(const Identity& first, const Identity& other) {
   std::string text;
   const auto compare = [&](const char* what, const std::string& mine, const std::string& theirs) {

@@ -24,11 +24,11 @@ class Rendezvous {
   /// the same message.
   Rendezvous(const ContextOptions& options, const Identity& identity);
 
-  /// `mine` of every rank, by rank.
+  /// Returns `mine` of every rank, by rank.
   std::vector<std::string> allgather(const std::string& mine, const char* what);
-  /// `mine` of every rank, by rank, on rank 0; empty elsewhere.
+  /// Returns, on rank 0, `mine` of every rank, by rank; on other ranks, an empty vector.
   std::vector<std::string> gather(const std::string& mine, const char* what);
-  /// Rank 0's `mine`, on every rank.
+  /// Returns rank 0's `mine` on every rank.
   std::string broadcast(const std::string& mine, const char* what);
   /// Returns after every rank has called it.
   void barrier(const char* what);

@@ -66,9 +66,9 @@ ncclComm_t Context::world_comm(const char* where) {
   const std::string bytes =
       rendezvous_->broadcast(std::string(id.internal, sizeof(id.internal)), "NCCL unique id");
   std::memcpy(id.internal, bytes.data(), std::min(bytes.size(), sizeof(id.internal)));
-  // Blocking, like all communicators here. Non-blocking ones use a thread per call, and only the
-  // thread that made them may query errors, but here the monitor's thread queries them. If a call
-  // never returns, the watchdog ends the process.
+  // Blocking, like all communicators here. With non-blocking ones, NCCL uses a thread per call, and
+  // errors must not be queried while the host calls NCCL, but the monitor's thread queries them at
+  // any time. If a call never returns, the watchdog ends the process.
   HG_CHECK(ncclCommInitRank(&world_comm, world(), id, rank()), where);
   resources_->monitor->watch(world_comm);
   return world_comm;
