@@ -121,7 +121,8 @@ void build(const ProgramTable& table, const char* plans, Embedded* embedded) {
   }
 }
 
-// Returns what memory a pointer refers to if it is neither device nor managed memory; else null.
+// Describes the memory at a pointer if CUDA says that it is host memory or does not know it. Null
+// for device memory and managed memory.
 const char* host_memory(const void* pointer, const char* where) {
   cudaPointerAttributes attributes{};
   const cudaError_t status = cudaPointerGetAttributes(&attributes, pointer);

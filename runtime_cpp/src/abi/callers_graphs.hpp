@@ -11,7 +11,7 @@ namespace hirgen {
 
 /// Counts the captured calls whose graphs still exist. NCCL does not destroy a communicator before
 /// all graphs with its operations are destroyed, and the host program may never destroy its graphs.
-/// Embedded::end() therefore keeps the communicators while the count is not 0.
+/// Embedded::end() therefore keeps the communicators if the count is not 0 on some rank.
 class CallersGraphs {
  public:
   /// Counts a call in the graph that `stream` is captured into, until the graph and its executable

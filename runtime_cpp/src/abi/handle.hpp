@@ -60,9 +60,10 @@ void enter_process();
 /// forked process, where the registry's lock may be held forever.
 hirgen_handle* known_handle(const hirgen_handle* handle);
 
-/// Locks a handle for one call. Other calls on the handle wait, and the thread's current device is
-/// the handle's until the destructor restores the previous one. Throws Error(kUsage) for a handle
-/// that is null, destroyed or from another library, and in a forked process.
+/// Locks a handle for one call, so that other calls on the handle wait. Makes the handle's device
+/// the current device of the thread; the destructor restores the previous one. Throws
+/// Error(kUsage) for a handle that is null, destroyed or from another library, and in a forked
+/// process.
 class HandleUse {
  public:
   explicit HandleUse(const hirgen_handle* handle);

@@ -87,8 +87,8 @@ int open_in_place(const std::string& path, Deadline deadline) {
   }
 }
 
-// Ignores SIGPIPE while it exists: if the reader of a FIFO leaves, write() returns an error instead
-// of ending the process.
+// Ignores SIGPIPE while the object exists: if the reader of a FIFO leaves, write() returns an error
+// instead of ending the process.
 class IgnoredPipeSignal {
  public:
   IgnoredPipeSignal() : before_(std::signal(SIGPIPE, SIG_IGN)) {}

@@ -1,4 +1,4 @@
-// Small text helpers for several parts of the runtime.
+// Small helpers that split, parse, format and hash texts.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ std::string seconds_text(double seconds);
 /// Returns the 64-bit FNV-1a hash of a text, the same in every process.
 uint64_t stable_hash(const std::string& text);
 
-/// Formats as sprintf() does.
+/// Returns the text that sprintf() would write.
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
 
 }  // namespace hirgen

@@ -5,9 +5,9 @@
 
 namespace hirgen {
 
-/// Waits until `fd` is ready for `events` (POLLIN or POLLOUT) or broken, which the next transfer
-/// reports. Returns false if it cannot wait any longer, with errno: ETIMEDOUT at the deadline, or
-/// the error of poll(). Checks `fd` once even after the deadline.
+/// Waits until `fd` is ready for `events` (POLLIN or POLLOUT) or broken; the next transfer then
+/// reports the error. Returns false if it cannot wait any longer, with errno: ETIMEDOUT at the
+/// deadline, or the error of poll(). Checks `fd` once even after the deadline.
 bool wait_ready(int fd, short events, Deadline deadline);
 
 }  // namespace hirgen

@@ -25,7 +25,7 @@ struct Launch {
   int port = 0;         ///< 0: not given
   std::string job;      ///< id of the job, the same on all ranks; may be empty
   std::string secret;   ///< known to the job's ranks only; empty: none is given
-  std::string hint;     ///< end of the error if ranks do not meet: what was assumed, what to set
+  std::string hint;     ///< end of the error if ranks do not meet: assumptions, variables to set
 };
 
 /// Reads the variables. `program` appears in the command lines to type. `parent` is the id of the

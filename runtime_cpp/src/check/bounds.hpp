@@ -134,7 +134,7 @@ constexpr double kChopped = 4;
 constexpr double kNarrow = 0x1p-8;
 constexpr double kEpsilon = 0x1p-23;  ///< distance from 1 to the next fp32 number
 
-/// Returns the distance from 1 to the next number of a type; for integer types, that of fp32.
+/// Returns the distance from 1 to the next number of a type; for integer types, as for fp32.
 HG_HOST_DEVICE inline double epsilon_of(DType type) {
   double epsilon = 1;
 #define HG_ROW(enumerator, name, element, value, bytes, digits, ...) \

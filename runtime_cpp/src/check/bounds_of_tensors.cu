@@ -1,4 +1,4 @@
-// Kernels that round, widen, scale and measure the bounds of a whole tensor.
+// Kernels that round, widen, scale and measure the bounds of a whole tensor, or shake its elements.
 #include "check/bounds.hpp"
 #include "check/bounds_numbers.hpp"
 #include "hirgen/numerics.hpp"

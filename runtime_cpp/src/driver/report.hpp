@@ -1,4 +1,4 @@
-// Prints the results of a run as columns in the style of nccl-tests, and as JSON.
+// Formats the results of a run: as columns in the style of nccl-tests, and as JSON.
 #pragma once
 
 #include <cstdint>

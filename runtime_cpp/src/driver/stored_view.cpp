@@ -39,7 +39,7 @@ bool is_split(const Axis& axis) { return axis.mesh_extent > 1; }
 // later than in the tensor: directly before the axis with which the view merges it.
 class Order {
  public:
-  // `before` has, for each split axis, the axis that it precedes.
+  // `before` has, for each split axis, the index of the axis that it precedes; axes.size(): none.
   Order(const std::vector<Axis>& axes, const std::vector<size_t>& before) {
     for (size_t i = 0; i <= axes.size(); ++i) {
       size_t split = 0;

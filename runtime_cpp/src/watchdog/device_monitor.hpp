@@ -77,13 +77,13 @@ class DeviceMonitor {
   bool all_completed() const;
   /// The number of complete calls.
   int64_t completed() const;
-  /// For how many seconds the oldest incomplete call could run: since it was issued or since the
-  /// call before it completed, whichever is later. 0 if all calls are complete.
+  /// The seconds for which the oldest incomplete call has been able to run: since it was issued or
+  /// since the call before it completed, whichever is later. 0 if all calls are complete.
   double oldest_seconds() const;
   /// The time at which a call last completed; before the first one, the time at which the monitor
   /// was made.
   Clock::time_point last_completion() const;
-  /// The failure of the device or a communicator; empty if there is none.
+  /// The first failure of the device or of a communicator, or of set_failure(); empty if none.
   std::string failure() const;
   /// Notes a failure, unless one is known already.
   void set_failure(const std::string& text);

@@ -40,7 +40,7 @@ bool begin_call(int64_t call);
 
 extern std::atomic<bool> armed;
 
-/// Counts a statement of an armed process; the fault strikes at the planned one.
+/// Counts a statement of an armed process. The fault strikes at the planned statement.
 void count_statement();
 
 /// Counts a statement if a fault is armed for this rank. Otherwise costs one relaxed load.

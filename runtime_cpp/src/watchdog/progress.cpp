@@ -108,7 +108,7 @@ Verdict judge(const std::vector<RankView>& ranks, const std::vector<Failure>& fa
   if (!verdict) verdict = find_suspected(failures);
   if (!verdict) verdict = find_last(ranks);
   if (!verdict) verdict = Verdict{-1, Code::kTimeout, "no rank is behind the others"};
-  // Add the failure that was noticed first, unless it is the verdict.
+  // Add the failure that was noticed first, unless the verdict has the same text.
   if (!failures.empty() && failures.front().text != verdict->text) {
     verdict->text += "; noticed first: " + failures.front().text;
   }

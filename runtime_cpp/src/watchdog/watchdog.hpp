@@ -128,7 +128,7 @@ class Watchdog {
   // Only the watchdog's thread uses these members.
   std::vector<RankView> ranks_;
   std::vector<Clock::time_point> heard_;
-  std::vector<Failure> failures_;  ///< on rank 0 those of all ranks, else of this rank
+  std::vector<Failure> failures_;  ///< on rank 0 the failures of all ranks, else of this rank
   std::optional<Verdict> verdict_;
   std::optional<Clock::time_point> first_sign_;  ///< time of the first sign of a failure
   Clock::time_point next_heartbeat_ = Clock::now();
