@@ -8,7 +8,7 @@ namespace hirgen::reference {
 namespace {
 
 /// Returns whether each result of a function is the operand (up to sign), a sum, a product, a
-/// constant or an integer, so that the function is evaluated with at most one rounding.
+/// constant or an integer. Such a function is evaluated with at most one rounding.
 HG_HOST_DEVICE inline bool is_plain(UnaryFn fn) {
   switch (fn.kind) {
     case UnaryFn::kCopy:

@@ -41,8 +41,8 @@ class Checkpoint {
 /// The path is relative to the map's folder, and the prefix, which may be missing, is prepended to
 /// each name. In place of a name there may be {"transpose": MATRIX}, {"rows": [begin, end], "of":
 /// TENSOR} and {"stack": [TENSOR, ...]}, which adds a first axis with an index for each tensor.
-/// These three may be nested, but none of them takes a stack as an operand. {"pack": [TENSOR, ...]}
-/// must be outermost: each rank's shard is made up of the rank's shards of these tensors.
+/// These three may be nested, but a stack may not be an operand of another form. {"pack": [TENSOR,
+/// ...]} must be outermost: each rank's shard is made up of the rank's shards of these tensors.
 class LoadPlan {
  public:
   /// Throws Error(kEnvironment) if the map cannot be read or is malformed, and Error(kUsage) if

@@ -27,9 +27,10 @@ struct StoredView {
 /// A view has the shape of the tensor, or adjacent axes of it are merged or split. If it does not
 /// fit so, an axis that is split over ranks may also be part of a later axis of the view. For
 /// example, let a tensor have axes [2, 4, 4], of which the first is split over two ranks. It can be
-/// read from [8, 4], whose rows are split, or from [4, 8], whose columns are split. Throws
-/// Error(kEnvironment), with the types and shapes of view and tensor, if the types differ, if the
-/// shape does not fit, or if it fits only with moved axes and in several ways.
+/// read from [8, 4], whose rows are split, or from [4, 8], whose columns are split.
+///
+/// Throws Error(kEnvironment) if the types differ, if the shape does not fit, or if it fits only
+/// with moved axes and in several ways. The message has the types and shapes of view and tensor.
 std::vector<char> read_views(const std::vector<StoredView>& views, const TensorDesc& desc,
                              bool whole);
 

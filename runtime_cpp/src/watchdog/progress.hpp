@@ -26,7 +26,7 @@ struct RankView {
   bool died = false;          ///< its connection closed without a goodbye
 };
 
-/// A rank's report of its own failure, or of the failure of another rank.
+/// A rank's report that this rank or another rank failed.
 struct Failure {
   int reporter = 0;
   int suspect = -1;  ///< the rank it suspects; -1: unknown
