@@ -43,7 +43,8 @@ struct Verdict {
 };
 
 /// The silence in seconds after which a rank counts as stalled: half the deadline, but at least a
-/// second. So the rank is named before calls that wait for it exceed the deadline.
+/// second. With deadlines above 2 s, the rank is named before calls that wait for it exceed the
+/// deadline.
 double silence_limit(double timeout_seconds);
 
 /// Finds the culprit. Looks in this order for a rank that died, reported its own failure, is
