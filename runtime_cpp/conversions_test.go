@@ -13,8 +13,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// printed is a C++ program. For each floating-point type of less than 32 bits, it writes two binary arrays: the codes
-// (2 bytes each) of three floats from each bf16 number on, and then the float value of each code of the type.
+// printed is a C++ program. For each floating-point type of less than 32 bits, it writes two binary arrays. The first
+// has the codes (2 bytes each) of floats: for each upper half, those with the lower halves 0, 1 and 0xFFFF. The second
+// has the float value of each code of the type.
 const printed = `
 #include <cstdio>
 #include "hirgen/numerics.hpp"

@@ -25,8 +25,8 @@ func TestKernelsHaveLongExtents(t *testing.T) {
 		}
 		tests.Write(text)
 	}
-	// The kernels and functors without a long index. They access at most one element per thread, or none; ReductionTask
-	// passes all elements to add_strided.
+	// The kernels and functors without a long index. They access at most one element per thread; ReductionTask passes
+	// all elements to add_strided.
 	without := []string{"flag_kernel", "Increment", "DelayKernel", "ReductionTask", "Nothing"}
 	kernels := kernelNames(t)
 	if len(kernels) < 30 {

@@ -1,8 +1,8 @@
 // The functions of the C ABI, for any program table. Each function of the emitted abi.cpp calls one
-// of them, except hirgen_<name>_main. They do not throw. Calls on one handle, except
-// abi_last_error, run one after another, even if they come from several threads. For a handle that
-// is null, destroyed or unknown, and in a forked process, functions that return a code return
-// HIRGEN_USAGE, except abi_destroy for null.
+// of these functions, except hirgen_<name>_main. The functions do not throw. Calls on one handle,
+// except abi_last_error, run one after another, even if they come from several threads. For a
+// handle that is null, destroyed or unknown, and in a forked process, functions that return a code
+// return HIRGEN_USAGE, except abi_destroy for null.
 #pragma once
 
 #include "hirgen/c_api.h"
@@ -54,8 +54,9 @@ int abi_destroy(hirgen_handle* handle);
 /// hirgen_<name>_last_error: returns the message of the last failed call on this handle, made by
 /// any thread, also after destroy. For a handle that is null or unknown, and in a forked process,
 /// it returns the calling thread's latest message of these: a failed create, a failure that destroy
-/// returned, or the use of a null or unknown handle. Returns "" if there is no message, and never
-/// null. The string is valid until the thread's next call of a library function.
+/// returned, or the use of a null or unknown handle or, in a forked process, of any handle. Returns
+/// "" if there is no message, and never null. The string is valid until the thread's next call of a
+/// library function.
 const char* abi_last_error(const hirgen_handle* handle);
 
 /// hirgen_<name>_abi_version: returns the HIRGEN_ABI_VERSION that the library was built with.

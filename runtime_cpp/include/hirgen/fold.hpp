@@ -111,7 +111,7 @@ struct Sharing {
 };
 /// The number of threads of a block is at most kFoldThreads, because small blocks make it easy to
 /// place a cluster on the SMs. It is at most kMostFoldThreads if there are so few results that a
-/// cluster of small blocks would have too few threads for each.
+/// cluster of small blocks would have too few threads for each result.
 constexpr int kFoldThreads = 256, kMostFoldThreads = 512;
 constexpr int kClusterBlocks = 8;  // the most that every GPU with clusters supports
 
@@ -130,7 +130,7 @@ template <int T, typename Fold>
 __global__ void __launch_bounds__(T) fold_kernel(const __grid_constant__ Fold fold) {
   await_earlier_kernels();
   constexpr int W = Fold::kWidth;
-  __shared__ float partial[T * W];  // by thread or warp; later, the results of the block
+  __shared__ float partial[T * W];  // sums of threads or warps; later, the results of the block
   const int lanes = static_cast<int>(blockDim.x), threads = static_cast<int>(blockDim.y);
   int block = 0, blocks = 1;
 #if __CUDA_ARCH__ >= 900
@@ -199,7 +199,7 @@ Sharing sharing_of(const Fold& fold, const char* where) {
   if (wanted < 2) return {kFoldThreads, 1, 1};
   const int lanes = fold.adjacent ? 1 : Fold::kWidth > 1 ? 8 : 32;
   constexpr int kMost = kHopper ? kClusterBlocks : 1;
-  int sharing = 2;  // ends at most 4/3 of `wanted`: more blocks would need a second wave
+  int sharing = 2;  // at most 4/3 of `wanted` in the end: more blocks would need a second wave
   while (3 * sharing <= 2 * wanted) sharing *= 2;
   const int block = lanes * sharing > kFoldThreads * kMost ? kMostFoldThreads : kFoldThreads;
   const int threads = std::min(sharing, block / lanes);

@@ -32,7 +32,7 @@ struct Accesses {
   /// The number of reads of each operand that a thread issues before it uses the first of them.
   /// With fewer operands, the registers suffice for more reads of each.
   static constexpr int kAtOnce = Operands <= 2 ? 4 : Operands <= 4 ? 2 : 1;
-  /// The same for kernels on rows. With this number, the registers of an SM suffice for
+  /// The same number for kernels on rows. With this number, the registers of an SM suffice for
   /// kThreadsOfSm threads.
   static constexpr int kOfRow = Operands <= 4 ? 4 : 2;
   bool aligned;
@@ -317,8 +317,8 @@ inline int64_t run_length(int64_t rows, int64_t rows_at_once) {
 }
 
 /// launch_rows() with accesses of W elements. Chooses the number of threads for a row from `Each`,
-/// the preferred number of accesses of a thread, and chooses RegisterRow if a thread's elements fit
-/// into registers, else StreamedRow.
+/// the preferred number of accesses of a thread. Chooses RegisterRow if W > 1 and a thread's
+/// elements fit into registers, else StreamedRow.
 template <int64_t Columns, int W, int Each, int Along, typename Index, int A, typename Body,
           typename Exchange>
 void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const char* where,

@@ -62,8 +62,8 @@ class Shared {
   size_t bytes() const { return bytes_; }
   /// The number of rows of a transfer, if a RowExchange sends them; 0 otherwise.
   int64_t rows() const { return rows_; }
-  /// The address, in this rank's memory, of one word for each row, in which the kernel of the
-  /// RowExchange counts its calls.
+  /// The address, in this rank's memory, of an array with a word for each row, in which the kernel
+  /// of the RowExchange counts its calls.
   uint32_t* calls_of_rows() const { return pointer(flag(rank_, 2 * transfers_)); }
   /// sequence() for kernels, which can also read a counter in device memory.
   SequenceNumber sequence_number() const { return {sequence_, counter_}; }
@@ -94,7 +94,7 @@ class Shared {
     return reinterpret_cast<uint32_t*>(flag);  // NOLINT(performance-no-int-to-ptr)
   }
 
-  std::vector<void*> buffers_;      // by rank; null if this rank has no access to it
+  std::vector<void*> buffers_;      // by rank; null for ranks that do not share it
   std::vector<CUdeviceptr> flags_;  // by rank: its ready flags, done flags, counts and counter
   const char* where_ = "";
   size_t bytes_ = 0;

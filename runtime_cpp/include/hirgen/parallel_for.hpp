@@ -16,8 +16,8 @@ namespace hirgen {
 
 #ifdef __CUDACC__
 
-/// A grid-stride loop: calls f(i) for this thread's index in the grid, and for every i < n that is
-/// a multiple of the grid's number of threads higher.
+/// A grid-stride loop: calls f(i) for i = this thread's index in the grid, and then for i plus each
+/// multiple of the grid's number of threads, while i < n.
 template <typename F>
 __global__ void parallel_for_kernel(int64_t n, F f) {
   const int64_t step = thread_of_grid(gridDim.x, blockDim.x, 0);

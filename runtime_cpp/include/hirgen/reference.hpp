@@ -35,10 +35,10 @@ class Reference {
   virtual ~Reference() = default;
   using Shape = std::vector<int64_t>;
 
-  /// Each function defines `out`, or the results of its first parameter, from tensors that are
-  /// already defined. A function with the parameter `dtype` rounds its results to this type. The
-  /// inputs are defined before the first call. set() makes `out` equal to `in`; but if `out` is an
-  /// input that was loaded from a file, set() keeps its value.
+  /// Each function defines the tensor `out`, or the tensors that its first parameter names, from
+  /// tensors that are already defined. A function with the parameter `dtype` rounds its results to
+  /// this type. The inputs are defined before the first call. set() makes `out` equal to `in`; but
+  /// if `out` is an input that was loaded from a file, set() keeps the input's value.
   virtual void set(const char* out, const char* in) = 0;
   virtual void matmul(const char* out, const char* a, const char* b, DType dtype) = 0;
   /// `bias` may be null.

@@ -103,9 +103,9 @@ class DeviceReference final : public Reference {
   /// for the second evaluations.
   void move(const char* out, const std::vector<Tensor>& in, const Shape& shape,
             const std::function<void(float*, const Arrays&)>& copy);
-  /// Returns the smallest ratio of bound to size over all elements: by their bounds, all elements
-  /// can have a common relative error of this size. Returns 0 without bounds, or if the ratio is 1
-  /// or more. Blocks on the stream.
+  /// Returns the smallest ratio of bound to size over all elements. The bounds allow a relative
+  /// error of this size that all elements have in common. Returns 0 without bounds, or if the ratio
+  /// is 1 or more. Blocks on the stream.
   double common(const Tensor& operand) const;
   /// Returns whether any element has an infinite bound. Blocks on the stream.
   bool unsure(const Tensor& operand) const;

@@ -6,8 +6,8 @@
 //
 // Operands in memory are dense, or Scattered: with a stride for each of the A axes of rows.
 //
-// The threads of one block share the elements of a row. On the CPU device, one thread processes the
-// whole row.
+// The T threads that share the elements of a row are in one block, which may have several rows. On
+// the CPU device, one thread processes the whole row.
 #pragma once
 
 #include <cstdint>
@@ -171,12 +171,13 @@ struct RowPlace {
 };
 
 /// The number of adjacent threads that fold a block of B columns together, if T threads share a row
-/// in accesses of W columns. It is 1 if a warp cannot.
+/// in accesses of W columns: one thread for each access of the block, or 1 if the block has more
+/// accesses than a warp or a row has threads.
 template <int B, int W, int T>
 constexpr int kSharingOfBlock = B / W <= 32 && B / W <= T ? B / W : 1;
 
-/// The folds of blocks of B columns of a StreamedRow, as an expression. Threads fold a block
-/// together if a warp can. Otherwise, each thread folds the whole block.
+/// The folds of blocks of B columns of a StreamedRow, as an expression. kSharingOfBlock threads
+/// fold a block together. If that number is 1, each thread folds the whole block.
 template <int B, int T, Vector X>
 struct FoldedBlocks {
   using Expression = void;
@@ -289,7 +290,7 @@ struct RegisterRow : RowPlace<A> {
     }
     return blocks;
   }
-  /// Stores one element for each block of B columns, in all of which x is the same.
+  /// Stores one element of x for each block of B columns. In all columns of a block, x is the same.
   template <int B, typename Operand, Vector X>
   HG_HOST_DEVICE void put_blocks(const Operand& out, const X& x) const {
     auto* to = this->template start_blocks<B>(out);
@@ -393,7 +394,7 @@ struct StreamedRow : RowPlace<A> {
   HG_HOST_DEVICE void put_blocks(const Operand& out, const X& x) const {
     auto* to = this->template start_blocks<B>(out);
     for (int64_t column = begin(); column < this->columns; column += T * W) {
-      // All threads of a block evaluate x, because they fold together.
+      // All threads that share a block of columns evaluate x, because they fold the block together.
       const float value = columns_of<W>(x, Place{0, column}).value[0];
       if (column % B == 0) narrow(value, to[column / B * this->step(out)]);
     }

@@ -66,8 +66,8 @@ class RowExchange {
   /// Enqueues the exchange of all rows of a gather, with one inbox and ready flags. `where` is the
   /// spec position, a string that outlives the program.
   void run(cudaStream_t stream, const char* where) const;
-  /// Enqueues the exchange as separate operations, as the CPU device does. Rows arrive `inbox`
-  /// bytes after the first inbox.
+  /// Enqueues the exchange as separate operations, as the CPU device does. `inbox` is the distance
+  /// in bytes from the first inbox to the inbox in which rows arrive.
   void submit(cudaStream_t stream, const char* where, size_t inbox = 0) const;
 
   /// Returns the address in the second inbox that corresponds to `part` in the first inbox. If

@@ -64,8 +64,8 @@ struct Walk {
   }
 };
 
-/// The number of elements that a thread of a vectorised kernel processes per step: one access of 16
-/// bytes for a 16-bit type, two for fp32.
+/// The number of elements that a thread of a vectorised kernel processes per step. These are one
+/// access of 16 bytes for a 16-bit type, and two for fp32.
 constexpr int kWidth = 8;
 
 /// Returns the strides with which `operand` is read over the extents of `out`: the operand's
