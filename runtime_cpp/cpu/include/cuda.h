@@ -104,7 +104,7 @@ struct hirgen_cpu_flag {
 };
 
 /// Launches a kernel that waits until all `flags` have reached their values or, if `wait` is false,
-/// writes them. There must be at least one flag.
+/// writes these values. There must be at least one flag.
 __attribute__((visibility("default"))) CUresult
 hirgen_cpu_launch_flags(CUstream stream, bool wait, const std::vector<hirgen_cpu_flag>& flags);
 #endif

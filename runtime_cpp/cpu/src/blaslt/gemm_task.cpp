@@ -45,7 +45,7 @@ std::chrono::nanoseconds processor_time() {
 }
 
 /// Uses `time` of processor time. A sleep of fixed length could vanish among the delays of a busy
-/// machine, but processor time takes longer there, as GEMMs do.
+/// machine. Processor time takes longer on such a machine, as GEMMs do.
 void compute_for(std::chrono::nanoseconds time) {
   if (time.count() == 0) return;
   for (const auto end = processor_time() + time; processor_time() < end;) {

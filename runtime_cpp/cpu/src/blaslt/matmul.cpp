@@ -78,8 +78,8 @@ void set_epilogue(const Description& op, const Layout& d, Gemm& gemm) {
   }
 }
 
-/// Returns the scales of an operand with `lines` lines (rows of A or columns of B) of `k` elements,
-/// after it has checked their alignment and memory.
+/// Returns the scales of an operand that has `lines` rows (of A) or columns (of B) with `k`
+/// elements each. First checks the alignment and the memory of the scales.
 Scales scales_of(const void* data, int32_t mode, int64_t lines, int64_t k, const char* name) {
   if (mode == CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F) return {};
   const int64_t blocks = blocks_of(k);

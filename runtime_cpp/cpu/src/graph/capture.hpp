@@ -123,8 +123,8 @@ void forbid_unsafe_call();
 /// captures.
 void forbid_beside_captures();
 
-/// For cudaStreamIsCapturing of the legacy default stream: throws if that stream would wait for the
-/// stream on which a capture began. The capture stays valid.
+/// For queries of the legacy default stream's capture status: throws if that stream would wait for
+/// the stream on which a capture began. The capture stays valid.
 void forbid_default_stream_beside_capture();
 
 }  // namespace hirgen_cpu

@@ -8,8 +8,8 @@
 namespace hirgen_cpu {
 namespace {
 
-/// The number of latest runs that an access is compared with: it extends a run that it touches. A
-/// kernel may alternate between several tensors, so the latest run alone would not suffice.
+/// A new access extends one of this number of latest runs, if it touches one of them. A kernel may
+/// alternate between several tensors, so the latest run alone would not suffice.
 constexpr size_t kCompared = 8;
 
 thread_local Accesses* current = nullptr;

@@ -37,8 +37,8 @@ void poison(const Block& block) {
   memset(static_cast<char*>(block.data()) + block.bytes() - end, kPoison, end);
 }
 
-/// Does the work of cudaMalloc, cudaMallocAsync and cudaHostAlloc. For zero bytes, sets `*result`
-/// to null, as CUDA does.
+/// Does the work of cudaMalloc, cudaMallocAsync, cudaMallocHost and cudaHostAlloc. For zero bytes,
+/// sets `*result` to null, as CUDA does.
 void allocate(void** result, size_t bytes, MemoryKind kind) {
   require(result != nullptr, "null result");
   forbid_unsafe_call();

@@ -11,8 +11,8 @@ using namespace hirgen_cpu;
 
 namespace {
 
-/// Returns the information with which a peer maps this rank's buffer; an empty one for a buffer of
-/// 0 bytes. Throws NcclFailure if the buffer is another process's memory.
+/// Returns the information with which a peer maps this rank's buffer; an empty BufferAddress for a
+/// buffer of 0 bytes. Throws NcclFailure if the buffer is another process's memory.
 BufferAddress address_of(const void* pointer, size_t bytes) {
   BufferAddress address;
   if (bytes == 0 || pointer == nullptr) return address;

@@ -7,8 +7,9 @@
 //
 // The operation is complete when all ranks have reached its last phase. Then buffers may be reused.
 // An all-reduce is a reduce-scatter into this rank's part of the receive buffer, then an all-gather
-// of the parts. It also works in place: up to phase 2, only rank r reads part r of the buffers, and
-// it writes part r of its buffers. It writes the other parts after all ranks have reached phase 2.
+// of the parts. An all-reduce also works in place: up to phase 2, only rank r reads part r of the
+// buffers, and rank r writes only part r of its own buffer. Rank r writes the other parts after all
+// ranks have reached phase 2.
 #include <algorithm>
 #include <cstring>
 

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 constexpr auto kPoll = 20ms;
 
 /// Shared memory of communicators, by inode: `mapped` has the areas that this process maps, and
-/// `unclaimed` owns each area that it created, until one of the process's ranks joins it.
+/// `unclaimed` owns each area that this process created, until one of the process's ranks joins it.
 struct Areas {
   std::mutex mutex;
   std::map<uint64_t, std::weak_ptr<Block>> mapped;

@@ -57,7 +57,8 @@ class Comm {
   std::string last_error() const;
   void fail(ncclResult_t code, const std::string& text);
 
-  /// Blocks the host thread until `done` holds. Throws NcclFailure if the communicator is aborted.
+  /// Blocks the host thread until done() returns true. Throws NcclFailure if the communicator is
+  /// aborted.
   void wait_for_peers(const std::function<bool()>& done) const;
 
   void abort();
@@ -122,14 +123,14 @@ inline void nccl_require(bool condition, const char* text) {
   if (!condition) throw NcclFailure{ncclInvalidArgument, text};
 }
 
-/// Whether calls with this configuration block; `inherited` if it is null or does not set
-/// `blocking`.
+/// Returns whether calls with this configuration block: `inherited` if the configuration is null or
+/// does not set `blocking`.
 bool is_blocking(const ncclConfig_t* config, bool inherited);
 
 /// Throws NcclFailure if the configuration is not null and was not initialised.
 void check_config(const ncclConfig_t* config);
 
-/// A new handle for a communicator.
+/// Returns a new handle for a communicator.
 ncclComm_t publish(const std::shared_ptr<Comm>& comm);
 
 /// Starts host-side work of a communicator. For a blocking communicator, waits for the work and
@@ -137,12 +138,13 @@ ncclComm_t publish(const std::shared_ptr<Comm>& comm);
 /// non-blocking communicator, returns ncclInProgress.
 ncclResult_t start(const std::shared_ptr<Comm>& comm, std::function<void()> work);
 
-/// The communicator of a live handle; throws NcclFailure(ncclInvalidArgument) for other handles.
+/// Returns the communicator of a live handle; throws NcclFailure(ncclInvalidArgument) for other
+/// handles.
 std::shared_ptr<Comm> comm_of(ncclComm_t handle);
 
-/// Returns whether this thread has an open group. If so, ncclGroupEnd returns the communicator's
-/// status unless that is ncclSuccess; for a blocking communicator, it first waits for the work of
-/// run().
+/// Returns whether this thread has an open group, and if so, adds the communicator to the group.
+/// Then ncclGroupEnd returns the communicator's status unless that status is ncclSuccess; for a
+/// blocking communicator, ncclGroupEnd first waits for the work of run().
 bool defer_to_group(const std::shared_ptr<Comm>& comm);
 
 }  // namespace hirgen_cpu

@@ -1,4 +1,5 @@
-// ncclCommSplit: the ranks of a communicator agree on new communicators, through its shared memory.
+// ncclCommSplit: the ranks of a communicator agree on new communicators, through the memory that
+// they share.
 #include <algorithm>
 
 #include "core/device.hpp"

@@ -109,7 +109,7 @@ class Scheduler {
   Order order_;
   const Stream* active_ = nullptr;  ///< with a seed: the stream whose step runs; null: none
   Clock::time_point active_since_;
-  char blocking_work_ = 0;  ///< a token of annotate.hpp: complete tasks of blocking streams
+  char blocking_work_ = 0;  ///< token of annotate.hpp, for complete tasks of blocking streams
   int allowance_ = 0;       ///< with a seed: the number of steps that may still start
   /// A host thread that waits until each of some streams has reached a position.
   struct Waiter {

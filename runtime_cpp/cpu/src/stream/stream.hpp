@@ -41,5 +41,5 @@ void push_wait(Stream& stream, const std::shared_ptr<Stream>& other, uint64_t po
 /// The object of a cudaStream_t.
 struct CUstream_st {
   std::shared_ptr<hirgen_cpu::Stream> stream;
-  std::shared_ptr<hirgen_cpu::Capture> capture;  ///< or null; read it by capture_of()
+  std::shared_ptr<hirgen_cpu::Capture> capture;  ///< null if there is none; read by capture_of()
 };

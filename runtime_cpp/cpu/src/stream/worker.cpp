@@ -37,7 +37,8 @@ bool run_step(Task& task) {
 void Scheduler::work(const std::shared_ptr<Stream>& stream) {
   while (Task* task = next_task(stream)) {
     ordered_after(task);
-    // Work of streams that are idle or destroyed, for which no task waits.
+    // The legacy default stream also comes after the complete work of blocking streams that are
+    // idle or destroyed, for which it queues no wait.
     if (stream->legacy_default) ordered_after(&blocking_work_);
     bool complete = run_step(*task);
     if (complete) ordered_before(stream.get());
