@@ -99,8 +99,8 @@ void UccLibrary::progress() {
   }
 }
 
-// Progresses UCC. Returns false while the collective is in progress; otherwise notes its failure,
-// if any, and frees it.
+// Progresses UCC. Returns false while the collective is in progress. Otherwise frees its request,
+// after noting its failure if it failed.
 bool UccLibrary::finish(const Posted& posted) {
   const ucc_status_t moved = ucc_context_progress(ucc_);
   ucc_status_t status = ucc_collective_test(posted.request);

@@ -43,9 +43,10 @@ bool is_rooted(ucc_coll_type_t type) {
 }
 
 // Sets UCC's in-place flag if both buffers are the same, or if the smaller one is this rank's slice
-// of the larger one. With the flag, UCC uses only the result buffer, so a reduce-scatter gets the
-// larger buffer as its result. The root of a scatter still reads its source buffer, and does not
-// copy its own slice.
+// of the larger one. Does not set it for all-to-all and broadcast; for a collective with a root,
+// only the root sets it. With the flag, UCC uses only the result buffer, so a reduce-scatter gets
+// the larger buffer as its result. The root of a scatter still reads its source buffer, and does
+// not copy its own slice.
 void find_in_place(ucc_coll_args_t* args, const UccTeam& team, size_t slice) {
   if (args->coll_type == UCC_COLL_TYPE_ALLTOALL || args->coll_type == UCC_COLL_TYPE_BCAST) return;
   if (is_rooted(args->coll_type) && args->root != static_cast<uint64_t>(team.rank)) return;

@@ -49,11 +49,11 @@ class UccTeam {
   UccTeam(const UccTeam&) = delete;
   UccTeam& operator=(const UccTeam&) = delete;
 
-  /// Issues a collective; blocks the host until UCC has started it. It begins after the earlier
-  /// work of stream `on`, and the later work of `on` begins after it. `count` is the number of
-  /// elements of one rank's slice; with 0, post() does nothing. A collective is in place if both
-  /// buffers are the same, or if the smaller buffer is this rank's slice of the larger one, as in
-  /// NCCL.
+  /// Issues a collective; blocks the host until UCC has started it. The collective begins after the
+  /// earlier work of stream `on`, and the later work of `on` begins after the collective. `count`
+  /// is the number of elements of one rank's slice; with 0, post() does nothing. A collective other
+  /// than an all-to-all is in place if both buffers are the same, or if the smaller buffer is this
+  /// rank's slice of the larger one, as in NCCL.
   void post(const UccKind& kind, const void* in, void* out, int64_t count, ucc_datatype_t type,
             cudaStream_t on, const char* where);
 
