@@ -179,9 +179,9 @@ class Handle:
         self._buffers.clear()
 
     def _on_device(self):
-        """Returns a context manager in which this handle's device is the current one, which NCCL's process groups use.
+        """Returns a context manager that makes this handle's device current, because NCCL's process groups use that device.
 
-        At its end it restores the previous device, even after a cudaSetDevice. On the CPU device it does nothing.
+        At its end, the manager restores the previous device, even after a cudaSetDevice. On the CPU device it does nothing.
         """
         return torch.cuda.device(self.device) if self.device.type == "cuda" else contextlib.nullcontext()
 

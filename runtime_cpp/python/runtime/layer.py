@@ -35,7 +35,8 @@ class Layer(torch.nn.Module):
     @torch.no_grad()
     def load_whole_state_dict(self, state: Mapping[str, torch.Tensor], names: Mapping[str, Source] | None = None) -> None:
         """Copies this rank's part of each whole weight into the parameters, and converts element types. Values of `names` may
-        also be objects of --load-map, {"Wqkv": {"pack": ["q.weight", "k.weight", "v.weight"]}}, or `names` a whole map."""
+        also be objects of --load-map, {"Wqkv": {"pack": ["q.weight", "k.weight", "v.weight"]}}. `names` may also be a whole
+        map, as the file of --load-map contains it."""
         sources, prefix = settings_of(names)
         for tensor in self._weights():
             source = sources.get(tensor.name, tensor.name)

@@ -11,7 +11,7 @@ from .program import Program
 
 
 class Operator:
-    """Calls a program. The gradient of an input is the output of the backward program with `gradient_of` that input, if there is one.
+    """Calls a program. The gradient of an input is the backward program's output whose `gradient_of` names the input, if any.
 
     The operator is torch.ops.hirgen.<name>_<first 8 digits of the digest>, so programs of one spec with different sizes can
     be used in one process.

@@ -82,8 +82,8 @@ def compiled():
 
 
 def roles():
-    """Gradients whose names the forward pass has, too, belong to their tensors: dp is the name of a saved tensor and of the
-    gradient of p, dY of an input and of the gradient of Y, dq of the gradients of q and Q, and R is split."""
+    """Gradients are right even if two tensors would have one name: dp, a saved tensor and the gradient of p; dY, an input and
+    the gradient of Y; dq, the gradients of q and Q. The gradient of R, which `split` divides, is right, too."""
     spec = Path(os.environ["HIRGEN_CACHE"]) / "roles.yaml"
     if dist.get_rank() == 0:
         spec.write_text(
