@@ -62,7 +62,7 @@ void unrecorded_event_is_no_wait() {
   OK(cudaStreamSynchronize(stream));
 }
 
-/// A wait still holds after its event is destroyed.
+/// A wait still orders the streams after its event is destroyed.
 void destroyed_event_still_orders() {
   cudaStream_t producer = make_stream(), consumer = make_stream();
   cudaEvent_t event = make_event();
@@ -178,7 +178,8 @@ void order_is_passed_on() {
   EXPECT(read(words + kStreams) == 9);
 }
 
-/// The times between three events add up, and are not positive backwards.
+/// The times between three events add up. The time from a later event to an earlier one is not
+/// positive.
 void elapsed_times_add_up() {
   cudaStream_t stream = make_stream();
   cudaEvent_t events[3];

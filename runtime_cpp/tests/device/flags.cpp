@@ -59,7 +59,8 @@ void kernels_on_flags() {
   }
 }
 
-/// A stream memory operation waits for a flag that a kernel sets, and the other way round.
+/// A stream memory operation waits for a flag that a kernel sets, and a kernel waits for a flag
+/// that an operation sets.
 void operations_and_kernels_understand_each_other() {
   cudaStream_t a = make_stream(), b = make_stream();
   auto* flags = upload(std::vector<uint32_t>{0, 0});

@@ -50,7 +50,7 @@ void scales() {
   gemm<__half>({.m = 64, .n = 32, .k = 16, .alpha = 0.5F, .beta = 1});
 }
 
-/// D = A B + C, with D in other memory than C, which does not change.
+/// D = A B + C, with D in other memory than C. The GEMM does not change C.
 void addends() {
   const Shape shape{.m = 64, .n = 32, .k = 48, .batch = 2, .beta = 1, .apart = true};
   gemm<float>(shape);

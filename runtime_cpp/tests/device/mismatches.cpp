@@ -71,8 +71,8 @@ void mismatched_message() {
   });
 }
 
-/// Another thread may ask a blocking communicator for errors. Only the thread that made it may ask
-/// a non-blocking one, because the query ends its last call.
+/// Any thread may ask a blocking communicator for errors. Only the thread that made a non-blocking
+/// communicator may ask it, because the query ends the communicator's last call.
 void asked_by_two_threads() {
   for (bool blocking : {true, false}) {
     run_ranks(2, [=](const Rank& rank) {

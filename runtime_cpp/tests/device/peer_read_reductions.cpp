@@ -58,8 +58,8 @@ struct Shape {
   int targets = 0;    // peers that the sum is also written to
 };
 
-/// The kernel of one rank, with the sources and targets of all ranks on one device. The sum waits
-/// for every ready flag, adds in rank order for any order of add(), writes nothing around the
+/// Checks the kernel of one rank, with the sources and targets of all ranks on one device. The sum
+/// waits for every ready flag, adds in rank order for any order of add(), writes nothing around the
 /// result and the targets, and sets every done flag.
 template <class T>
 void check_sum(DType type, const Shape& shape) {

@@ -51,7 +51,7 @@ struct BlockScales {
   float* device = nullptr;
 };
 
-/// D = A^T B, with both operands contiguous along k, as all GEMMs of 8 bits on Hopper.
+/// D = A^T B, with both operands contiguous along k, as in all GEMMs of 8-bit types on Hopper.
 Shape along_k(int64_t m, int64_t n, int64_t k) {
   return {.m = m, .n = n, .k = k, .transpose_a = true};
 }
@@ -94,8 +94,8 @@ void refused(const Shape& shape, cublasLtMatmulMatrixScale_t a = kSquares,
   Scaled<Out, Left, Right>(shape, a, b).refused();
 }
 
-/// One operand has a scale for each run along k and the other for each square, or both for each
-/// run. Squares of both operands are refused.
+/// One operand has a scale for each run of 128 elements along k, and the other has one for each run
+/// or for each square of 128 x 128 elements. Scales for squares of both operands are refused.
 void modes() {
   computes<__nv_bfloat16>(along_k(256, 128, 256), kSquares, kRuns);
   computes<__nv_bfloat16>(along_k(256, 128, 256), kRuns, kSquares);
@@ -128,8 +128,9 @@ void partial_blocks() {
   refused<__nv_bfloat16>(along_k(256, 256, 120));
 }
 
-/// An addend. With a result of 16 bits and an addend or a bias, elements of an H200 differ from the
-/// sum that is rounded once, by one rounding. Programs have neither behind scales of blocks.
+/// An addend. If the result has 16 bits and there is an addend or a bias, elements on an H200
+/// differ, by one rounding, from the sum that is rounded once. Programs have neither an addend nor
+/// a bias in GEMMs with scales of blocks.
 void addend() {
   Shape shape = along_k(256, 128, 256);
   shape.beta = 1;

@@ -48,8 +48,8 @@ int run_cases(int argc, char** argv, const std::vector<Case>& cases);
 /// Ends the running case without destructors, which fail after a sticky fault.
 [[noreturn]] void end_case();
 
-/// HIRGEN_SHARE_GPU=1: ranks take the devices in turn, so that one device is enough, and cases that
-/// call need_own_gpus() are skipped.
+/// Returns whether HIRGEN_SHARE_GPU is 1. Then ranks take the devices in turn, so that one device
+/// is enough, and cases that call need_own_gpus() are skipped.
 bool gpus_are_shared();
 /// Skips a case of NCCL if ranks share GPUs.
 void need_own_gpus();

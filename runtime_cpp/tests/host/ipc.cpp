@@ -188,8 +188,8 @@ HG_TEST(ranks_that_change_pointers_at_different_times_are_told) {
   HG_EXPECT(told);
 }
 
-// Rank 1 does not begin call 4. In each step a rank sets a ready flag, copies and waits, so one of
-// its peers is stuck before it sets the ready flag of the last step.
+// Rank 1 does not begin call 4. In each step a rank sets a ready flag, copies and waits, so one
+// peer of rank 1 is stuck before that peer sets the ready flag of the last step.
 HG_TEST(a_stuck_call_names_peers_and_tensor) {
   for (const bool put : {false, true}) {
     test::Environment environment{{"HIRGEN_FAULT", "stall:1:4"}, {"GATHER_COPIES", "1"}};

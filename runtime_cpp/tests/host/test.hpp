@@ -25,7 +25,7 @@ void expect(bool holds, const std::string& what, const char* file, int line);
 int run_all(int argc, char** argv);
 
 /// The code, message and suspect (a rank; -1: none) of the Error that the body of thrown_by()
-/// throws; these values if it throws none.
+/// throws; the default values below if the body throws no Error.
 struct Thrown {
   Code code = Code::kOk;
   std::string message;

@@ -82,7 +82,8 @@ HG_TEST(a_rank_whose_messages_are_broken_is_lost) {
   HG_EXPECT(after_bytes(header_with(writer.bytes().size()) + writer.bytes()).died);
 }
 
-// A transfer ends if poll() fails, which says nothing about the deadline.
+// If poll() fails, a transfer ends as closed: the failure does not show that the deadline has
+// passed.
 HG_TEST(a_transfer_that_cannot_wait_ends) {
   const Pair pair;
   const test::FileLimit none(0);

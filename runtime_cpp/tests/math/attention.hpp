@@ -78,8 +78,8 @@ struct Problem {
     all.align_lse = aligned(sizeof(float));
     return all;
   }
-  /// The elements of a packed row; the starts of K and V in the buffer; and the elements of the
-  /// buffer.
+  /// The number of elements of a packed row; the starts of K and V in the buffer; and the number of
+  /// elements of the buffer.
   int64_t row() const { return (shape.query_heads + 2 * shape.key_heads) * shape.head_size; }
   int64_t start_k() const {
     return packed ? shape.query_heads * shape.head_size : static_cast<int64_t>(q.values.size());

@@ -51,8 +51,8 @@ void test_casts_round_to_nearest_even() {
          "1 + 3 * 2^-8 is a tie, and 1 + 2^-6 is even");
 }
 
-/// Transposed matrices with elements of 1, 2 and 4 bytes: some that TransposeKernel splits into
-/// squares, with or without groups of squares, and others.
+/// Transposes of matrices with elements of 1, 2 and 4 bytes. TransposeKernel splits some of these
+/// matrices into squares, with or without groups of squares; it does not copy the others.
 void test_transposes() {
   for (const DType type : {DType::kBf16, DType::kFp32, DType::kFp8E4m3}) {
     for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{64, 128},

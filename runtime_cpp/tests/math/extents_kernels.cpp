@@ -126,8 +126,8 @@ void test_top_k() {
   }
 }
 
-/// Tests GatherKernel, which takes the rows in reverse order, and RowElement, which takes rows 3
-/// and 1 of each block of 4.
+/// Tests GatherKernel, which takes the rows in reverse order; RowElement, which takes rows 3 and 1
+/// of each block of 4; and UnsureRow.
 void test_gathers() {
   constexpr int64_t kRows = kLong / 2, kInner = kLong / 4;
   const Sparse<int64_t> table(kLong), out(kLong), ids(kRows);

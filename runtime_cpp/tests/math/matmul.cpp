@@ -1,4 +1,5 @@
-// Tests of GEMMs in all forms, and of operands at other addresses and strides than their own.
+// Tests of GEMMs in all forms, and of operands that are slices of larger matrices or are not
+// aligned.
 #include "matmul.hpp"
 
 #include <algorithm>

@@ -76,7 +76,8 @@ void test_scales_of_blocks() {
   }
 }
 
-/// Versions of cuBLASLt and GPUs that lack scales of blocks have a reason, and others none.
+/// refuses_scales() gives a reason for versions of cuBLASLt and GPUs that lack scales of blocks,
+/// and none for others.
 void test_scales_may_be_refused() {
   using hirgen::refuses_scales;
   expect(refuses_scales(120900, 9).empty() && refuses_scales(130002, 9).empty(), "Hopper");

@@ -279,7 +279,7 @@ void test_a_missing_key_is_found() {
   }
 }
 
-/// Parts of a sum may be rounded to the type of the operands before the ranks add them, also if the
+/// Partial sums may be rounded to the type of the operands before the ranks add them, also if the
 /// result is fp32.
 void test_bounds_of_sums_of_bf16() {
   Fixture f(2);
@@ -338,8 +338,8 @@ void test_bounds_of_operations() {
   }
 }
 
-/// Sums and products of integers below 2^24 have no error, so a row number that they make is
-/// certain. Fractions and larger integers may have one.
+/// Sums and products of integers below 2^24 have no error, so a row number that is computed from
+/// them is certain. Fractions and larger integers may have an error.
 void test_bounds_of_integers() {
   Fixture f(2);
   const std::vector<float> values = f.input("I", {16});

@@ -30,7 +30,7 @@ struct Blocks {
   }
 };
 
-/// The same with strides along the rows.
+/// The same with strides along the rows, and without a kept value.
 template <int kBlock>
 struct ScatteredBlocks {
   hirgen::Scattered<bf16, 1> Y;
