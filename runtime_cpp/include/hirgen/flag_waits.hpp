@@ -1,5 +1,6 @@
-// Records for which flags of a shared buffer the host has issued waits. If a call is stuck, the
-// watchdog finds out from these records which flags the call waits for and peers have not set.
+// Keeps a record of the flags of a shared buffer for which the host has issued waits. If a call is
+// stuck, the watchdog finds out from this record which flags the call waits for and peers have not
+// set.
 #pragma once
 
 #include <array>

@@ -159,8 +159,8 @@ class Peers {
   /// Shares `own`, memory of Context::allocate() that `shape` describes. Like all sharing below,
   /// this is collective over those ranks of the shape that are IPC peers, and blocks the host.
   Shared& share(void* own, const SharedShape& shape);
-  /// Returns the shared buffer for use in the current call, after it increments the buffer's
-  /// sequence number. If the buffer is new, shares it first, which blocks the host.
+  /// Increments the sequence number of the shared buffer, and returns the buffer for use in the
+  /// current call. If the buffer is new, shares it first, which blocks the host.
   const Shared& share_for_call(const void* own, const SharedShape& shape);
 
   /// Prepares a call that may be captured as a CUDA graph. Shares the buffer now if it is new,

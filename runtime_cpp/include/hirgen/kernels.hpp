@@ -1,5 +1,5 @@
-// Elementwise kernels, gathers and reductions that emitted programs launch. The same source is
-// compiled by nvcc for GPUs and by the host compiler for the CPU device.
+// Elementwise kernels, gathers, reductions and top_k, which emitted programs launch. The same
+// source is compiled by nvcc for GPUs and by the host compiler for the CPU device.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -83,10 +83,10 @@ void launch_delay(int64_t microseconds, cudaStream_t stream, const char* where);
 
 /// Enqueues out[i] = fn(in[i]) over out's extents; kCopy with strides copies, casts or permutes. If
 /// out_type is an integer type, `in` must have the same type, and its elements are copied whatever
-/// `fn` is. An axis of one element of `in` is broadcast, whatever its stride. `out` may be `in` if
-/// their views are equal. Here and below, all views of a call must have the same number of axes, or
-/// the function throws Error(kInternal). `where` is the spec position, a string that outlives the
-/// program.
+/// `fn` is. If an axis of `in` has one element, it is broadcast, whatever its stride. `out` may be
+/// `in` if their views are equal. Here and below, all views of a call must have the same number of
+/// axes, or the function throws Error(kInternal). `where` is the spec position, a string that
+/// outlives the program.
 void launch_unary(UnaryFn fn, void* out, DType out_type, const Strided& out_view, const void* in,
                   DType in_type, const Strided& in_view, cudaStream_t stream, const char* where);
 /// Enqueues out[i] = fn(a[i], b[i]) over out's extents; a and b have type in_type.
@@ -102,8 +102,9 @@ void launch_reduce(ReduceFn fn, int axis, void* out, DType out_type, const Strid
 
 /// Enqueues a gather of rows of `table`. Axis 0 of `table` numbers its rows; the other views have
 /// one element along axis 0. Each element of `out` comes from the row whose number is the
-/// corresponding element of `ids`, minus that of `first` unless `first` is null. The element is 0
-/// if the table has no such row. `out` and `table` have type `type`; ids_type is kInt32 or kInt64.
+/// corresponding element of `ids`, minus the corresponding element of `first` unless `first` is
+/// null. The element is 0 if the table has no such row. `out` and `table` have type `type`;
+/// ids_type is kInt32 or kInt64.
 void launch_gather(void* out, const Strided& out_view, const void* table, const Strided& table_view,
                    DType type, const void* ids, const Strided& ids_view, DType ids_type,
                    const float* first, const Strided& first_view, cudaStream_t stream,

@@ -193,11 +193,11 @@ struct Divisor {
 
   /// Returns x / value. Computes a first quotient q by the reciprocal, and corrects q by its
   /// remainder. The reciprocal is correctly rounded, and the remainder is exact unless q, value or
-  /// x is close to the subnormal numbers. Then the corrected quotient is correctly rounded, too
-  /// (Brisebarre, Muller and Raina, "Accelerating correctly rounded floating-point division when
-  /// the divisor is known in advance"). The function tests only the size of q, because kernels at
-  /// memory bandwidth have few instructions to spare. If q is too small or too large, and x and q
-  /// are not both 0, the function divides.
+  /// x is close to the subnormal numbers. If the remainder is exact, the corrected quotient is
+  /// correctly rounded, too (Brisebarre, Muller and Raina, "Accelerating correctly rounded
+  /// floating-point division when the divisor is known in advance"). The function tests only the
+  /// size of q, because kernels at memory bandwidth have few instructions to spare. If q is too
+  /// small or too large, and x and q are not both 0, the function divides.
   HG_HOST_DEVICE float divides(float x) const {
     const float q = x * reciprocal, size = fabsf(q);
     if (size >= 0x1p-64F && size < 0x1p64F) return fmaf(fmaf(-q, value, x), reciprocal, q);

@@ -77,9 +77,10 @@ struct ProgramTable {
 };
 
 /// Returns whether `caller` is being captured into a graph of the application. `capturable` is
-/// ProgramInfo::graph: only such programs count their calls on the device, so that an application's
-/// graph can launch a call many times. Throws Error(kUsage) if `caller` is captured and the program
-/// is not capturable, or if the use of `caller` would break the capture of another stream.
+/// ProgramInfo::graph: only programs with graphs count their calls on the device, so that an
+/// application's graph can launch a call many times. Throws Error(kUsage) if `caller` is captured
+/// and the program is not capturable, or if the use of `caller` would break the capture of another
+/// stream.
 bool is_captured(cudaStream_t caller, bool capturable);
 
 /// Tells the watchdog that a call begins, then issues the call. The driver and the C ABI issue

@@ -64,7 +64,7 @@ struct Walk {
   }
 };
 
-/// The number of elements that a thread of a vectorised kernel processes per step. These are one
+/// The number of elements that a thread of a vectorised kernel processes per step. They fill one
 /// access of 16 bytes for a 16-bit type, and two for fp32.
 constexpr int kWidth = 8;
 

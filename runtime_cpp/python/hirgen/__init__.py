@@ -1,4 +1,4 @@
-"""PyTorch operators from specs. At first use, hirgen.load(SPEC) emits a package with the program hirgen and builds it."""
+"""PyTorch operators from specs. At first use, hirgen.load(SPEC) runs the program hirgen to emit a package, and builds it."""
 
 from .build import BuildError
 from .load import load

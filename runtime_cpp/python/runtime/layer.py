@@ -11,7 +11,7 @@ from .weights import Source, part_of, settings_of
 
 
 class Layer(torch.nn.Module):
-    """Holds the weights of an operator, and calls it with them. Weights of `linear` have the layout of nn.Linear, [out, in].
+    """Has the weights of an operator, and calls the operator with them. Weights of `linear` have the layout of nn.Linear, [out, in].
 
     Weights may be split over ranks. state_dict() has this rank's parts. whole_state_dict() and load_whole_state_dict() are
     for checkpoints without tensor parallelism. Their argument `names` maps weights to keys of the checkpoint:

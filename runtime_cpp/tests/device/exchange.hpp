@@ -71,8 +71,8 @@ struct Exchange {
   std::vector<char*> bases;
 };
 
-/// Writes or awaits flag `which` of the transfers with all peers, as `group` does: in the peers'
-/// memory if `of_peer`, else in this rank's.
+/// Lets `group` write or await flag `which` of the transfers with all peers: in the peers' memory
+/// if `of_peer`, else in this rank's.
 template <class Group>
 void flags_with_all(Group group, const Exchange& x, bool of_peer, int which,
                     hirgen::SequenceNumber sequence, cudaStream_t stream) {

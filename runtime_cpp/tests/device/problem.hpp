@@ -58,7 +58,7 @@ inline float value(__nv_bfloat16 element) { return __bfloat162float(element); }
 inline float value(__nv_fp8_e4m3 element) { return static_cast<float>(element); }
 inline float value(__nv_fp8_e5m2 element) { return static_cast<float>(element); }
 
-/// A GEMM as cuBLASLt describes it. With `order` row, all matrices are row-major.
+/// A GEMM as cuBLASLt describes it. If `order` is CUBLASLT_ORDER_ROW, all matrices are row-major.
 struct Shape {
   int64_t m, n, k;
   bool transpose_a = false, transpose_b = false;

@@ -1,5 +1,5 @@
 // Tests of GEMMs of 8-bit operands with a scale for each block, which cuBLASLt computes or refuses.
-// The rules come from its documentation and from the tests of Transformer Engine and vLLM.
+// The rules come from cuBLASLt's documentation and from the tests of Transformer Engine and vLLM.
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
@@ -137,7 +137,8 @@ void addend() {
   computes<float>(shape);
 }
 
-/// A mode without scales is an invalid value, also for the heuristic, which reads no scales.
+/// A scale mode without a pointer to scales is an invalid value, also for the heuristic, which
+/// reads no scales.
 void missing_scales() {
   for (const auto pointer :
        {CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER}) {

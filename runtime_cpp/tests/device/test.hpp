@@ -57,14 +57,15 @@ void need_own_gpus();
 /// One rank of a case of several processes.
 struct Rank {
   int rank, size;
-  void* memory;  ///< memory that all ranks of the case see, kSharedBytes, initially zero
+  void* memory;  ///< kSharedBytes bytes that all ranks of the case see, initially zero
   /// Waits until all ranks have called this; fails the case after about 30 seconds.
   void barrier() const;
 };
 constexpr size_t kSharedBytes = 1 << 16;
 
-/// Runs `body` in `size` new processes, one device each, or shared. Skips on a machine with fewer
-/// devices. Must come before any CUDA call of the case.
+/// Runs `body` in `size` new processes, each with a device of its own, or with shared devices
+/// (gpus_are_shared()). Skips the case if there are too few devices. Must come before any CUDA call
+/// of the case.
 void run_ranks(int size, const std::function<void(const Rank&)>& body);
 
 /// A blocking communicator of all ranks of the case.

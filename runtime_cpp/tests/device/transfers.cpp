@@ -22,8 +22,8 @@ unsigned char byte_of(int rank, uint32_t call, size_t i) {
                                     13 * static_cast<unsigned>(i) + 1);
 }
 
-/// One copy within a device, with any alignment of source and destination. It starts after the
-/// ready flag, writes nothing around the destination, and sets the done flag.
+/// Checks one copy within a device, with any alignment of source and destination. The copy starts
+/// after the ready flag, writes nothing around the destination, and sets the done flag.
 void check_copy(size_t bytes, size_t out_shift, size_t in_shift) {
   constexpr size_t kMargin = 32;
   const size_t room = bytes + 2 * kMargin;

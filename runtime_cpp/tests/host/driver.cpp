@@ -254,7 +254,7 @@ HG_TEST(a_failure_of_one_rank_is_told_to_all) {
 }
 
 /// Expects that the culprit ends with `code`, and that every other rank ends with kPeer within
-/// `within` seconds, and names the culprit and what it waits for.
+/// `within` seconds, and names the culprit and what this other rank itself waits for.
 void expect_blamed(const std::vector<Ended>& ended, int culprit, int code, double within,
                    const char* waits) {
   for (int rank = 0; rank < kWorld; ++rank) {

@@ -40,7 +40,7 @@ const std::vector<PlanChoice>& naive_choices() {
   return choices;
 }
 
-/// Runs with a file of the naive library's choices.
+/// Runs the ranks with a file of the naive library's choices.
 std::vector<JsonValue> run_with_choices(const Environment& environment,
                                         std::string* err = nullptr) {
   const Paths paths;

@@ -19,8 +19,8 @@ constexpr MatmulShape kFirst = {
 constexpr MatmulShape kSecond = {
     .m = kWorld * kRows, .n = kWidth, .k = kMiddle, .dtype = DType::kFp32};
 
-/// C = (allgather(A) B) W, with a CUDA graph if CHAIN_GRAPH is set. With CHAIN_SHOW it prints the
-/// sources of its plans' algorithms on standard error.
+/// C = (allgather(A) B) W, with a CUDA graph if CHAIN_GRAPH is set. With CHAIN_SHOW, the program
+/// prints the sources of its plans' algorithms on standard error.
 ProgramTable chain_table();
 
 /// The paths of a file of choices and of a report. The destructor removes the files.

@@ -144,7 +144,7 @@ void test_unaligned_operands() {
 }
 
 /// Head sizes and numbers of rows that fill tiles or do not. In the first loop, both query heads
-/// share one head of keys. In the second, each has its own, with 200 keys down to 1.
+/// share one head of keys. In the second, each query head has its own, with 200 keys down to 1.
 void test_sizes() {
   for (const int64_t size : {1, 8, 40, 64, 96, 128, 256}) {
     AttentionShape s = shape_of(1, 2, 1, 70, 70, size);
