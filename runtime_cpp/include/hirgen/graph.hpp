@@ -32,8 +32,8 @@ class GraphCache {
  public:
   using Issue = std::function<void(cudaStream_t)>;
 
-  /// The number of lists that have an entry. It suffices for a model that calls one program once
-  /// per layer, each time with the weights of that layer.
+  /// The largest number of lists that have an entry. It suffices for a model that calls one program
+  /// once per layer, each time with the weights of that layer.
   static constexpr size_t kMostLists = 256;
 
   /// `where` is the spec position for errors, a string that outlives the cache.

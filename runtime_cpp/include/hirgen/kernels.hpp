@@ -17,8 +17,8 @@ namespace hirgen {
 #define HG_ENUMERATOR(enumerator, ...) enumerator,
 
 /// A function of one operand. Its name in specs is the enumerator's in snake case: kGeluTanh is
-/// gelu_tanh. kCopy has no name in specs. kGelu is the exact form, with erf; kGeluTanh is the tanh
-/// form.
+/// gelu_tanh. kCopy has no name in specs; unary_fn() calls it "copy". kGelu is the exact form, with
+/// erf; kGeluTanh is the tanh form.
 struct UnaryFn {
   /// The functions that use the constant `by` are the last enumerators.
   enum Kind { kCopy, HG_UNARY_FUNCTIONS(HG_ENUMERATOR) HG_CONSTANT_FUNCTIONS(HG_ENUMERATOR) };
@@ -81,12 +81,12 @@ struct Dropout {
 /// order anyway.
 void launch_delay(int64_t microseconds, cudaStream_t stream, const char* where);
 
-/// Enqueues out[i] = fn(in[i]) over out's extents; kCopy with strides copies, casts or permutes. If
-/// out_type is an integer type, `in` must have the same type, and its elements are copied whatever
-/// `fn` is. If an axis of `in` has one element, it is broadcast, whatever its stride. `out` may be
-/// `in` if their views are equal. Here and below, all views of a call must have the same number of
-/// axes, or the function throws Error(kInternal). `where` is the spec position, a string that
-/// outlives the program.
+/// Enqueues out[i] = fn(in[i]) over out's extents; kCopy with strides copies, casts or permutes. A
+/// copy of integers or 8-bit elements to the same type keeps all bits. Otherwise, fn computes in
+/// fp32, and narrow() (numerics.hpp) converts the result. If an axis of `in` has one element, it is
+/// broadcast, whatever its stride. `out` may be `in` if their views are equal. Here and below, all
+/// views of a call must have the same number of axes, or the function throws Error(kInternal).
+/// `where` is the spec position, a string that outlives the program.
 void launch_unary(UnaryFn fn, void* out, DType out_type, const Strided& out_view, const void* in,
                   DType in_type, const Strided& in_view, cudaStream_t stream, const char* where);
 /// Enqueues out[i] = fn(a[i], b[i]) over out's extents; a and b have type in_type.
@@ -112,10 +112,10 @@ void launch_gather(void* out, const Strided& out_view, const void* table, const 
 
 /// Enqueues the selection of the k largest elements of each row of `in`, in descending order. The
 /// last axis is the axis of columns. `values` and `positions` have the rows of `in` and k columns;
-/// `positions` gets the column of each selected element. Of equal elements, the element with the
-/// smaller column comes first. In a row with NaN, all values are NaN and all positions are
-/// INT32_MAX. `values` and `in` have type `type`. Throws Error(kInternal) if `type` is an integer
-/// type or has 8 bits.
+/// `positions` gets the column of each selected element. Elements are compared in fp32. Of equal
+/// elements, the element with the smaller column comes first. In a row with NaN, all values are NaN
+/// and all positions are INT32_MAX. `values` and `in` have type `type`. Throws Error(kInternal) if
+/// `type` has 8 bits.
 void launch_top_k(void* values, const Strided& values_view, int32_t* positions,
                   const Strided& positions_view, const void* in, DType type, const Strided& in_view,
                   cudaStream_t stream, const char* where);

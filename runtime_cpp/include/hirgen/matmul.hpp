@@ -146,10 +146,10 @@ struct MatmulPlan : GemmCall {
   }
 
   /// Enqueues the GEMM of the plan's library, and the copies that the shape needs. With scales,
-  /// run() first copies the scales to the workspace in the layout that cuBLASLt reads, and also A
-  /// if 4 does not divide m. If the shape packs, it first copies the packed operands to aligned
-  /// rows in the workspace. If the GEMM writes C in the workspace, run() then copies the result to
-  /// `c`. `added` is null without an addend.
+  /// run() first copies to the workspace: the scales of A, in cuBLASLt's layout; the scales of B,
+  /// unless cuBLASLt can read them in place; and A if 4 does not divide m. If the shape packs,
+  /// run() first copies the packed operands to aligned rows in the workspace. If the GEMM writes C
+  /// in the workspace, run() then copies the result to `c`. `added` is null without an addend.
   void run(const void* a, const void* b, const void* added, void* c, void* workspace,
            cudaStream_t stream, const char* where) const;
 

@@ -41,12 +41,12 @@ struct ProgramInfo {
   std::string digest;  ///< hash of the emitted calls.txt; must be the same on all ranks
   int mesh_size = 1;
   std::vector<GemmInfo> gemms;
-  /// The kind, mesh axis and mesh of every communication; the mesh is left out if it holds all
-  /// ranks: "allgather x", "sendrecv x of left".
+  /// The kind, mesh axes and mesh of every communication, without the mesh if it holds all ranks:
+  /// "allgather x", "sendrecv x of left", "sendrecv from left to right".
   std::vector<std::string> communications = {};
   /// The size in bytes of the largest communication in a call, counted as in nccl-tests. For a
-  /// collective, this is the size of the whole tensor. For sends and receives, it is the number of
-  /// bytes that one rank receives from others.
+  /// collective, this is the size of its operand or of its result on one rank, whichever is larger.
+  /// For sends and receives, it is the number of bytes that one rank receives from others.
   int64_t bytes = 0;
   std::string largest = {};    ///< kind of that communication: "allgather"; empty for none
   int team_size = 1;           ///< number of ranks of `largest` if it is a collective, else 1

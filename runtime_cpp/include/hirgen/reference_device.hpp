@@ -124,7 +124,7 @@ class DeviceReference final : public Reference {
       const std::function<void(const Arrays&, const std::vector<float*>&)>& attend);
   void tighten(Tensor& tensor);
   /// Defines the tensor `name` with uninitialised elements. Reuses the memory of an earlier tensor
-  /// of this name and size.
+  /// of this name and size, unless another tensor shares this memory.
   float* define(const char* name, const Shape& shape, DType dtype);
   std::shared_ptr<float> allocate(int64_t elements, const char* name);
   /// Returns the operand of a matmul, broadcast along its batch axes to the extents `batch`.

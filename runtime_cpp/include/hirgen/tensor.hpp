@@ -66,13 +66,14 @@ struct TensorDesc {
   std::vector<Axis> axes;  ///< in logical order
   bool output = false;
   std::string where;  ///< spec position
-  /// The largest number of terms of a sum in a GEMM with this input; 1 without such GEMMs. The more
-  /// terms, the more of the integers that fill the input are 0, so that every sum stays exact.
+  /// The largest number of terms of a sum in a GEMM with this input, times the lengths of later
+  /// sums of the GEMM's results; 1 without such GEMMs. The larger this number, the more of the
+  /// integers that fill the input are 0, so that every sum stays exact.
   int64_t contraction = 1;
   /// Standard deviation of the normal values that fill this input. For a weight, it is
-  /// inverse_root(n), where n is the number of terms that its GEMM sums on one rank. So the values
-  /// do not grow from GEMM to GEMM. For an integer input, the number of rows of the table if the
-  /// elements are row numbers, else 1.
+  /// inverse_root(n), where n is the largest number of terms that its GEMMs sum on one rank. So the
+  /// values do not grow from GEMM to GEMM. For an integer input, the number of rows of the table if
+  /// the elements are row numbers, else 1.
   double deviation = 1;
   Fill fill = Fill::kNormal;
   /// Whether the values of this output depend on rounding; the check then allows errors within a
