@@ -64,8 +64,8 @@ void await_flag(By by, CUdeviceptr flag, uint32_t value, cudaStream_t stream) {
   OK(driver().cuStreamWaitValue32(stream, flag, value, CU_STREAM_WAIT_VALUE_GEQ));
 }
 
-/// The writer's side of a round: waits until the buffer is free, writes to it, and sets the done
-/// flag.
+/// Enqueues the writer's work of a round: waits until the buffer is free, writes to it, and sets
+/// the done flag.
 void write_round(const Exchange& x, const Form& form, uint32_t round, uint32_t* scratch,
                  cudaStream_t stream) {
   const int me = x.rank.rank, peer = 1 - me;
@@ -85,7 +85,7 @@ void write_round(const Exchange& x, const Form& form, uint32_t round, uint32_t* 
   set_flag(form.set, x.flag(peer, 1, me), sequence, stream);
 }
 
-/// The reader's side: sets the ready flag, waits for the data, and checks it.
+/// Enqueues the reader's work of a round: sets the ready flag, waits for the data, and checks it.
 void read_round(const Exchange& x, const Form& form, uint32_t round, uint32_t* wrong,
                 cudaStream_t stream) {
   const int me = x.rank.rank, peer = 1 - me;

@@ -74,9 +74,9 @@ void flags_with_all(const Form& form, FlagUse use, const Exchange& x, int which,
   flags_with_all(MemOpBatch(use, driver()), x, of_peer, which, call, stream);
 }
 
-/// One call: every rank passes a shard to every other one. The owner sets the ready flag on
-/// `caller`, the copier copies on `copies`, and `caller` waits for the done flags and for the
-/// copies.
+/// One call: every rank passes a shard to every other one. The owner of the memory that a peer
+/// accesses sets the ready flag on `caller`, the peer copies on `copies`, and `caller` waits for
+/// the done flags and for the copies.
 void all_to_all(const Form& form, const Exchange& x, SequenceNumber call, cudaStream_t caller,
                 cudaStream_t copies, cudaEvent_t ready, cudaEvent_t done) {
   flags_with_all(form, FlagUse::kWrite, x, 0, call, caller);
