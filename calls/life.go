@@ -49,8 +49,8 @@ const (
 func FlagsOf(share string) string { return share + ".flags" }
 
 // LifeOf returns the steps in the order of the emitted class: first its data members as they are declared, then its
-// constructor, then the first run(). The Destroy steps are those of the destructor of hirgen::Peers, and then of
-// hirgen::Context.
+// constructor, then the first run(). The destructors of hirgen::Peers, and then of hirgen::Context,
+// do the Destroy steps.
 func LifeOf(p *Program) Life {
 	var l Life
 	add := func(list *[]Step, do Deed, names ...string) {

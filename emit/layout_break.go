@@ -38,8 +38,8 @@ func breakCode(indent int, text string) string {
 func spaced(indent int, text string) string { return strings.Repeat(" ", indent) + text }
 
 // fillArgs puts as many arguments on a line as fit. They start after head and align with the first argument. If head is
-// longer than four characters, they start on the line below head in two cases: if they do not fit after head, and if an
-// argument before the last one is too long for a line after head and starting below takes no more lines.
+// longer than four characters, they start on the line below head in two cases. In the first, they do not fit after head. In
+// the second, an argument before the last one is too long for a line after head, and starting below takes no more lines.
 func fillArgs(indent int, head string, args []string, tail string) string {
 	column := indent + width(head)
 	if column <= indent+4 {

@@ -20,8 +20,8 @@ type Backward struct {
 	Roles map[string]string
 }
 
-// pythonFiles fills the view of the PyTorch package and returns the files of the package except pythonOutputs: the
-// files that all packages share and, if backward is not nil, the program of the gradient.
+// pythonFiles fills the view of the PyTorch package and returns the files of the package except pythonOutputs. These are
+// the files that all packages share and, if backward is not nil, the program of the gradient.
 func pythonFiles(view *programView, backward *Backward) ([]File, error) {
 	files, err := sharedPython(view.Name)
 	if err != nil {

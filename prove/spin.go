@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/prove/spinning"
 )
 
-// spinning warns of kernels that may wait for each other forever: each waits, directly or not, for a kernel that finds
+// spinning warns of kernels that may wait for each other forever. Each waits, directly or not, for a kernel that finds
 // no free SMs, because the next kernel of the cycle occupies them while it waits.
 func (v *verification) spinning() {
 	cycles, ok := spinning.Find(v.p)

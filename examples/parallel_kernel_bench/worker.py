@@ -18,7 +18,7 @@ ATOL = RTOL = 1e-2  # tolerances of the benchmark
 WARM_UP, TIMED = 500, 100  # numbers of calls in the benchmark
 SIDE = 1024  # rows and columns in the benchmark
 IN_GRAPH = 5  # calls in a CUDA graph
-REPEATS = 9  # measurements of a graph: one delay of a host's thread may be longer than all TIMED calls
+REPEATS = 9  # measurements of a graph
 
 
 def main() -> None:
@@ -164,7 +164,7 @@ class Problem:
         return statistics.median(self.replayed(graph) for _ in range(REPEATS))
 
     def replayed(self, graph: torch.cuda.CUDAGraph) -> float:
-        """Milliseconds of a call in TIMED calls of a graph."""
+        """Milliseconds of a call in TIMED calls of a graph. A delay of a host's thread may be longer than all of them."""
         dist.barrier()
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()

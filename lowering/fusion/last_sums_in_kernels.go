@@ -25,8 +25,8 @@ import (
 //	Y = Fused(sum_add, C, P_sums_local, X): C_sum = add(C, P_sums_local), Y = add(X, C_sum)
 //
 // Requires: the last step of a ring adds in the buffer of the result, after the last part has been received.
-// Establishes: if at most three kernels and no other statements read such a sum, the first of them directly
-// after the ring (or after Allocates that follow it), the last step adds nothing.
+// Establishes: the last step adds nothing if at most three kernels and no other statements read such a sum. The first
+// of these kernels is directly after the ring, or after Allocates that follow the ring.
 func LastSumsInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil

@@ -60,8 +60,8 @@ func onlyAxis(t *hostir.Tensor) int {
 }
 
 // mayCount reports whether a kernel may count positions. No pipeline may cut its result. If the result lacks the columns, one
-// operand must have as many axes as the tensor of the kernel with the most axes, and one must have several columns: hostir.Fused
-// finds both numbers in its operands.
+// operand must have as many axes as the tensor of the kernel with the most axes, and one must have several columns. The reason
+// is that hostir.Fused finds both numbers in its operands.
 func (f *fuser) mayCount(g *kernelGroup) bool {
 	out := hostir.Result(g.result())
 	if hostir.StreamAxis(out) >= 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Ranks lists the world ranks that run a statement of a lowered program, in ascending order. They are the ranks of one mesh: that
+// Ranks lists the world ranks that run a statement of a lowered program, in ascending order. They are the ranks of one mesh: the mesh
 // of a Communication, of the buffer that is transferred, allocated or freed, or else of the first result. Any other rank does
 // nothing at the statement. The ranks of both sides run a SendRecv. All ranks run statements whose mesh is nil, and other
 // statements, such as those that order streams; then the result is nil.

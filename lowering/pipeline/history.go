@@ -41,9 +41,9 @@ type pair struct {
 }
 
 // access records that instance number at reads or writes the elements of r. It appends to pairs the edges from the
-// instances that this instance depends on. beside reports whether an earlier instance and this one are exclusive:
+// instances that this instance depends on. exclusive reports whether an earlier instance and this one are exclusive:
 // only one of the two runs.
-func (h *history) access(r run, at int, writes bool, beside func(int) bool, pairs []pair) []pair {
+func (h *history) access(r run, at int, writes bool, exclusive func(int) bool, pairs []pair) []pair {
 	h.cut(r.low)
 	h.cut(r.high)
 	first, _ := h.find(r.low)
@@ -51,10 +51,10 @@ func (h *history) access(r run, at int, writes bool, beside func(int) bool, pair
 	writers := []int{at}
 	for end < len(h.order) && h.at(end).low < r.high {
 		p := h.at(end)
-		if writes && len(p.writers) == 1 && beside(p.writers[0]) && !slices.Contains(writers, p.writers[0]) {
+		if writes && len(p.writers) == 1 && exclusive(p.writers[0]) && !slices.Contains(writers, p.writers[0]) {
 			writers = append(writers, p.writers[0])
 		}
-		pairs = p.follow(at, writes, beside, pairs)
+		pairs = p.follow(at, writes, exclusive, pairs)
 		if n := len(p.readers); !writes && (n == 0 || p.readers[n-1] != at) { // readers are in ascending order
 			p.readers = append(p.readers, at)
 		}
@@ -74,7 +74,7 @@ func (h *history) access(r run, at int, writes bool, beside func(int) bool, pair
 }
 
 // follow appends to pairs the edges from the earlier accesses of a part to the access of instance at.
-func (p *part) follow(at int, writes bool, beside func(int) bool, pairs []pair) []pair {
+func (p *part) follow(at int, writes bool, exclusive func(int) bool, pairs []pair) []pair {
 	kind := Data
 	if writes {
 		kind = Reuse
@@ -85,7 +85,7 @@ func (p *part) follow(at int, writes bool, beside func(int) bool, pairs []pair) 
 		}
 	}
 	for _, writer := range p.writers {
-		if writer != at && (!writes || !beside(writer)) {
+		if writer != at && (!writes || !exclusive(writer)) {
 			pairs = append(pairs, pair{writer, at, kind})
 		}
 	}

@@ -171,7 +171,7 @@ func (m *machine) turnOf(at Link, p unroll.Part) int32 {
 }
 
 // partOf finds the operation, and its call, with which another rank takes part in the meeting of part p of the rank with
-// the given number. ok is false if the other rank takes part in none of the calls that the machine runs.
+// the given number. ok is false if no call that the machine runs has such an operation.
 func (m *machine) partOf(other, number int32, p unroll.Part, turn int32) (op, call int32, ok bool) {
 	var list []int32
 	kind := map[issue.PartKind]issue.PartKind{issue.Send: issue.Recv, issue.Recv: issue.Send}[p.Kind]

@@ -115,8 +115,8 @@ func (q *quotient) times(e Expr, divide bool) bool {
 	return fits && q.above > 0 && q.below > 0
 }
 
-// cancel removes the common factors of numerator and denominator, also those of above and below, and reports whether it
-// removed any.
+// cancel removes the common factors of numerator and denominator, also the common factors of above and below. It reports
+// whether it removed any.
 func (q *quotient) cancel() bool {
 	before := len(q.under)
 	q.under = slices.DeleteFunc(q.under, func(divisor Expr) bool {

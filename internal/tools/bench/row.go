@@ -37,7 +37,7 @@ type Row struct {
 	Wrongs    int64             `json:"wrong"`
 	Unchecked bool              `json:"unchecked,omitempty"`   // its elements were not compared: --no-check
 	Flops     float64           `json:"flops,omitempty"`       // FLOP of the GEMMs of a rank
-	Products  float64           `json:"products_us,omitempty"` // time of whole GEMMs alone: those of the group's first program with GEMMs
+	Products  float64           `json:"products_us,omitempty"` // time of the whole GEMMs of the group's first program with GEMMs, alone
 	// sum of the times of the program's communications: predicted on GPUs, or measured in rows that
 	// scripts/bench_gpu/pages.py makes; 0: none or unknown
 	Moves     float64 `json:"moves_us,omitempty"`

@@ -19,7 +19,7 @@ ucc_oob_coll_t UccExchange::callbacks() {
 
 ucc_status_t UccExchange::begin(void* mine, void* all, size_t bytes, void* self, void** request) {
   auto& exchange = *static_cast<UccExchange*>(self);
-  if (exchange.pending_) return UCC_ERR_NO_RESOURCE;  // UCC begins one at a time
+  if (exchange.pending_) return UCC_ERR_NO_RESOURCE;  // another exchange runs
   exchange.mine_.assign(static_cast<const char*>(mine), bytes);
   exchange.all_ = static_cast<char*>(all);
   exchange.pending_ = true;

@@ -8,8 +8,8 @@
 // The operation is complete when all ranks have reached its last phase. Then buffers may be reused.
 // An all-reduce is a reduce-scatter into this rank's part of the receive buffer, then an all-gather
 // of the parts. An all-reduce also works in place: up to phase 2, only rank r reads part r of the
-// buffers, and rank r writes only part r of its own buffer. Rank r writes the other parts after all
-// ranks have reached phase 2.
+// buffers, and of its receive buffer rank r writes only part r. Rank r writes the other parts after
+// all ranks have reached phase 2.
 #include <algorithm>
 #include <cstring>
 
