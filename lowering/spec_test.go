@@ -92,8 +92,9 @@ func paramLine(source string) string {
 	return line
 }
 
-// onEveryMesh visits each example spec on several meshes: 2, 4 and 8 ranks along one axis, and the rows and columns of
-// 2x2 and 2x4 ranks. Without full, it visits about a quarter of the combinations.
+// onEveryMesh visits each example spec on several meshes, with D ranks along x: {x: D} for D = 2, 4 and 8, and for D = 2
+// and 4 also the rows of 2xD ranks and the columns of Dx2 ranks. Without full, it visits about a quarter of the
+// combinations.
 func onEveryMesh(t *testing.T, visit func(t *testing.T, s specText, mesh string, d int64)) {
 	t.Helper()
 	for n, s := range specTexts(t) {

@@ -94,8 +94,8 @@ func (e *explainer) list(body []calls.Stmt) {
 	}
 }
 
-// carried returns the stream of a communicator's call or of a copy, and words for that stream in a note. The words are
-// empty for other statements, and for calls on the caller's stream.
+// carried returns the stream of a communicator's call or of a copy on the copy stream, and words for that stream in a
+// note. The words are empty for other statements, and for calls on the caller's stream.
 func carried(s calls.Stmt) (on calls.Stream, what string) {
 	switch s := s.(type) {
 	case *calls.NcclCall, *calls.NcclGroup:
@@ -103,7 +103,9 @@ func carried(s calls.Stmt) (on calls.Stream, what string) {
 			return on, "on the stream of the communicator"
 		}
 	case *calls.Memcpy:
-		return s.On, "on the copy stream"
+		if s.On.Name == calls.Copies {
+			return s.On, "on the copy stream"
+		}
 	case *calls.Transfer:
 		return s.On, "on the copy stream"
 	}

@@ -128,7 +128,7 @@ func TestExampleSpecs(t *testing.T) {
 	}
 }
 
-// sizeForThree replaces exampleSize for three ranks, which divide these sizes.
+// sizeForThree replaces exampleSize for three ranks: 3 divides every size here that specs split over ranks.
 var sizeForThree = params{"S": 4, "M": 192, "N": 48, "K": 48, "B": 2, "L": 12, "H": 12, "G": 6, "C": 4}
 
 // TestExamplesByDefault runs the examples without their schedules, and so with what auto chooses for them, on 2, 3 and 4

@@ -21,8 +21,8 @@ const Placing = "assign-placements"
 // Requires: the schedule is chosen.
 // Establishes: if the placements are applied, each statement is local to a rank or is one communication.
 //
-//	before: S = Reduce(sum, P, axis 0); Y = Reshape(S)    P [DIDx(D), M, N], Y [DIDx(D), m, N]
-//	after:  Y_rows = Reshape(P); Y = Reduce(sum, Y_rows, axis 0)
+//	before: S = Reduce(sum, P, axis 0); Y = Reshape(S)    P [DIDx(D), M, N], Y [DIDx(D), M/D, N]
+//	after:  Y_rows = Reshape(P); Y = Reduce(sum, Y_rows, axis 0)    Y_rows [DIDx(D), D, M/D, N]
 func AssignPlacements(p *hostir.Program, m *cost.Machine, lower Lower) error {
 	m, err := orMeasured(m)
 	if err != nil {

@@ -15,7 +15,7 @@ type Finding struct {
 	Number uint64 // number of the spec, under the seed
 }
 
-// A Kind is the property that a spec violates.
+// A Kind is the way in which hirgen fails on a spec.
 type Kind string
 
 // The kinds of findings.
