@@ -148,9 +148,10 @@ class Peers {
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
 
-  /// The stream of this rank's copies over CUDA IPC, with the highest priority. These copies run one
-  /// after another in the order of issue. Concurrent copies would share the bandwidth of one link,
-  /// so even the first of them would end late. Kernels that exchange rows run on other streams.
+  /// The stream of this rank's copies over CUDA IPC, with the highest priority. These copies run
+  /// one after another in the order of issue. Concurrent copies would share the bandwidth of one
+  /// link, so even the first of them would end late. Kernels that exchange rows run on other
+  /// streams.
   cudaStream_t copies() const { return copies_; }
   /// Returns whether `rank` is an IPC peer, whose shared memory this rank can access.
   bool is_ipc_peer(int64_t rank) const { return is_ipc_peer_[static_cast<size_t>(rank)]; }
