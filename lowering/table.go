@@ -60,7 +60,7 @@ var Passes = []Pass{
 		shard.ExchangeSums},
 	{"insert-reshardings", "every statement is either local to a rank or a resharding", true, shard.InsertReshardings},
 	{"decompose-reshardings", "every resharding is a single communication", true, shard.DecomposeReshardings},
-	{"send-parts", "ranks send each other small parts of gathers and all-to-alls over CUDA IPC (pipeline: p2p)", false, shard.SendParts},
+	{"send-parts", "ranks send each other small parts of gathers, all-to-alls and sums over CUDA IPC (pipeline: p2p)", false, shard.SendParts},
 	{"reorder-sharded-axis", "the axis that a communication gathers or scatters is outermost in its buffer", true, shard.ReorderShardedAxis},
 	{"make-reshardings-contiguous", "slices of communications, matmuls and reshapes are contiguous, and communications do not reorder axes",
 		true, shard.MakeReshardingsContiguous},

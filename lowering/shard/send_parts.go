@@ -8,16 +8,21 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// SendParts lets ranks send each other the parts of a gather or an all-to-all, if shards go from rank to rank over CUDA IPC. One
-// kernel then writes parts of at most domain.MostExchanged bytes straight to the memory of the peers, which takes less time than a
-// collective. Parts of an output arrive in a temporary, which make-outputs-in-place may remove.
+// SendParts lets ranks send each other the parts of a gather, an all-to-all or a scattered sum, if shards go from rank to rank over
+// CUDA IPC. One kernel then writes parts of at most domain.MostExchanged bytes straight to the memory of the peers, which takes less
+// time than a collective. Parts of an output arrive in a temporary, which make-outputs-in-place may remove. A rank adds the parts of
+// a sum itself, or the kernel that reads the sum adds them (SumsInKernels).
 //
 // Requires: a movement is one step, or local.
-// Establishes: if shards are put over CUDA IPC, a gather or an all-to-all of small parts along one mesh axis is a pipeline over the
-// ranks that send. Exceptions are tensors with a Stream axis, and movements whose schedule has a ring, brackets or sub-chunks.
+// Establishes: if shards are put over CUDA IPC, a gather, an all-to-all or a reduce-scatter of small parts along one mesh axis is a
+// pipeline over the ranks that send. Exceptions are tensors with a Stream axis, movements whose schedule has a ring, brackets or
+// sub-chunks, and sums that have separate choices in the schedule or read the parts of peers in place.
 //
 //	before: B = Set(A)                          A [DIDx(D), D, M], B [D, DIDx(D), M]
 //	after:  B_parts = Set(A); B = Set(B_parts)      B_parts [Stream(D), DIDx(D), M]
+//
+//	before: C = Reduce(sum, P, axis 0)                          P [DIDx(D), D, M], C [DIDx(D), M]
+//	after:  P_parts = Set(P); C = Reduce(sum, P_parts, axis 0)      P_parts [Stream(D), DIDx(D), M]
 func SendParts(p *hostir.Program) error {
 	if hostir.Allocates(p) || p.Choices.Get(schedule.Pipeline) != schedule.P2P {
 		return nil
@@ -25,11 +30,14 @@ func SendParts(p *hostir.Program) error {
 	names, moves, moved := hostir.NewNamer(p), hostir.Communications(p), movedAgain(p)
 	body := make([]hostir.Stmt, 0, len(p.Body))
 	for _, s := range p.Body {
+		m, sends := sentParts(p, s, moves)
+		if r, sums := s.(*hostir.Reduce); sums && sends {
+			body = append(body, sumLocally(p, names, r, m))
+		}
 		body = append(body, s)
-		if !Reshards(s) || !sendsParts(p, s, moves(s)) {
+		if m.Reduce != "" || !sends {
 			continue
 		}
-		m := Describe(s)
 		gathered := m.Row[m.Shifts[0].From]
 		if m.Out.Role == hostir.Temp && !moved[m.Out] && isOutermost(m.Out, gathered, streamed(m.Out)) {
 			m.Out.Axes[gathered].Kind = domain.Stream
@@ -44,27 +52,43 @@ func SendParts(p *hostir.Program) error {
 	return nil
 }
 
-// sendsParts reports whether s is a gather or an all-to-all of small parts that the schedule moves by IPC-put, in whole parts.
-func sendsParts(p *hostir.Program, s hostir.Stmt, name string) bool {
-	set, moves := s.(*hostir.Set)
-	if !moves || !SameMesh(set.In, set.Out) || hostir.StreamAxis(set.In) >= 0 || hostir.StreamAxis(set.Out) >= 0 {
-		return false
+// sentParts returns the movement of s. sends is true if s is a gather, an all-to-all, or a sum that leaves each rank its part, and the
+// schedule moves its small parts by IPC-put, as a whole. A sum for which the schedule has separate choices keeps its collective.
+func sentParts(p *hostir.Program, s hostir.Stmt, moves func(hostir.Stmt) string) (m Movement, sends bool) {
+	if !Reshards(s) || !SameMesh(hostir.Uses(s)[0], hostir.Result(s)) {
+		return m, false
 	}
-	m := Describe(s)
-	if len(m.Shifts) != 1 || m.Shifts[0].From == NoAxis {
-		return false
+	m = Describe(s)
+	if len(m.Shifts) != 1 || m.Shifts[0].From == NoAxis || hostir.StreamAxis(m.In) >= 0 || hostir.StreamAxis(m.Out) >= 0 {
+		return m, false
 	}
+	name := moves(s)
 	of := func(field string) string { return p.Choices.Of(name, field) }
-	bytes, parts := set.In.DType.Size(), int64(1)
-	for _, size := range hostir.LocalShape(set.In) {
+	if m.Reduce != "" && (m.Reduce != "sum" || m.Shifts[0].To == NoAxis || p.Choices.Names(name) || of(schedule.Fuse) == schedule.PeerRead) {
+		return m, false
+	}
+	bytes, parts := m.In.DType.Size(), int64(1)
+	for _, size := range hostir.LocalShape(m.In) {
 		bytes *= size
 	}
 	if m.Shifts[0].To != NoAxis {
-		parts = set.In.Axes[m.Shifts[0].From].Size
+		parts = m.In.Axes[m.Shifts[0].From].Size
 	}
-	return of(schedule.Via) == schedule.IPCPut && of(schedule.Split) == "1" && of(schedule.Steps) != schedule.Ring &&
+	return m, of(schedule.Via) == schedule.IPCPut && of(schedule.Split) == "1" && of(schedule.Steps) != schedule.Ring &&
 		of(schedule.Steps) != schedule.Bracket && m.Shifts[0].Mesh != p.Choices.Get(schedule.Nodes) &&
 		bytes <= domain.MostExchanged*parts
+}
+
+// sumLocally makes r a local sum of the parts that a rank receives, and returns the all-to-all of the parts.
+func sumLocally(p *hostir.Program, names *hostir.Namer, r *hostir.Reduce, m Movement) hostir.Stmt {
+	parts, scattered := partsOfAll(names, r), m.Scattered()
+	parts.Axes[scattered].Kind, parts.Axes[scattered].Mesh = domain.Device, m.Shifts[0].Mesh
+	parts.Layout = packed(m, scattered) // the order of the result
+	parts.Layout = outermost(parts, r.Axis)
+	p.Tensors = append(p.Tensors, parts)
+	send := &hostir.Set{Info: hostir.InfoFrom(r, "sent, since each rank adds up its parts of the sum"), Out: parts, In: r.In}
+	r.In = parts
+	return send
 }
 
 // movedAgain returns the operands of statements that move data between ranks.
