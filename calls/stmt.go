@@ -112,23 +112,23 @@ type (
 		Batch  string
 		On     Stream
 	}
-	// MemOpBatch issues all flag operations of Body, including its loops, as one operation. If Use is "copy", Body has
-	// transfers, and one kernel runs them all.
+	// MemOpBatch issues all flag operations of Body, including its loops, as one operation. If Use is "copy" or "memcpy",
+	// Body has Transfers or Memcpys, and one kernel runs all of them at the same time.
 	MemOpBatch struct {
 		Info
 		Name   string
-		Use    string // what Body does: "write", "wait" or "copy"
+		Use    string // what Body does: "write", "wait", "copy" or "memcpy"
 		Kernel bool   // a kernel issues the operations, not a batch of stream memory operations
 		On     Stream
 		Body   []Stmt
 	}
-	// Memcpy copies elements with cudaMemcpyAsync or, within a RowExchange, with its kernel.
+	// Memcpy copies elements with cudaMemcpyAsync or, within a MemOpBatch or a RowExchange, with its kernel.
 	Memcpy struct {
 		Info
 		Out, In  Pointer
 		Elements expr.Expr
 		Type     domain.DType
-		Batch    string // the RowExchange that it is part of; empty: none
+		Batch    string // as in FlagWrite
 		On       Stream
 	}
 	// Transfer is a copy between ranks by SMs. One kernel waits for the ready flag of the transfer, copies, and writes

@@ -153,11 +153,11 @@ func (r *rank) start(s calls.Stmt, on calls.Stream, w work, g *flagged) int32 {
 	return t
 }
 
-// batch issues flag operations, or copies by one kernel, as one task.
+// batch issues flag operations, or copies by one kernel, between ranks or within this one, as one task.
 func (r *rank) batch(s calls.Stmt, on calls.Stream, body []calls.Stmt) {
 	var g flagged
 	var peer int32
-	flags, copies, bytes, puts, m := 0, 0, int64(0), false, r.machine
+	flags, copies, bytes, local, puts, m := 0, 0, int64(0), int64(0), false, r.machine
 	w := work{kind: FlagWait, fixed: m.Device.Flag, host: m.Host.Flag}
 	r.walk.Run(body, func(part calls.Stmt) {
 		switch part := part.(type) {
@@ -181,11 +181,16 @@ func (r *rank) batch(s calls.Stmt, on calls.Stream, body []calls.Stmt) {
 			at, _ := r.walk.Value(part, part.Peer)
 			peer = int32(at)
 			r.walk.Exchange(part, part.Share, part.Peer, part.Transfer, r.signal(&g, part))
+		case *calls.Memcpy:
+			moved, _ := r.bytesOf(part)
+			local += moved
 		}
 	})
 	switch {
-	case r.err != nil || flags+copies == 0:
+	case r.err != nil || flags+copies == 0 && local == 0:
 		return
+	case local > 0:
+		w = m.bytesWork(float64(local))
 	case copies > 0:
 		w = m.copyKernel(puts, bytes)
 	default:

@@ -133,8 +133,11 @@ func (p *printer) templateOf(s calls.Stmt) string {
 		}
 		return "stmt/" + s.Kernel
 	case *calls.Memcpy:
-		if s.Batch != "" {
+		switch {
+		case s.Batch != "" && s.On != (calls.Stream{}):
 			return "stmt/exchange_keep"
+		case s.Batch != "":
+			return "stmt/memcpy_part"
 		}
 	case *calls.FlagWrite:
 		return "stmt/" + flagForm("write", s.Batch, s.On, s.Kernel)

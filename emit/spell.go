@@ -237,6 +237,8 @@ func useOf(m *calls.MemOpBatch) string {
 	switch {
 	case m.Use == "copy":
 		return "hirgen::TransferKernel " + m.Name
+	case m.Use == "memcpy":
+		return "hirgen::CopyKernel " + m.Name
 	case m.Kernel:
 		return "hirgen::FlagKernel " + m.Name + "(" + use + ")"
 	default:

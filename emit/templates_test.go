@@ -154,7 +154,7 @@ func everyStatement() []calls.Stmt {
 	list := []calls.Stmt{
 		&calls.EventRecord{}, &calls.StreamWait{}, &calls.FlagWrite{}, &calls.FlagWrite{Kernel: true}, &calls.FlagWrite{Batch: "b"},
 		&calls.FlagWait{}, &calls.FlagWait{Kernel: true}, &calls.FlagWait{Batch: "b"}, &calls.MemOpBatch{}, &calls.Memcpy{},
-		&calls.Transfer{}, &calls.Transfer{Batch: "b"}, &calls.NcclGroup{}, &calls.Gemm{}, &calls.Attend{},
+		&calls.Memcpy{Batch: "b"}, &calls.Transfer{}, &calls.Transfer{Batch: "b"}, &calls.NcclGroup{}, &calls.Gemm{}, &calls.Attend{},
 		&calls.Launch{Kernel: "unary", Fn: "relu"},
 		&calls.Launch{Kernel: "binary", Fn: "add"}, &calls.Launch{Kernel: "reduce", Fn: "sum"}, &calls.Launch{Kernel: "positions"},
 		&calls.Launch{Kernel: "gather", Fn: "int32"}, &calls.Launch{Kernel: calls.TopK, Fn: "int32"},

@@ -131,6 +131,7 @@ func (f *form) parts() {
 			v.Driver = v.Driver || s.Batch == "" && !s.Kernel
 		case *calls.MemOpBatch:
 			v.Driver = v.Driver || !s.Kernel
+			headers["hirgen/copies.hpp"] = headers["hirgen/copies.hpp"] || s.Use == "memcpy"
 		}
 	}
 	headers["hirgen/ipc.hpp"] = v.Peers

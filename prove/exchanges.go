@@ -83,7 +83,9 @@ func (v *verification) exchanged(o *unroll.Op) (s calls.Stmt, of string) {
 			of = s.Batch
 		}
 	case *calls.Memcpy:
-		of = s.Batch
+		if s.On != (calls.Stream{}) {
+			of = s.Batch
+		}
 	case *calls.Launch:
 		of = s.Batch
 	}

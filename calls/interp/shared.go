@@ -123,7 +123,7 @@ func (r *rank) parts(body []calls.Stmt, visit func(calls.Stmt) error) error {
 
 // batch adds the flags of a batch, and returns a function that makes its copies, if it has any.
 func (r *rank) batch(s *calls.MemOpBatch, g *signals) (func() error, error) {
-	var copies []func() error
+	var runs []func() error
 	err := r.parts(s.Body, func(part calls.Stmt) error {
 		switch part := part.(type) {
 		case *calls.FlagWrite:
@@ -132,13 +132,17 @@ func (r *rank) batch(s *calls.MemOpBatch, g *signals) (func() error, error) {
 			return g.one(r, part, part.Flag, nil)
 		case *calls.Transfer:
 			run, err := r.copy(part, g)
-			copies = append(copies, run)
+			runs = append(runs, run)
+			return err
+		case *calls.Memcpy:
+			v, err := r.operands(part)
+			runs = append(runs, copies(v))
 			return err
 		}
 		return r.fail(part, "this is no part of a batch")
 	})
 	return func() error {
-		for _, run := range copies {
+		for _, run := range runs {
 			if err := run(); err != nil {
 				return err
 			}

@@ -22,6 +22,12 @@ func (u *Uses) operandsOf(s calls.Stmt, rank *issue.Rank) (list []operand) {
 		}
 		return list
 	}
+	if batch, ok := s.(*calls.MemOpBatch); ok && batch.Use == "memcpy" {
+		for _, part := range batch.Body {
+			list = append(list, u.operandsOf(part, rank)...)
+		}
+		return list
+	}
 	calls.RewriteAll([]calls.Stmt{s}, &calls.Rewriter{Place: func(at calls.Pointer) calls.Pointer {
 		list = append(list, operand{at, -1, false})
 		return at

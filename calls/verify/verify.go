@@ -129,6 +129,11 @@ func (v *verifier) nesting(body []calls.Stmt, batch string, grouped bool, sum st
 		case *calls.Let, *calls.Declare:
 		case *calls.MemOpBatch:
 			v.nesting(s.Body, s.Name, false, "")
+			for part := range calls.All(s.Body) {
+				_, transfers := part.(*calls.Transfer)
+				_, copies := part.(*calls.Memcpy)
+				v.stands(part, (!transfers || s.Use == "copy") && (!copies || s.Use == "memcpy"))
+			}
 		case *calls.RowExchange:
 			v.stands(s, batch == "" && !grouped && sum == "")
 			v.nesting(s.Body, s.Name, false, "")

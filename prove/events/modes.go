@@ -29,7 +29,9 @@ func (m *machine) follows(number int32) map[int32]int32 {
 				after[op] = before // the lanes of a batch begin together
 			}
 		case m.o.Mode == Serialized && o.Kind == unroll.Join:
-			last[0] = op
+			if moves(number, r, &r.Ops[i-1]) {
+				last[0] = op
+			}
 		case m.o.Mode == Serialized && moves(number, r, o):
 			follow(0, op, op)
 		case m.o.Mode != Serialized && o.Kind == unroll.Nccl:
@@ -97,11 +99,13 @@ func lastKernels(ops []unroll.Op) []int32 {
 }
 
 // launches reports whether an operation launches a kernel. It leaves out kernels of NCCL and kernels that only write flags or
-// count calls. Of the transfers of a batch only the first one launches a kernel.
+// count calls. Of the copies of a batch only the first one launches a kernel.
 func launches(o *unroll.Op) bool {
 	switch o.Kind {
 	case unroll.Transfer, unroll.PeerSum, unroll.Gemm, unroll.Attend, unroll.Launch:
 		return o.Lane <= 1
+	case unroll.Copy:
+		return o.Lane == 1
 	case unroll.Flags:
 		return o.Spins
 	}

@@ -77,6 +77,8 @@ func needsSMs(p *unroll.Program, o *unroll.Op) bool {
 	switch o.Kind {
 	case unroll.Gemm, unroll.Attend, unroll.Launch, unroll.Transfer, unroll.PeerSum, unroll.Nccl:
 		return true
+	case unroll.Copy:
+		return o.Lane > 0
 	case unroll.Begin:
 		return p.Calls.Graph
 	case unroll.Flags:

@@ -13,13 +13,14 @@ type operand struct {
 	layout int32 // -1: it depends on the rank or on loops, or has no number yet
 }
 
-// work issues a copy, a GEMM, an attention or a kernel.
-func (i *issuing) work(s calls.Stmt, kind Kind, stream calls.Stream) {
+// work issues a copy, a GEMM, an attention or a kernel. lane is the Lane of its operation.
+func (i *issuing) work(s calls.Stmt, kind Kind, stream calls.Stream, lane uint16) {
 	on, ok := i.On(s, stream)
 	if !ok {
 		return
 	}
 	o := i.begin(s, kind, on)
+	o.Lane = lane
 	if l, ok := s.(*calls.Launch); ok && l.Kernel == "positions" {
 		first, _ := i.Value(s, l.First)
 		o.Arg = int32(first)

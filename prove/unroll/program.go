@@ -50,9 +50,9 @@ const (
 	Record
 	Wait     // waits for the record Arg of this rank; -1: this call has no record before the wait
 	Flags    // flag writes or waits, one or a batch
-	Copy     // a cudaMemcpyAsync or, in a RowExchange, a copy by its kernel
+	Copy     // a cudaMemcpyAsync or, in a RowExchange or with a lane, a copy by a kernel
 	Transfer // a copy by SMs, which waits for a ready flag, copies, then writes a done flag
-	Join     // waits for all transfers of a batch, which run in lanes
+	Join     // waits for all copies of a batch, which run in lanes
 	PeerSum
 	Nccl // a call, or a group of them
 	Gemm

@@ -36,7 +36,7 @@ func (i *issuing) shared(s calls.Stmt) {
 	case *calls.FlagWait:
 		i.flags(s, s.On, s.Kernel, []calls.Stmt{s})
 	case *calls.MemOpBatch:
-		if s.Use == "copy" {
+		if s.Use == "copy" || s.Use == "memcpy" {
 			i.lanes(s)
 		} else {
 			i.flags(s, s.On, s.Kernel && s.Use == "wait", s.Body)
@@ -98,16 +98,21 @@ func (i *issuing) transfer(s *calls.Transfer, stream calls.Stream, lane uint16) 
 	i.end(o)
 }
 
-// lanes issues a batch of copies: one kernel whose blocks run each copy as soon as its flag is ready.
+// lanes issues a batch of copies: one kernel whose blocks run each copy at once or, for a transfer, as soon as its flag is
+// ready.
 func (i *issuing) lanes(s *calls.MemOpBatch) {
 	lane := uint16(0)
 	i.Run(s.Body, func(part calls.Stmt) {
-		if t, ok := part.(*calls.Transfer); ok {
+		switch part := part.(type) {
+		case *calls.Transfer:
 			lane++
-			i.transfer(t, s.On, lane)
-			return
+			i.transfer(part, s.On, lane)
+		case *calls.Memcpy:
+			lane++
+			i.work(part, Copy, s.On, lane)
+		default:
+			i.misplaced(part)
 		}
-		i.misplaced(part)
 	})
 	if on, ok := i.On(s, s.On); ok && lane > 0 {
 		i.end(i.begin(s, Join, on))

@@ -19,13 +19,13 @@ func (i *issuing) statement(s calls.Stmt) {
 	case *calls.NcclCall, *calls.NcclGroup:
 		i.nccl(s)
 	case *calls.Memcpy:
-		i.work(s, Copy, s.On)
+		i.work(s, Copy, s.On, 0)
 	case *calls.Gemm:
-		i.work(s, Gemm, s.On)
+		i.work(s, Gemm, s.On, 0)
 	case *calls.Attend:
-		i.work(s, Attend, s.On)
+		i.work(s, Attend, s.On, 0)
 	case *calls.Launch:
-		i.work(s, Launch, s.On)
+		i.work(s, Launch, s.On, 0)
 	case *calls.Delay:
 		if on, ok := i.On(s, s.On); ok {
 			i.end(i.begin(s, Delay, on))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "hirgen/host_device.hpp"
 
@@ -38,5 +39,19 @@ HG_HOST_DEVICE void copy_as(char* out, const char* in, size_t bytes, size_t me, 
   copy_elements(out, in, head, me, step);
   copy_elements(out + tail, in + tail, bytes - tail, me, step);
 }
+
+#ifdef __CUDACC__
+
+/// Copies this thread's share of `bytes` bytes with accesses of 16, 4, 2 or 1 bytes: the widest for
+/// which both addresses have the same offset from alignment.
+__device__ inline void copy_bytes(char* out, const char* in, size_t bytes, size_t me, size_t step) {
+  const size_t apart = reinterpret_cast<size_t>(out) ^ reinterpret_cast<size_t>(in);
+  if (apart % sizeof(uint4) == 0) return copy_as<uint4>(out, in, bytes, me, step);
+  if (apart % sizeof(uint32_t) == 0) return copy_as<uint32_t>(out, in, bytes, me, step);
+  if (apart % sizeof(uint16_t) == 0) return copy_as<uint16_t>(out, in, bytes, me, step);
+  copy_elements(out, in, bytes, me, step);
+}
+
+#endif
 
 }  // namespace hirgen

@@ -50,17 +50,6 @@ __global__ void __launch_bounds__(kMostFlags) flag_kernel(const __grid_constant_
   }
 }
 
-/// Copies with accesses of 16, 4 or 1 bytes: the widest for which both addresses have the same
-/// offset from alignment.
-__device__ void copy_bytes(const Transfer& t, size_t me, size_t step) {
-  char* out = static_cast<char*>(t.out);
-  const char* in = static_cast<const char*>(t.in);
-  const size_t apart = reinterpret_cast<size_t>(out) ^ reinterpret_cast<size_t>(in);
-  if (apart % sizeof(uint4) == 0) return copy_as<uint4>(out, in, t.bytes, me, step);
-  if (apart % sizeof(uint32_t) == 0) return copy_as<uint32_t>(out, in, t.bytes, me, step);
-  copy_elements(out, in, t.bytes, me, step);
-}
-
 /// Row y of the grid is transfer y. Its last block sets the done flag, and resets the count of
 /// blocks to zero for the next kernel.
 __global__ void __launch_bounds__(kThreads)
@@ -69,7 +58,8 @@ __global__ void __launch_bounds__(kThreads)
   const uint32_t sequence = value_of(t.flags.sequence);
   if (threadIdx.x == 0) wait_flag(t.flags.ready, sequence);
   __syncthreads();
-  copy_bytes(t, thread_of_grid(blockIdx.x, kThreads, threadIdx.x),
+  copy_bytes(static_cast<char*>(t.out), static_cast<const char*>(t.in), t.bytes,
+             thread_of_grid(blockIdx.x, kThreads, threadIdx.x),
              thread_of_grid(gridDim.x, kThreads, 0));
   if (is_last_block(t.flags.blocks) && threadIdx.x == 0) write_flag(t.flags.done, sequence);
 }

@@ -1,6 +1,9 @@
 // Tests of copies that move, cast, transpose or slice elements, against loops on the host.
+#include "hirgen/copies.hpp"
+
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -124,10 +127,52 @@ void test_copies_of_strided_views() {
   }
 }
 
+/// Copies of many sizes by one kernel, from and to every distance from a multiple of 16 bytes.
+/// Bytes around the copies keep their values.
+void test_copies_of_one_kernel() {
+  constexpr size_t kSizes[] = {0, 1, 2, 3, 15, 16, 17, 64, 255, 4096, 10007, 300000};
+  constexpr size_t kPart = 300064;  // bytes for each copy
+  std::vector<uint8_t> values(kPart * hirgen::CopyKernel::kMostCopies);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint8_t>(i * 7 + i / 251);
+  const Buffer in(values.size()), out(values.size());
+  HG_CHECK(
+      cudaMemcpyAsync(in.get(), values.data(), values.size(), cudaMemcpyHostToDevice, stream()),
+      "test");
+  for (size_t apart = 0; apart < 16; ++apart) {
+    std::vector<uint8_t> want(values.size(), 0), got(values.size());
+    HG_CHECK(cudaMemsetAsync(out.get(), 0, want.size(), stream()), "test");
+    hirgen::CopyKernel copies;
+    for (size_t i = 0; i < hirgen::CopyKernel::kMostCopies; ++i) {
+      const size_t from = i * kPart + i, to = i * kPart + (i + apart) % 16;
+      const size_t bytes = kSizes[(i + apart) % std::size(kSizes)];
+      copies.add(static_cast<char*>(out.get()) + to, static_cast<char*>(in.get()) + from, bytes);
+      for (size_t k = 0; k < bytes; ++k) want[to + k] = values[from + k];
+    }
+    copies.submit(stream(), "test");
+    HG_CHECK(cudaMemcpyAsync(got.data(), out.get(), got.size(), cudaMemcpyDeviceToHost, stream()),
+             "test");
+    HG_CHECK(cudaStreamSynchronize(stream()), "test");
+    expect(got == want, "copies that are moved by " + std::to_string(apart) + " bytes");
+  }
+  hirgen::CopyKernel().submit(stream(), "test");  // nothing to copy
+}
+
+void test_a_kernel_takes_no_more_copies() {
+  hirgen::CopyKernel copies;
+  for (size_t i = 0; i < hirgen::CopyKernel::kMostCopies; ++i) copies.add(nullptr, nullptr, 0);
+  try {
+    copies.add(nullptr, nullptr, 0);
+    expect(false, "a kernel takes too many copies");
+  } catch (const hirgen::Error& error) {
+    expect(error.code() == hirgen::Code::kInternal, "another error");
+  }
+}
+
 }  // namespace
 
 int main() {
   return run("math_copies",
-             {test_moves_of_8_bits, test_casts_round_to_nearest_even, test_casts_to_integers,
+             {test_copies_of_one_kernel, test_a_kernel_takes_no_more_copies, test_moves_of_8_bits,
+              test_casts_round_to_nearest_even, test_casts_to_integers,
               test_copies_of_strided_views, test_transposes});
 }

@@ -329,9 +329,9 @@ void test_matmul() {
   }
 }
 
-/// Tests thread_of_grid, with which parallel_for_kernel, peer_read_reduction_kernel and
-/// transfer_kernel count; add_strided, which peer_read_reduction_kernel calls; and copy_as, which
-/// transfer_kernel calls.
+/// Tests thread_of_grid, with which parallel_for_kernel, peer_read_reduction_kernel,
+/// transfer_kernel and copy_kernel count; add_strided, which peer_read_reduction_kernel calls; and
+/// copy_as, which transfer_kernel and copy_kernel call.
 void test_threads() {
   const Sparse<float> in(kLong), out(kLong);
   for (const int64_t i : long_numbers(17)) {

@@ -39,6 +39,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include "hirgen/copies.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
@@ -73,8 +74,8 @@ constexpr const char* kMulProduct = "statements.hir:14:5 mul into product";
 constexpr const char* kJoined = "statements.hir:14:5 wait for the compute streams";
 constexpr const char* kAddOutSum = "statements.hir:9:5 add into out_sum";
 constexpr const char* kSumOutReduce = "statements.hir:10:5 sum into out_reduce";
-constexpr const char* kCopyOutReshape = "statements.hir:11:5 copy into out_reshape";
-constexpr const char* kBroadcastOutBroadcast = "statements.hir:12:5 broadcast into out_broadcast";
+constexpr const char* kCopyOutReshape =
+    "statements.hir:11:5 copy into out_reshape, broadcast into out_broadcast";
 constexpr const char* kMatmulOutBatched = "statements.hir:13:5 matmul into out_batched";
 
 // c = a b, row-major; the plan's shape says which operands are transposed. cuBLASLt is column-major, so b is
@@ -175,10 +176,10 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                         {2, {M, N}, {0, 1}}, caller, kAddOutSum);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, /*axis=*/1, out_reduce, {2, {M, 1}, {1, 0}}, X,
                         {2, {M, N}, {N, 1}}, caller, kSumOutReduce);
-  HG_CHECK(cudaMemcpyAsync(out_reshape, X, M * N * sizeof(fp32), cudaMemcpyDeviceToDevice, caller),
-           kCopyOutReshape);
-  HG_CHECK(cudaMemcpyAsync(out_broadcast, X, M * N * sizeof(fp32), cudaMemcpyDeviceToDevice, caller),
-           kBroadcastOutBroadcast);
+  hirgen::CopyKernel copies;
+  copies.add(out_reshape, X, M * N * sizeof(fp32));
+  copies.add(out_broadcast, X, M * N * sizeof(fp32));
+  copies.submit(caller, kCopyOutReshape);
   gemm(context_, out_batched_plan_, P, Q, out_batched, workspace_, caller, kMatmulOutBatched);
   context_.call_issued(caller);  // for the watchdog
 }
@@ -228,7 +229,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "statements", .spec = "statements.hir",
-               .digest = "d8c51ce7fcf3161664080babd834d833563e272d3268248a6f007eaaea387ceb", .mesh_size = D,
+               .digest = "f4ab589edd83e2570fb6db213dc7ae3d249b702e8193ff88397452a375fd4b6f", .mesh_size = D,
                .gemms = {{M, N, K, B}}, .communications = {"sendrecv from world to turned"},
                .bytes = N * sizeof(fp32), .largest = "sendrecv", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"B", B}, {"M", M}, {"N", N}, {"K", K}}},

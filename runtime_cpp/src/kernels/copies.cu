@@ -1,0 +1,58 @@
+// One kernel for several copies within the memory of a GPU.
+#include <algorithm>
+
+#include "hirgen/copies.hpp"
+#include "hirgen/error.hpp"
+#include "hirgen/grid.hpp"
+#include "kernels/copy_elements.hpp"
+
+namespace hirgen {
+namespace {
+
+#ifdef __CUDACC__
+
+constexpr int kThreads = 256;
+// Two accesses of 16 bytes for each thread: small copies are then spread over many SMs.
+constexpr size_t kBytesPerBlock = 2 * sizeof(uint4) * kThreads;
+constexpr size_t kMostBlocks = size_t{132} * 8;
+
+/// Row y of the grid is copy y.
+__global__ void __launch_bounds__(kThreads)
+    copy_kernel(const __grid_constant__ CopyKernel::List list) {
+  const CopyKernel::Copy& copy = list.copies[blockIdx.y];
+  copy_bytes(copy.out, copy.in, copy.bytes, thread_of_grid(blockIdx.x, kThreads, threadIdx.x),
+             thread_of_grid(gridDim.x, kThreads, 0));
+}
+
+#endif
+
+}  // namespace
+
+void CopyKernel::add(void* out, const void* in, size_t bytes) {
+  if (list_.count == kMostCopies) throw Error(Code::kInternal, "too many copies for a kernel");
+  list_.copies[list_.count++] = {static_cast<char*>(out), static_cast<const char*>(in), bytes};
+}
+
+void CopyKernel::submit(cudaStream_t stream, const char* where) {
+  if (list_.count == 0) return;
+  const TracedCall traced(TraceKind::kKernel, "kernel", stream, where);
+#ifdef __CUDACC__
+  size_t largest = 0;
+  for (size_t i = 0; i < list_.count; ++i) largest = std::max(largest, list_.copies[i].bytes);
+  const size_t wanted = (largest + kBytesPerBlock - 1) / kBytesPerBlock;
+  const dim3 blocks(static_cast<unsigned>(std::clamp(wanted, size_t{1}, kMostBlocks / list_.count)),
+                    static_cast<unsigned>(list_.count));
+  copy_kernel<<<blocks, kThreads, 0, stream>>>(list_);
+  HG_CHECK(cudaGetLastError(), where);
+#else
+  host_position.store(where, std::memory_order_relaxed);
+  for (const Copy* copy = list_.copies; copy != list_.copies + list_.count; ++copy) {
+    const auto loop = [copy = *copy] {
+      for (size_t i = 0; i < copy.bytes; ++i) copy.out[i] = copy.in[i];
+    };
+    hirgen_cpu_launch(stream, loop, where);
+  }
+#endif
+}
+
+}  // namespace hirgen
