@@ -100,6 +100,18 @@ func TestUnnamedPipelines(t *testing.T) {
 	}
 }
 
+// TestDerivedPlacementsAreProved proves specs whose placements are derived, at their full sizes. A program must not depend on
+// a size that the proof makes smaller.
+func TestDerivedPlacementsAreProved(t *testing.T) {
+	paths := specsLike("testdata/placements/*.yaml")
+	if len(paths) < 15 {
+		t.Errorf("only %d specs", len(paths))
+	}
+	for _, path := range paths {
+		proved(t, path, []model.Setting{{Path: "preset", Value: "none"}})
+	}
+}
+
 // specsLike returns the specs that match a pattern below the root of the repository.
 func specsLike(pattern string) []string {
 	root := filepath.Join(filepath.Dir(provetest.Spec("ag_matmul")), "..", "..", "..")

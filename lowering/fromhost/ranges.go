@@ -49,6 +49,9 @@ func (b *builder) positions(s *hostir.Positions) []calls.Stmt {
 			first = b.here(b.meshOf(s.Out), over)
 		}
 	}
+	if s.Step.Size > 0 {
+		first = expr.Op("*", first, b.scope.Extent(s.Step).Expr)
+	}
 	return []calls.Stmt{&calls.Launch{
 		Info: b.computed(s, ""), Kernel: "positions", Out: calls.Operand{At: b.pointer(out)}, OutType: out.typ, InType: out.typ,
 		Elements: out.elements().Expr, First: first, On: b.current,

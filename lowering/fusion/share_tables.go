@@ -66,7 +66,7 @@ func sameTable(a, b hostir.Stmt) bool {
 func unnamed(s hostir.Stmt) hostir.Stmt {
 	switch s := s.(type) {
 	case *hostir.Positions:
-		return &hostir.Positions{}
+		return &hostir.Positions{Step: s.Step}
 	case *hostir.Broadcast:
 		return &hostir.Broadcast{In: s.In, Axis: s.Axis}
 	case *hostir.Reshape:

@@ -180,10 +180,11 @@ type (
 		In  *Tensor
 	}
 	// Positions writes 0, 1, ... along the only axis of Out. If ranks split the axis, the numbers continue from shard
-	// to shard.
+	// to shard. With a Step, each rank has one element, and the numbers are 0, Step, 2 Step, ...
 	Positions struct {
 		Info
-		Out *Tensor `text:"="`
+		Out  *Tensor       `text:"="`
+		Step domain.Extent `text:"step?"`
 	}
 	// Unary is Out = Fn(In), element by element. domain.UnaryFn defines the syntax of Fn: "gelu", "scale(0.125)".
 	Unary struct {

@@ -92,7 +92,9 @@ func (r *rewriter) gather(s *hostir.Gather, in []form, rows [][]int) []form {
 	dims := slices.Concat(renumbered(in[0].dims, rows[0]), renumbered(in[1].dims[n.Batches:], rows[1]))
 	dims = standard(slices.DeleteFunc(dims, func(d dim) bool { return d.axis == hostir.Unmapped && !d.split() }))
 	if blocks > 0 {
-		first := r.firstRows(parts[0], in[0].dims[n.Axis].Size)
+		first := r.add(form{tensor: &hostir.Tensor{DType: domain.FP32}}, "_first", parts, func(out *hostir.Tensor) hostir.Stmt {
+			return &hostir.Positions{Info: r.info(""), Out: out, Step: in[0].dims[n.Axis].Extent}
+		})
 		if n.First = first.tensor; n.Batches > 0 { // the blocks are a batch axis, too
 			in[1] = r.stretched(in[1], slices.Concat([]dim{one}, in[1].dims))
 			n.Batches++
@@ -100,17 +102,6 @@ func (r *rewriter) gather(s *hostir.Gather, in []form, rows [][]int) []form {
 		in = append(in, first)
 	}
 	return r.clone(&n, in, dims)
-}
-
-// firstRows writes the number of the first row of each block of a table, one block for each rank.
-func (r *rewriter) firstRows(block dim, rows int64) form {
-	fp32 := form{tensor: &hostir.Tensor{DType: domain.FP32}}
-	number := r.add(fp32, "_block", []dim{block}, func(out *hostir.Tensor) hostir.Stmt {
-		return &hostir.Positions{Info: r.info(""), Out: out}
-	})
-	return r.add(fp32, "_first", number.dims, func(out *hostir.Tensor) hostir.Stmt {
-		return &hostir.Unary{Info: r.info(""), Fn: domain.JoinFn("scale", float64(rows)), Out: out, In: number.tensor}
-	})
 }
 
 // standard returns dims in the order of the tensor's axes. Blocks come before the elements of their axis, and dims of

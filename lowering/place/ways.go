@@ -134,8 +134,8 @@ func sums(s hostir.Stmt, ranks int64) (ways []way) {
 		if divides(s.In, s.Axis, ranks) {
 			return []way{{[]Placement{Placement(s.Axis)}, []Placement{Partial}}}
 		}
-	case *hostir.Gather: // parts of integers would be added in fp32
-		if s.First == nil && !s.Out.DType.IsInteger() && divides(s.Table, s.Axis, ranks) {
+	case *hostir.Gather: // no collective adds numbers of types that operations do not compute in
+		if s.First == nil && s.Out.DType.Computes() && divides(s.Table, s.Axis, ranks) {
 			return []way{{[]Placement{Placement(s.Axis), Whole}, []Placement{Partial}}}
 		}
 	case *hostir.Matmul, *hostir.Linear:

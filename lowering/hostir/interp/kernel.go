@@ -67,7 +67,7 @@ func (r *rank) kernel(s hostir.Stmt, results, in []*view) (func() error, error) 
 	first := int64(0)
 	for _, a := range p.Out.Axes {
 		if over := hostir.SplitOver(a); over != "" {
-			first = int64(p.Out.Mesh.Coordinate(r.number, over))
+			first = int64(p.Out.Mesh.Coordinate(r.number, over)) * max(p.Step.Size, 1)
 		}
 	}
 	return func() error {

@@ -71,13 +71,11 @@ func fields(s hostir.Stmt) object {
 
 // jsonValue returns a field of a statement in JSON; nil if it is absent.
 func jsonValue(s hostir.Stmt, f hostir.Field) any {
+	if omitted(f) {
+		return nil
+	}
 	switch v := f.Value.(type) {
-	case *int, *[]int, *[]string:
-		return v
-	case *int64:
-		if f.Optional && *v == 0 {
-			return nil
-		}
+	case *int, *int64, *[]int, *[]string:
 		return v
 	case *bool:
 		if word := argument(f); strings.Contains(f.Word, "|") {

@@ -62,16 +62,23 @@ func argument(f hostir.Field) string {
 			return yes
 		}
 		return no
-	case *int64:
-		if f.Optional && *v == 0 {
-			return ""
-		}
 	}
 	text := value(f.Value)
-	if text == "" {
+	if text == "" || omitted(f) {
 		return ""
 	}
 	return strings.TrimSpace(f.Word + " " + text)
+}
+
+// omitted reports whether a field is an optional number that is zero.
+func omitted(f hostir.Field) bool {
+	switch v := f.Value.(type) {
+	case *int64:
+		return f.Optional && *v == 0
+	case *domain.Extent:
+		return f.Optional && v.Size == 0
+	}
+	return false
 }
 
 // value returns the text of a value; empty for nil, an empty string, and an empty list of names or tensors.

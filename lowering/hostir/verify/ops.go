@@ -27,6 +27,8 @@ func (v *verifier) operation(s hostir.Stmt) {
 	case *hostir.Positions:
 		if n := len(hostir.Live(s.Out)); n != 1 || s.Out.DType != domain.FP32 {
 			v.breach(s, "shape", "positions are one axis of fp32, and %s is %s %s", s.Out.Name, s.Out.DType, domain.FormatAxes(s.Out.Axes))
+		} else if s.Step.Size > 0 && s.Out.Axes[hostir.Live(s.Out)[0]].LocalSize() != 1 {
+			v.breach(s, "shape", "with a step, each rank has one position, and %s is %s", s.Out.Name, domain.FormatAxes(s.Out.Axes))
 		}
 		return
 	case *hostir.Gather:
