@@ -48,6 +48,7 @@ const (
 	ForRow     = "row"     // one element for each row, the same in all columns
 	ForBlock   = "block"   // a result with one element for each block of columns that the kernel folds
 	ForSeed    = "seed"    // a single int64, which is not converted to fp32
+	ForAll     = "all"     // a single element, the same for all rows and columns
 )
 
 // InPositions is the type of a kernel's operand without memory: the value of an element is its position along an axis.
@@ -167,7 +168,7 @@ type (
 		Results  int64
 		Operands []string // their names in Body
 		Types    []string // their element types, or InPositions
-		Uses     []string // ForElement, ForColumn, ForRow, ForBlock or ForSeed
+		Uses     []string // ForElement, ForColumn, ForRow, ForBlock, ForSeed or ForAll
 		Arrives  []string // operands that a RowExchange receives; nil: the kernel is not part of one
 		Body     string   `text:"quoted"` // domain.Body as text
 		Where    string   `text:"quoted"` // position in the spec, and the kernel's computation in words, for a comment

@@ -10,7 +10,9 @@ import (
 )
 
 // readOf maps the use of an operand to the method that reads it in a row.
-var readOf = map[string]string{calls.ForElement: "load", calls.ForColumn: "along", calls.ForRow: "value", calls.ForSeed: "seed"}
+var readOf = map[string]string{
+	calls.ForElement: "load", calls.ForColumn: "along", calls.ForRow: "value", calls.ForSeed: "seed", calls.ForAll: "single",
+}
 
 // kernelBody prints the computation of a row of the results as lines of C++. It reads an operand once even if several
 // steps use it, and evaluates an expensive step once. For a run of rows, it first prints the values that all rows share.
@@ -51,7 +53,7 @@ func newBodyPrinter(k kernelView) *bodyPrinter {
 	b := &bodyPrinter{k: k, steps: k.Steps()}
 	operands := len(k.Operands) - int(k.Results)
 	for _, use := range k.Uses[k.Results:] {
-		b.wide = append(b.wide, use != calls.ForRow && use != calls.ForSeed)
+		b.wide = append(b.wide, use == calls.ForElement || use == calls.ForColumn)
 	}
 	b.wide, b.readers = b.steps.Rows(b.wide), readersOf(b.steps, operands)
 	b.long, b.readInRow, b.alike = make([]bool, len(b.wide)), make([]bool, len(b.wide)), make([]bool, operands)

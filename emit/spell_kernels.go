@@ -71,7 +71,7 @@ func kernelLaunch(k kernelView) string {
 	body, columns := class+braces(k.Operands[k.given():]...), class+"::kColumns"
 	var long []string // operands in memory with an element for each column, except a result that the body returns
 	for i, use := range k.Uses {
-		if (i > 0 || !folds) && use != calls.ForRow && use != calls.ForBlock && use != calls.ForSeed && k.Types[i] != calls.InPositions {
+		if (i > 0 || !folds) && (use == calls.ForElement || use == calls.ForColumn) && k.Types[i] != calls.InPositions {
 			long = append(long, k.Operands[i])
 		}
 	}

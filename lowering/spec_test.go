@@ -37,14 +37,15 @@ func specTexts(t *testing.T) []specText {
 }
 
 // withConcats reads the example specs and others: a layer that concatenates gradients, a router of experts, a spec whose
-// collectives form a group, specs that reshape and quantize rows, and a spec whose ranks send parts of an all-to-all.
+// collectives form a group, specs that reshape and quantize rows, and specs whose ranks send parts of
+// all-to-alls and sums.
 func withConcats(t *testing.T) []specText {
 	t.Helper()
 	list := specTexts(t)
 	for _, path := range []string{
 		"testdata/layers/llama_attention_sp_backward.yaml", "testdata/layers/router.yaml", "internal/e2e/testdata/moves/grouped.yaml",
 		"internal/e2e/testdata/moves/reshaped_rows.yaml", "internal/e2e/testdata/moves/quantized_rows.yaml",
-		"internal/e2e/testdata/moves/sent_parts.yaml",
+		"internal/e2e/testdata/moves/sent_parts.yaml", "internal/e2e/testdata/moves/sent_sums.yaml",
 	} {
 		source, err := os.ReadFile(filepath.Join("..", path))
 		if err != nil {

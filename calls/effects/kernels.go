@@ -90,7 +90,7 @@ func (o *Operand) rows(s *calls.Launch, k *calls.Kernel, strides []expr.Expr) {
 		o.Strides = []expr.Expr{expr.Int(k.Columns / k.Steps().Block()), one}
 	case calls.ForRow:
 		o.Strides = []expr.Expr{one, expr.Int(0)}
-	case calls.ForSeed:
+	case calls.ForSeed, calls.ForAll:
 		o.Strides = []expr.Expr{expr.Int(0), expr.Int(0)}
 	}
 }

@@ -18,7 +18,7 @@ const (
 )
 
 // byRows returns a launch and a kernel that compute the same as l row by row; nil if there are none. It divides a
-// kernel that computes element by element, or a sum of parts, into rows.
+// kernel that computes element by element, a long row that is not reduced, or a sum of parts, into rows.
 func (m *exchangeMaker) byRows(l *calls.Launch) (*calls.Launch, *calls.Kernel) {
 	k, rows := m.p.Kernel(l), *l
 	switch {
@@ -31,15 +31,38 @@ func (m *exchangeMaker) byRows(l *calls.Launch) (*calls.Launch, *calls.Kernel) {
 	if _, folds := k.Steps().FoldsColumns(); folds {
 		return nil, nil
 	}
-	fits := k.Columns >= shortestRow && !k.InParts()
-	if k.Columns == 0 {
-		others := slices.ContainsFunc(k.Uses, func(use string) bool { return use != calls.ForElement })
-		fits = !others && m.cut(&rows, &kernel, l.Elements)
+	fits := k.Columns >= shortestRow
+	if k.Columns == 0 || k.InParts() {
+		elements, uses := m.ofElements(l, k)
+		kernel.Uses, fits = uses, uses != nil && m.cut(&rows, &kernel, elements)
 	}
 	if !fits {
 		return nil, nil
 	}
 	return &rows, &kernel
+}
+
+// ofElements returns the number of elements of a kernel that reduces nothing, and the uses of its operands if its elements are cut
+// into other rows. The uses are nil if the elements form several rows, or if a result does not have all elements.
+func (m *exchangeMaker) ofElements(l *calls.Launch, k *calls.Kernel) (elements expr.Expr, uses []string) {
+	elements, uses = l.Elements, slices.Clone(k.Uses)
+	if rows, _ := m.values.Eval(l.Elements); k.InParts() {
+		if elements = k.Row; rows != 1 || elements == nil {
+			return nil, nil
+		}
+	}
+	for i, use := range uses {
+		switch {
+		case use == calls.ForElement:
+		case i < int(k.Results):
+			return nil, nil
+		case use == calls.ForColumn:
+			uses[i] = calls.ForElement
+		case use == calls.ForRow:
+			uses[i] = calls.ForAll
+		}
+	}
+	return elements, uses
 }
 
 // cut divides the elements of a kernel into rows: it sets k.Columns to the length of a row, and l.Elements to the
@@ -49,7 +72,7 @@ func (m *exchangeMaker) cut(l *calls.Launch, k *calls.Kernel, elements expr.Expr
 	n, known := m.values.Eval(elements)
 	for row := int64(longestRow); known && row >= shortestRow; row -= 8 {
 		if n%row == 0 {
-			k.Columns, l.Elements = row, expr.Op("/", elements, expr.Int(row))
+			k.Columns, k.Row, l.Elements = row, nil, expr.Op("/", elements, expr.Int(row))
 			return true
 		}
 	}

@@ -122,7 +122,7 @@ func (m *machine) fused(o *unroll.Op, s *calls.Launch, k *calls.Kernel, views op
 		operands := make([][]float64, len(in))
 		for i, data := range in {
 			operands[i] = part(data, row, columns)
-			if k.Uses[int(k.Results)+i] == calls.ForRow {
+			if use := k.Uses[int(k.Results)+i]; use == calls.ForRow || use == calls.ForAll {
 				operands[i] = operands[i][:1]
 			}
 		}

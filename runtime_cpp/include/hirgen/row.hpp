@@ -145,6 +145,11 @@ struct RowPlace {
   HG_HOST_DEVICE float value(const Counted<A>& operand) const {
     return static_cast<float>(offset(operand));
   }
+  /// Returns the single element of an operand.
+  template <typename V>
+  HG_HOST_DEVICE static float single(const V* data) {
+    return widen(*data);
+  }
   /// Returns this row of a result that has one element for each block of B columns.
   template <int B, typename V>
   HG_HOST_DEVICE V* start_blocks(V* data) const {

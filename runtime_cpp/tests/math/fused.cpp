@@ -26,18 +26,19 @@ struct SiluMul {
 };
 
 /// A norm followed by a softmax: operands of all kinds (rows, one row for all, one value for each
-/// row), reductions along a row, and a value that is kept.
+/// row, a single one), reductions along a row, and a value that is kept.
 struct NormSoftmax {
   bf16* Y;
   const float* X;
   const bf16* gamma;
   const float* shift;
+  const bf16* factor;
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
     const auto X_row = row.load(X);
     const auto scaled = X_row * fn::rsqrt(fn::sum(row, X_row * X_row)) * row.along(gamma);
     const auto e = row.keep(fn::exp(scaled - fn::max(row, scaled) + row.value(shift)));
-    row.store(Y, e / fn::sum(row, e));
+    row.store(Y, e / fn::sum(row, e) * row.single(factor));
   }
 };
 
@@ -146,12 +147,13 @@ void test_rows(int64_t offset) {
   const std::vector<float> x = numbers(kRows * Columns), g = numbers(Columns), s = numbers(kRows);
   const Elements X(DType::kFp32, x, offset), gamma(DType::kBf16, g, offset), shift(DType::kFp32, s);
   const Elements Y(DType::kBf16, kRows * Columns, offset), sums(DType::kFp32, kRows);
+  const Elements factor(DType::kBf16, std::vector<float>{0.75F});
   auto* y = static_cast<bf16*>(Y.get());
   const auto* from = static_cast<const float*>(X.get());
   const auto* weights = static_cast<const bf16*>(gamma.get());
-  hirgen::launch_rows<Columns>(
-      NormSoftmax{y, from, weights, static_cast<const float*>(shift.get())}, {kRows},
-      hirgen::accesses(y, from, weights), stream(), "test");
+  hirgen::launch_rows<Columns>(NormSoftmax{y, from, weights, static_cast<const float*>(shift.get()),
+                                           static_cast<const bf16*>(factor.get())},
+                               {kRows}, hirgen::accesses(y, from, weights), stream(), "test");
   auto* logs = static_cast<float*>(sums.get());
   hirgen::launch_rows<Columns>(LogSum{logs, from}, {kRows}, hirgen::accesses(from), stream(),
                                "test");
@@ -169,7 +171,7 @@ void test_rows(int64_t offset) {
       row.push_back(std::exp(v / std::sqrt(squares) * g[static_cast<size_t>(c)]));
       all += row.back();
     }
-    for (const double e : row) want.push_back(e / all);
+    for (const double e : row) want.push_back(e / all * 0.75);
     want_logs.push_back(std::log(exps));
   }
   expect_near(Y.read(), want, 0x1p-8, "norm and softmax" + of);
