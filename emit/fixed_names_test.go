@@ -24,10 +24,11 @@ func unqualified(code string) map[string]bool {
 }
 
 // handedOut are names that need no reservation. The first ones do not depend on the names of a spec but come from the
-// same allocator: names of loops, of mesh axes, of events of compute streams, and of the statements of such events.
+// same allocator: names of loops, of mesh axes, of batches of copies, of events of compute streams, and of the statements
+// of such events.
 var handedOut = map[string]bool{
 	"i": true, "i2": true, "s": true, "x": true, "x2": true, "x_": true, "x_ucc_": true, "started_": true, "joined_": true,
-	"kStarted": true, "kJoined": true, "kDelay": true,
+	"kStarted": true, "kJoined": true, "kDelay": true, "copies": true,
 	"model": true, "a": true, "b": true, "c": true, "workspace": true, // parameters of functions that use no names of a spec
 	"add":  true, // a function that launches a kernel: it gets another name if a spec uses this one
 	"rows": true, // a parameter of such a function: operands of kernels get other names
