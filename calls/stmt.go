@@ -35,6 +35,9 @@ const (
 	Compute = "compute" // the compute stream of an iteration, which DeclareStream names; in a Step, all of them
 )
 
+// MostCopies is the largest number of Memcpys that one kernel runs: kMostCopies of hirgen::CopyKernel.
+const MostCopies = 16
+
 // Values of Joins: how flag operations and copies are issued if they are merged with adjacent ones.
 const (
 	ByDriver = "driver" // stream memory operations
@@ -112,8 +115,9 @@ type (
 		Batch  string
 		On     Stream
 	}
-	// MemOpBatch issues all flag operations of Body, including its loops, as one operation. If Use is "copy" or "memcpy",
-	// Body has Transfers or Memcpys, and one kernel runs all of them at the same time.
+	// MemOpBatch issues all flag operations of Body, including its loops, as one operation. If Use is "copy", Body has
+	// Transfers, and one kernel runs all of them at the same time. If Use is "memcpy", Body has up to MostCopies Memcpys
+	// without streams, and one kernel runs these.
 	MemOpBatch struct {
 		Info
 		Name   string

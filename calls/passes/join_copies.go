@@ -8,13 +8,10 @@ import (
 	"github.com/hirgen/hirgen/calls/names"
 )
 
-// Limits of the copies that one kernel makes. CopyKernel takes up to kMostCopies of them. Copies of 4 MB take about as long
-// as a node of a CUDA graph takes to start (cost/machines). With more bytes a kernel gains little, and a cudaMemcpyAsync
-// may leave the SMs to other work.
-const (
-	mostJoined      = 16
-	mostJoinedBytes = 4 << 20
-)
+// mostJoinedBytes is the largest number of bytes that one kernel copies. Copies of 4 MB take about as long as a node of a
+// CUDA graph takes to start (cost/machines). With more bytes a kernel gains little, and a cudaMemcpyAsync may leave the SMs
+// to other work.
+const mostJoinedBytes = 4 << 20
 
 // joinCopies lets one kernel make adjacent copies within a rank, such as the copies of a concat. Each cudaMemcpyAsync, also
 // as a node of a CUDA graph, takes more than a microsecond to start. The copies have one stream, with only declarations of
@@ -83,7 +80,7 @@ func (j *copyJoiner) visit(s calls.Stmt) {
 			j.apart[[2]*calls.Memcpy{before.copy, c}] = true
 		}
 	}
-	if j.recent = append(j.recent, placed); len(j.recent) == mostJoined {
+	if j.recent = append(j.recent, placed); len(j.recent) == calls.MostCopies {
 		j.recent = j.recent[1:]
 	}
 }
@@ -146,7 +143,7 @@ func (j *copyJoiner) joins(run []*calls.Memcpy, c *calls.Memcpy) bool {
 		total += bytes
 		known = known && found && other.Batch == "" && other.On.String() == c.On.String() && !j.apart[[2]*calls.Memcpy{other, c}]
 	}
-	return known && c.Batch == "" && 0 < len(run) && len(run) < mostJoined && total <= mostJoinedBytes
+	return known && c.Batch == "" && 0 < len(run) && len(run) < calls.MostCopies && total <= mostJoinedBytes
 }
 
 // batch makes the copies of a run the parts of one kernel, which has the position and the label of the first copy.

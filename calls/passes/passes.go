@@ -19,7 +19,7 @@ var Passes = []Pass{
 	{"batch-memory-operations", "adjacent statements that write flags, wait for flags or copy are one operation (signals: batched, " +
 		"copy: fused)", batchMemoryOperations},
 	{"exchange-in-kernel", "one kernel sends rows to the other ranks, and waits for their rows, which it may add", exchangeInKernels},
-	{"join-copies", "one kernel makes small adjacent copies on one stream, as those of a concat", joinCopies},
+	{"join-copies", "one kernel makes small adjacent copies on one stream, such as the copies of a concat", joinCopies},
 	{"move-sync", "a record or a join that a loop would repeat stands outside of it", moveSync},
 	{"share-records", "waits take an event that was recorded before where a later one says the same", shareRecords},
 	{"drop-waits", "a wait that others imply goes, and records that nobody waits for", dropWaits},

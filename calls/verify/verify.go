@@ -116,6 +116,24 @@ func (v *verifier) names() {
 	}
 }
 
+// copies checks a batch of copies, which one kernel runs: it has up to MostCopies copies without streams, and declarations.
+func (v *verifier) copies(s *calls.MemOpBatch) {
+	copies := 0
+	for part := range calls.All(s.Body) {
+		switch part := part.(type) {
+		case *calls.Let, *calls.Declare:
+		case *calls.Memcpy:
+			copies++
+			v.stands(part, part.On == calls.Stream{})
+		default:
+			v.stands(part, false)
+		}
+	}
+	if copies > calls.MostCopies || !s.Kernel {
+		v.fail(s, "%s is no kernel of up to %d copies", s.Name, calls.MostCopies)
+	}
+}
+
 // nesting checks that each part is inside the group, batch, exchange or sum that it belongs to, and that nothing else
 // is inside.
 func (v *verifier) nesting(body []calls.Stmt, batch string, grouped bool, sum string) {
@@ -133,6 +151,9 @@ func (v *verifier) nesting(body []calls.Stmt, batch string, grouped bool, sum st
 				_, transfers := part.(*calls.Transfer)
 				_, copies := part.(*calls.Memcpy)
 				v.stands(part, (!transfers || s.Use == "copy") && (!copies || s.Use == "memcpy"))
+			}
+			if s.Use == "memcpy" {
+				v.copies(s)
 			}
 		case *calls.RowExchange:
 			v.stands(s, batch == "" && !grouped && sum == "")
