@@ -55,8 +55,7 @@ func takesArguments(s hostir.Stmt) bool {
 
 // argument returns the text of a field; empty if it is absent.
 func argument(f hostir.Field) string {
-	switch v := f.Value.(type) {
-	case *bool:
+	if v, ok := f.Value.(*bool); ok {
 		yes, no, _ := strings.Cut(f.Word, "|")
 		if *v {
 			return yes
