@@ -2,7 +2,6 @@ package passes
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -244,23 +243,27 @@ func (m *exchangeMaker) twice() {
 	}
 }
 
-// kernelOf declares the kernel k of an exchange, and returns its name. k replaces the original kernel if no other
-// statement launches the original. If there is no original, kernelOf uses a declared kernel that does the same.
-// Otherwise it adds k, with a free name.
+// kernelOf declares the kernel k of an exchange, and returns its name. It uses a declared kernel that does the same. If
+// there is none, k replaces the original kernel if no other statement launches the original. Otherwise kernelOf adds k,
+// with a free name.
 func (m *exchangeMaker) kernelOf(k *calls.Kernel, original string) string {
-	at := slices.IndexFunc(m.p.Kernels, func(other *calls.Kernel) bool { return other.Name == original || original == "" && k.Alike(other) })
-	switch {
-	case at >= 0 && original == "":
-		return m.p.Kernels[at].Name
-	case at >= 0 && m.launches[original] == 1:
-		m.p.Kernels[at] = k
-		return k.Name
-	}
 	m.launches[original]--
-	for n := 2; m.p.Kernel(&calls.Launch{Kernel: k.Name}) != nil; n++ {
-		k.Name = fmt.Sprintf("%s_%d", strings.TrimSuffix(k.Name, fmt.Sprintf("_%d", n-1)), n)
+	if like := slices.IndexFunc(m.p.Kernels, k.Alike); like >= 0 {
+		name := m.p.Kernels[like].Name
+		m.launches[name]++
+		return name
 	}
-	m.p.Kernels, m.launches[k.Name] = append(m.p.Kernels, k), 1
+	at := slices.IndexFunc(m.p.Kernels, func(other *calls.Kernel) bool { return other.Name == original })
+	if at >= 0 && m.launches[original] == 0 {
+		m.p.Kernels[at] = k
+	} else {
+		if m.p.Kernel(&calls.Launch{Kernel: k.Name}) != nil {
+			m.names.Reserve(k.Name)
+			k.Name = m.names.Local(k.Name)
+		}
+		m.p.Kernels = append(m.p.Kernels, k)
+	}
+	m.launches[k.Name]++
 	return k.Name
 }
 

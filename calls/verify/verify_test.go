@@ -39,6 +39,10 @@ func TestVerifyCatches(t *testing.T) {
 		"a copy with a stream in a kernel": {"Memcpy(out V_, in U_, elements 8, type bf16, on caller)",
 			"MemOpBatch(name some, use memcpy, kernel, on caller):\n  Memcpy(out V_, in U_, elements 8, type bf16, batch some, on caller)",
 			"it is no part of what it stands in"},
+		"more copies than a kernel takes": {"Memcpy(out V_, in U_, elements 8, type bf16, on caller)",
+			"MemOpBatch(name some, use memcpy, kernel, on caller):" +
+				strings.Repeat("\n  Memcpy(out V_, in U_, elements 8, type bf16, batch some)", 17),
+			"some is no kernel of up to 16 copies"},
 		"copies without a kernel": {"Memcpy(out V_, in U_, elements 8, type bf16, on caller)",
 			"MemOpBatch(name some, use memcpy, on caller):\n  Memcpy(out V_, in U_, elements 8, type bf16, batch some)",
 			"some is no kernel of up to 16 copies"},

@@ -134,7 +134,7 @@ func sums(s hostir.Stmt, ranks int64) (ways []way) {
 		if divides(s.In, s.Axis, ranks) {
 			return []way{{[]Placement{Placement(s.Axis)}, []Placement{Partial}}}
 		}
-	case *hostir.Gather: // no collective adds numbers of types that operations do not compute in
+	case *hostir.Gather: // sums of integers are fp32, and nothing adds fp8
 		if s.First == nil && s.Out.DType.Computes() && divides(s.Table, s.Axis, ranks) {
 			return []way{{[]Placement{Placement(s.Axis), Whole}, []Placement{Partial}}}
 		}

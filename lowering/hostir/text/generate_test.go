@@ -265,7 +265,13 @@ func statementMakers() []func(g *generator, depth int) hostir.Stmt {
 		func(g *generator, _ int) hostir.Stmt {
 			return &hostir.Reshape{Info: g.info(), Out: g.buffer(), In: g.tensor()}
 		},
-		func(g *generator, _ int) hostir.Stmt { return &hostir.Positions{Info: g.info(), Out: g.tensor()} },
+		func(g *generator, _ int) hostir.Stmt {
+			s := &hostir.Positions{Info: g.info(), Out: g.tensor()}
+			if g.IntN(2) == 0 {
+				s.Step = g.extent()
+			}
+			return s
+		},
 		func(g *generator, _ int) hostir.Stmt {
 			return &hostir.Slice{Info: g.info(), Out: g.buffer(), In: g.tensor(), Axis: g.IntN(4), Start: g.extent()}
 		},

@@ -350,10 +350,10 @@ void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const
 }
 
 /// Enqueues the body on each row. A dense operand has `Columns` elements for each row, a single row
-/// that all rows use, or one element for each row. A Scattered operand has strides along the A axes
-/// of rows. If Along >= 0, the body takes runs of rows along that axis (RunOfRows). With
-/// RowExchange::rows() as `exchange`, each block exchanges its rows of dense operands with peers
-/// before the body runs.
+/// that all rows use, or one element for each row or for all rows. A Scattered operand has strides
+/// along the A axes of rows. If Along >= 0, the body takes runs of rows along that axis
+/// (RunOfRows). With RowExchange::rows() as `exchange`, each block exchanges its rows of dense
+/// operands with peers before the body runs.
 template <int64_t Columns, int A = 0, int Along = -1, typename Body, int W, int O, typename Index,
           typename Exchange = NoExchange>
 void launch_rows(const Body& body, const Rows<A>& rows, Accesses<W, O, Index> accesses,

@@ -96,7 +96,7 @@ def _digest(program: str, spec: Path, words: list[str]) -> str:
     return digest.hexdigest()[:16]
 
 
-_importing = threading.RLock()  # a module is in sys.modules before it is complete
+_importing = threading.RLock()  # a module is in sys.modules before it is complete, and may load another one
 
 
 def _module(place: Path, digest: str) -> ModuleType:
