@@ -14,7 +14,7 @@ func (m *Machine) GEMMAlone(p GEMMSize) float64 { return m.gemmWork(p).idle() }
 func (m *Machine) AttentionAlone(s AttentionSize) float64 { return m.attentionWork(s).idle() }
 
 // KernelAlone returns the time on an idle machine, in microseconds, of a kernel that reads and writes that many bytes
-// and does little else.
+// in total, and does little else.
 func (m *Machine) KernelAlone(bytes int64) float64 { return m.bytesWork(float64(bytes)).idle() }
 
 // CopyAlone returns the time on an idle machine, in microseconds, of a copy from another GPU by a copy engine.

@@ -68,8 +68,8 @@ func (m *Machine) gemmWork(p GEMMSize) work {
 	return w
 }
 
-// bytesWork returns the work of a kernel that reads and writes that many bytes and does little else. Bytes that fit
-// in the L2 cache move at its rate.
+// bytesWork returns the work of a kernel that reads and writes that many bytes in total and does little else. Bytes
+// that fit in the L2 cache move at its rate.
 func (m *Machine) bytesWork(bytes float64) work {
 	w := work{kind: Kernel, fixed: m.Device.Kernel, alone: m.HBM.Time(bytes) / m.Kernels, sms: 1, hbm: 1, host: m.Host.Kernel}
 	if bytes <= float64(m.L2Bytes) {

@@ -98,8 +98,8 @@ func indexOf(t *testing.T, files []emit.File, path string) int {
 	return -1
 }
 
-// TestOnlyRanksOfAMeshShareMemory checks that only the ranks that share memory access it and its
-// flags.
+// TestOnlyRanksOfAMeshShareMemory checks that a shared buffer is declared for its mesh and axis, and that only the ranks of
+// this mesh use its flags.
 func TestOnlyRanksOfAMeshShareMemory(t *testing.T) {
 	for _, schedule := range []string{
 		"all: {via: ipc-get}", "all: {via: ipc-put, copy: sm}", "all: {via: ipc-get, lead: all, copy: fused, signals: batched}",

@@ -162,7 +162,7 @@ func describeMovements(text *strings.Builder, p *hostir.Program, predicted *pred
 	}
 }
 
-// describeMemory prints the memory of a rank in addition to the tensors of the caller.
+// describeMemory prints how much memory a rank needs beyond the tensors of the caller.
 func describeMemory(text *strings.Builder, m calls.Memory) {
 	fmt.Fprintf(text, "  memory of a rank beyond inputs and outputs: %s", megabytes(m.Total()))
 	if m.Unshared > m.Total() {

@@ -7,7 +7,7 @@ import (
 )
 
 // product writes a GEMM with blocks as the outermost batch axes. The first operand has no leading batch axes of one element, which would
-// cost a transposed operand a copy. Scales of blocks have the batch axes of their operands.
+// cost a transposed operand a copy. The scales of a BlockLinear have the batch axes of the operands that they scale.
 func (r *rewriter) product(s hostir.Stmt, in []form, rows [][]int) form {
 	uses, rank := hostir.Uses(s), len(hostir.Result(s).Axes)
 	k, second := len(uses[0].Axes)-1, len(uses[1].Axes)

@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// gather gives each row of the table the sum of the gradients of its copies in the result, by a scatter_add. The result
-// of a scatter_add has its axis of rows right after the batches, so permutes move this axis if the table has other axes
-// before its rows.
+// gather gives each row of the table the sum of the gradients of its copies in the result, by a scatter_add. Without
+// split, the operand of a scatter_add has the axes of the ids right after the batches, and its result the axis of rows.
+// If the table has other axes before its rows, permutes move these axes there and back.
 func gather(u use) {
 	table, ids, g := u.in(0), u.in(1), u.typed(u.whole(), u.In[0].DType)
 	if u.Attr("split") != nil {

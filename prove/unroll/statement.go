@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/calls/issue"
 )
 
-// statement issues a statement at the level of loops and branches. A statement that may occur only in a batch or group is a fault.
+// statement issues a statement outside of batches, groups and PeerSums. A PeerPart is a fault, since only a PeerSum may have it.
 func (i *issuing) statement(s calls.Stmt) {
 	switch s := s.(type) {
 	case *calls.BeginCall:

@@ -41,8 +41,8 @@ struct Integers {
   }
 };
 
-/// Returns the number of rows from which the elements of an input choose in a gather; 0 if the
-/// input has no row numbers.
+/// Returns the number of rows of the gather's table if the elements of an input are row numbers.
+/// Returns 0 for other inputs, and for a table of one row.
 uint64_t rows_of(const TensorDesc& desc) {
   return is_integer(desc.dtype) && desc.deviation > 1 ? static_cast<uint64_t>(desc.deviation) : 0;
 }
