@@ -42,7 +42,8 @@ func TestSameBits(t *testing.T) {
 		name, schedule string
 		others         string // outputs whose bits vary
 	}{
-		{"", "{pipeline: p2p, all: {via: ipc-put, copy: sm, fuse: exchange}}", "R"},
+		{"", "{pipeline: p2p, all: {via: ipc-put, copy: sm, fuse: exchange}}", ""},
+		{"", "{pipeline: p2p, all: {via: ipc-put, copy: sm, fuse: exchange}, R: {via: nccl}}", "R"},
 		{"", "{deterministic: true}", ""},
 		{"layers/llama_attention_backward.yaml", "{deterministic: true}", ""},
 	} {
