@@ -11,17 +11,17 @@ namespace {
 
 #ifdef __CUDACC__
 
-constexpr int kThreads = 256;
+constexpr int kCopyThreads = 256;
 // Two accesses of 16 bytes for each thread: small copies are then spread over many SMs.
-constexpr size_t kBytesPerBlock = 2 * sizeof(uint4) * kThreads;
-constexpr size_t kMostBlocks = size_t{132} * 8;
+constexpr size_t kCopiedPerBlock = 2 * sizeof(uint4) * kCopyThreads;
+constexpr size_t kMostCopyBlocks = size_t{132} * 8;
 
 /// Row y of the grid is copy y.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kCopyThreads)
     copy_kernel(const __grid_constant__ CopyKernel::List list) {
   const CopyKernel::Copy& copy = list.copies[blockIdx.y];
-  copy_bytes(copy.out, copy.in, copy.bytes, thread_of_grid(blockIdx.x, kThreads, threadIdx.x),
-             thread_of_grid(gridDim.x, kThreads, 0));
+  copy_bytes(copy.out, copy.in, copy.bytes, thread_of_grid(blockIdx.x, kCopyThreads, threadIdx.x),
+             thread_of_grid(gridDim.x, kCopyThreads, 0));
 }
 
 #endif
@@ -39,10 +39,11 @@ void CopyKernel::submit(cudaStream_t stream, const char* where) {
 #ifdef __CUDACC__
   size_t largest = 0;
   for (size_t i = 0; i < list_.count; ++i) largest = std::max(largest, list_.copies[i].bytes);
-  const size_t wanted = (largest + kBytesPerBlock - 1) / kBytesPerBlock;
-  const dim3 blocks(static_cast<unsigned>(std::clamp(wanted, size_t{1}, kMostBlocks / list_.count)),
-                    static_cast<unsigned>(list_.count));
-  copy_kernel<<<blocks, kThreads, 0, stream>>>(list_);
+  const size_t wanted = (largest + kCopiedPerBlock - 1) / kCopiedPerBlock;
+  const dim3 blocks(
+      static_cast<unsigned>(std::clamp(wanted, size_t{1}, kMostCopyBlocks / list_.count)),
+      static_cast<unsigned>(list_.count));
+  copy_kernel<<<blocks, kCopyThreads, 0, stream>>>(list_);
   HG_CHECK(cudaGetLastError(), where);
 #else
   host_position.store(where, std::memory_order_relaxed);
