@@ -46,10 +46,11 @@ func (m *exchangeMaker) byRows(l *calls.Launch) (*calls.Launch, *calls.Kernel) {
 // into other rows. The uses are nil if the elements form several rows, or if a result does not have all elements.
 func (m *exchangeMaker) ofElements(l *calls.Launch, k *calls.Kernel) (elements expr.Expr, uses []string) {
 	elements, uses = l.Elements, slices.Clone(k.Uses)
-	if rows, _ := m.values.Eval(l.Elements); k.InParts() {
-		if elements = k.Row; rows != 1 || elements == nil {
+	if k.InParts() {
+		if rows, _ := m.values.Eval(l.Elements); rows != 1 || k.Row == nil {
 			return nil, nil
 		}
+		elements = k.Row
 	}
 	for i, use := range uses {
 		switch {

@@ -80,7 +80,7 @@ func (r *rewriter) gather(s *hostir.Gather, in []form, rows [][]int) []form {
 		}
 		return n
 	}
-	parts, own := in[0].dims[:blocks], in[0].dims[blocks:]
+	parts, own := slices.Clip(in[0].dims[:blocks]), in[0].dims[blocks:]
 	table, ids := batches(own), batches(in[1].dims)
 	n := *s
 	if n.Batches = max(table, ids); table < ids { // one operand has blocks of batch axes that the other does not cut
