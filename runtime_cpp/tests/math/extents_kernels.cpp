@@ -164,13 +164,12 @@ void test_folds() {
   constexpr DType kType = DType::kBf16;
   const hirgen::Strided out_view{2, {kLong, 1}, {1, 1}}, in_view{2, {kLong, 8}, {8, 1}};
   const auto walk = hirgen::walk_over<2>({&out_view, &in_view}, 1, "test");
-  using hirgen::ReduceFn;
-  const kernels::Folding<bf16, 1> folding{ReduceFn::kSum, out.get(), in.get(), kType, 8, 1,
-                                          true,           walk};
-  const kernels::FoldingAlong<bf16> along{
-      {ReduceFn::kSum, out.get(), in.get(), kType, 1, 8, true, walk}};
-  const kernels::Folding<bf16, 1> down{ReduceFn::kSum, out.get(), in.get(), kType,
-                                       kLong,          8,         false,    {}};
+  const kernels::Folding<bf16, 1, kernels::Sum> folding{{}, out.get(), in.get(), kType,
+                                                        8,  1,         true,     walk};
+  const kernels::FoldingAlong<bf16, kernels::Sum> along{
+      {{}, out.get(), in.get(), kType, 1, 8, true, walk}};
+  const kernels::Folding<bf16, 1, kernels::Sum> down{{},    out.get(), in.get(), kType,
+                                                     kLong, 8,         false,    {}};
   for (const int64_t i : long_numbers(13)) {
     const auto block = static_cast<unsigned>(std::clamp<int64_t>(i, 0, hirgen::kMostOfGrid));
     expect(hirgen::first_of_block(block, 4, 32) == Wide{block / 4} * 32, name_of("fold_kernel", i));
