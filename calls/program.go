@@ -210,11 +210,13 @@ func (k *Kernel) Steps() domain.Body {
 	return body
 }
 
-// InParts reports whether several blocks of threads compute one row of a kernel. They do if the row is long and the
-// kernel does not reduce it.
-func (k *Kernel) InParts() bool {
-	return k.Columns > domain.LongestRow && !slices.ContainsFunc(k.Steps(), domain.Step.NeedsRow)
-}
+// NeedsRow reports whether a thread of a kernel needs other elements of its row, as in a reduction. Without them, several
+// blocks of threads can compute one row.
+func (k *Kernel) NeedsRow() bool { return slices.ContainsFunc(k.Steps(), domain.Step.NeedsRow) }
+
+// InParts reports whether several blocks of threads compute one row of a kernel however many rows there are: the row is
+// long, and no thread needs the rest of it.
+func (k *Kernel) InParts() bool { return k.Columns > domain.LongestRow && !k.NeedsRow() }
 
 // Kernel returns the program's kernel that a Launch uses. It returns nil for kernels of the runtime, and if the program
 // has no kernel of that name.

@@ -102,19 +102,19 @@ func kernelLaunch(k kernelView) string {
 			}
 			return name
 		})
-		return fmt.Sprintf("hirgen::launch_rows<%s>(%s, {rows}, %s, stream, where, parts.rows(%s))", columns, body, accesses,
+		return fmt.Sprintf("hirgen::%s<%s>(%s, {rows}, %s, stream, where, parts.rows(%s))", launchOf(k), columns, body, accesses,
 			class+braces(second...))
 	default:
 		return fmt.Sprintf("hirgen::%s<%s>(%s, {rows}, %s, stream, where)", launchOf(k), columns, body, accesses)
 	}
 }
 
-// launchOf returns the function that launches a kernel on its rows, whole or in parts.
+// launchOf returns the function that launches a kernel on whole rows, or on parts of rows if the kernel allows it.
 func launchOf(k kernelView) string {
-	if k.InParts() {
-		return "launch_parts"
+	if k.NeedsRow() {
+		return "launch_rows"
 	}
-	return "launch_rows"
+	return "launch_parts"
 }
 
 // isExpensive reports whether a step takes more than a few instructions for an element. Reductions and functions of two

@@ -27,8 +27,8 @@ struct Add {
 
 void add(bf16* out, const bf16* moved, const bf16* bias, int64_t rows, cudaStream_t stream,
          const char* where) {
-  hirgen::launch_rows<Add::kColumns>(Add{out, moved, bias}, {rows}, hirgen::accesses(out, moved, bias),
-                                     stream, where);
+  hirgen::launch_parts<Add::kColumns>(Add{out, moved, bias}, {rows}, hirgen::accesses(out, moved, bias),
+                                      stream, where);
 }
 
 }  // namespace hirgen_sub_meshes
