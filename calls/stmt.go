@@ -310,7 +310,8 @@ type (
 	// again.
 	BeginCall struct {
 		Info
-		Share string
+		Share  string
+		Counts []string // shares whose calls a kernel counts now, in a CUDA graph
 	}
 )
 

@@ -82,7 +82,7 @@ func (s *speller) funcs() template.FuncMap {
 		"holds": s.holds, "condition": s.condition, "use": useOf, "branch": s.branchOf, "workspace": workspace, "scratch": s.scratch,
 		"offset": peerOffset,
 		"params": s.paramsOf, "constants": constantsOf, "create": createOf, "bytes": bytesOf, "source": sourceOf, "dims": brackets,
-		"number": letValue, "begin": s.begin, "receive": s.receive, "ranks": intList[int64], "shape": shapeOf,
+		"number": letValue, "begin": s.begin, "shares": sharesOf, "receive": s.receive, "ranks": intList[int64], "shape": shapeOf,
 		"kernelparams": kernelParams, "kernelmembers": kernelMembers, "kernelbody": kernelBody, "kernellaunch": kernelLaunch,
 		"lower":     strings.ToLower,
 		"scattered": s.scattered, "rows": rowsOf, "class": names.ClassName,
@@ -282,14 +282,17 @@ func letValue(l *calls.Let) string {
 }
 
 // begin prints the call of the runtime that begins the use of shared memory in one call of the program. This call of
-// the runtime also increments the sequence number. In a graph, each launch of the graph increments the number.
+// the runtime also increments the sequence number, except in a graph, where a kernel increments it.
 func (s *speller) begin(b *calls.BeginCall) string {
 	share := s.shares[b.Share]
 	if s.graph {
-		return fmt.Sprintf("share_for_graph(%s, %s, caller)", share.Memory, share.Shape)
+		return fmt.Sprintf("share_for_graph(%s, %s)", share.Memory, share.Shape)
 	}
 	return fmt.Sprintf("share_for_call(%s, %s)", share.Memory, share.Shape)
 }
+
+// sharesOf prints a list of pointers to shares.
+func sharesOf(names []string) string { return "{&" + strings.Join(names, ", &") + "}" }
 
 // receive prints the operand of a broadcast as the receive buffer of a root without a result. NCCL writes the same
 // values there, so a const operand may be cast.

@@ -43,7 +43,7 @@ func explain(p *calls.Program) {
 	headSections(p.Body, labels)
 	for s := range calls.Each[*calls.BeginCall](p.Body) {
 		if p.Graph {
-			s.Note = "a kernel counts the call in device memory, because a graph repeats its arguments"
+			s.Note = "kernels count the calls in device memory, because a graph repeats its arguments"
 		}
 		break // one note is enough for all
 	}

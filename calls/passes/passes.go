@@ -34,6 +34,7 @@ var Passes = []Pass{
 	{"drop-empty", "loops and branches that only named things go, and what the same ranks run is one block", dropEmpty},
 	{"narrow-names", "a number that one branch alone uses has its name there", narrowNames},
 	{"name-streams", "a stream has a name where several statements use it", nameStreams},
+	{"count-calls", "one kernel counts the calls of the shares of a CUDA graph that begin together", countCalls},
 	{"explain-starts", "comments say which transfers order the caller's stream and the compute streams", explainStarts},
 	{"explain", "comments name the communication of a section, and the work that hides it", explain},
 	{"explain-views", "a comment says what the strides of an operand are along", explainViews},

@@ -26,7 +26,7 @@ struct Add {
 }  // namespace
 
 void add(bf16* Y, const bf16* V, const bf16* b2, int64_t rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<Add::kColumns>(Add{Y, V, b2}, {rows}, hirgen::accesses(Y, V, b2), stream, where);
+  hirgen::launch_parts<Add::kColumns>(Add{Y, V, b2}, {rows}, hirgen::accesses(Y, V, b2), stream, where);
 }
 
 }  // namespace hirgen_gpt2_mlp

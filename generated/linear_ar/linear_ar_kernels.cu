@@ -26,8 +26,8 @@ struct Add {
 }  // namespace
 
 void add(bf16* Y, const bf16* Y_sum, const bf16* bias, int64_t rows, cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<Add::kColumns>(Add{Y, Y_sum, bias}, {rows}, hirgen::accesses(Y, Y_sum, bias), stream,
-                                     where);
+  hirgen::launch_parts<Add::kColumns>(Add{Y, Y_sum, bias}, {rows}, hirgen::accesses(Y, Y_sum, bias), stream,
+                                      where);
 }
 
 }  // namespace hirgen_linear_ar

@@ -278,11 +278,12 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
 
-  // A kernel counts the call in device memory, because a graph repeats its arguments.
-  const hirgen::Shared& Wop_parts_ipc = peers_.share_for_graph(Wop_parts_, kWopPartsShared, caller);
-  const hirgen::Shared& U2_all_ipc = peers_.share_for_graph(U2_all_, kU2AllShared, caller);
-  const hirgen::Shared& W2p_parts_ipc = peers_.share_for_graph(W2p_parts_, kW2pPartsShared, caller);
-  const hirgen::Shared& Y_ipc = peers_.share_for_graph(Y, kYShared, caller);
+  // Kernels count the calls in device memory, because a graph repeats its arguments.
+  const hirgen::Shared& Wop_parts_ipc = peers_.share_for_graph(Wop_parts_, kWopPartsShared);
+  const hirgen::Shared& U2_all_ipc = peers_.share_for_graph(U2_all_, kU2AllShared);
+  const hirgen::Shared& W2p_parts_ipc = peers_.share_for_graph(W2p_parts_, kW2pPartsShared);
+  const hirgen::Shared& Y_ipc = peers_.share_for_graph(Y, kYShared);
+  hirgen::count_call({&Wop_parts_ipc, &U2_all_ipc, &W2p_parts_ipc, &Y_ipc}, caller);
 
   rms_norm(U1_, X, gamma1, B * L, caller, kRmsNormU1);
   gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspaces_[0], caller, kLinearQKV);

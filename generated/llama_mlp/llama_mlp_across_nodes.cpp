@@ -162,9 +162,10 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
 
-  // A kernel counts the call in device memory, because a graph repeats its arguments.
-  const hirgen::Shared& P_ipc = peers_.share_for_graph(P_, kPShared, caller);
-  const hirgen::Shared& Y_ipc = peers_.share_for_graph(Y, kYShared, caller);
+  // Kernels count the calls in device memory, because a graph repeats its arguments.
+  const hirgen::Shared& P_ipc = peers_.share_for_graph(P_, kPShared);
+  const hirgen::Shared& Y_ipc = peers_.share_for_graph(Y, kYShared);
+  hirgen::count_call({&P_ipc, &Y_ipc}, caller);
 
   rms_norm(U_, X, gamma, M, caller, kRmsNormU);
   gemm(context_, gate_plan_, U_, Wg, gate_, workspace_, caller, kLinearGate);

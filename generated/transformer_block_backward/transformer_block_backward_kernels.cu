@@ -136,8 +136,8 @@ void normalize(bf16* N2, const bf16* X1, int64_t rows, cudaStream_t stream, cons
 
 void mul_add(bf16* U2, const bf16* N2, const bf16* gamma2, const bf16* beta2, int64_t rows,
              cudaStream_t stream, const char* where) {
-  hirgen::launch_rows<MulAdd::kColumns>(MulAdd{U2, N2, gamma2, beta2}, {rows},
-                                        hirgen::accesses(U2, N2, gamma2, beta2), stream, where);
+  hirgen::launch_parts<MulAdd::kColumns>(MulAdd{U2, N2, gamma2, beta2}, {rows},
+                                         hirgen::accesses(U2, N2, gamma2, beta2), stream, where);
 }
 
 void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const char* where) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <vector>
 
@@ -167,10 +168,10 @@ class Peers {
   /// Prepares a call that may be captured as a CUDA graph. Shares the buffer now if it is new,
   /// because sharing is not possible during capture.
   void prepare(const void* own, const SharedShape& shape) { find(own, shape); }
-  /// Returns a prepared buffer for use in a call that may be captured. Each time that the call or
-  /// its graph runs, a kernel on `stream` increments the buffer's counter in device memory. For a
-  /// buffer with rows, the RowExchange updates the counter.
-  const Shared& share_for_graph(const void* own, const SharedShape& shape, cudaStream_t stream);
+  /// Returns a prepared buffer for use in a call that may be captured. Its sequence number is a
+  /// counter in device memory. Each time that the call or its graph runs, count_call() increments
+  /// the counter or, for a buffer with rows, the RowExchange.
+  const Shared& share_for_graph(const void* own, const SharedShape& shape);
 
  private:
   struct Entry;
@@ -188,5 +189,8 @@ class Peers {
   std::vector<void*> owned_;   // flags of this rank
   int exceptions_;             // std::uncaught_exceptions() when this was made
 };
+
+/// Enqueues a kernel that increments the counters of buffers of Peers::share_for_graph().
+void count_call(std::initializer_list<const Shared*> buffers, cudaStream_t stream);
 
 }  // namespace hirgen

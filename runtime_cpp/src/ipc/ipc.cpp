@@ -154,14 +154,24 @@ const Shared& Peers::share_for_call(const void* own, const SharedShape& shape) {
   return shared;
 }
 
-const Shared& Peers::share_for_graph(const void* own, const SharedShape& shape,
-                                     cudaStream_t stream) {
+const Shared& Peers::share_for_graph(const void* own, const SharedShape& shape) {
   Shared& shared = find(own, shape);
   if (shared.flags_.empty()) return shared;
   shared.counter_ = Shared::pointer(shared.flag(shared.rank_, 3 * shared.transfers_));
   shared.waits_->begin_captured();
-  if (shape.rows == 0) launch_count(shared.counter_, stream, shape.where);
   return shared;
+}
+
+void count_call(std::initializer_list<const Shared*> buffers, cudaStream_t stream) {
+  std::vector<uint32_t*> counters;
+  const char* where = "";
+  for (const Shared* buffer : buffers) {
+    const uint32_t* counter = buffer->sequence_number().counter;
+    if (counter == nullptr) continue;  // no other rank shares the memory
+    counters.push_back(const_cast<uint32_t*>(counter));
+    where = buffer->where();
+  }
+  launch_counts(counters, stream, where);
 }
 
 }  // namespace hirgen

@@ -45,7 +45,7 @@ void RowExchange::run(cudaStream_t stream, const char* where) const {
 void RowExchange::submit(cudaStream_t stream, const char* where, size_t inbox) const {
   const size_t bytes = static_cast<size_t>(list_.rows) * list_.row_bytes;
   if (list_.sequence.counter != nullptr) {
-    launch_count(const_cast<uint32_t*>(list_.sequence.counter), stream, shared_->where());
+    launch_counts({const_cast<uint32_t*>(list_.sequence.counter)}, stream, shared_->where());
   }
   FlagKernel ready(FlagUse::kWrite), sent(FlagUse::kWrite);
   FlagKernel may_send(FlagUse::kWait), received(FlagUse::kWait);

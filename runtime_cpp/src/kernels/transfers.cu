@@ -12,9 +12,11 @@
 namespace hirgen {
 namespace {
 
+/// Adds 1 to each of up to kMostCounters counters.
+constexpr size_t kMostCounters = 64;
 struct Increment {
-  uint32_t* counter;
-  HG_HOST_DEVICE void operator()(int64_t /*i*/) const { ++*counter; }
+  uint32_t* counters[kMostCounters];
+  HG_HOST_DEVICE void operator()(int64_t i) const { ++*counters[i]; }
 };
 
 #ifdef __CUDACC__
@@ -137,8 +139,13 @@ void FlagKernel::submit(cudaStream_t stream, const char* where) {
   }
 }
 
-void launch_count(uint32_t* counter, cudaStream_t stream, const char* where) {
-  parallel_for(1, stream, where, Increment{counter});
+void launch_counts(const std::vector<uint32_t*>& counters, cudaStream_t stream, const char* where) {
+  for (size_t first = 0; first < counters.size(); first += kMostCounters) {
+    const size_t count = std::min(kMostCounters, counters.size() - first);
+    Increment increment{};
+    std::copy_n(counters.begin() + static_cast<ptrdiff_t>(first), count, increment.counters);
+    parallel_for(static_cast<int64_t>(count), stream, where, increment);
+  }
 }
 
 }  // namespace hirgen

@@ -81,7 +81,7 @@ void counted_by_the_device() {
   auto* flags = upload(std::vector<uint32_t>{0, 0, 0});
   const SequenceNumber sequence{0, flags + 2};
   OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  launch_count(flags + 2, stream, kWhere);
+  launch_counts({flags + 2}, stream, kWhere);
   launch_flag_wait(address(flags), sequence, stream, kWhere);
   launch_flag_write(address(flags + 1), sequence, stream, kWhere);
   cudaGraph_t graph = nullptr;

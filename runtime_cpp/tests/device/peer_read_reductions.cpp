@@ -210,7 +210,7 @@ void calls_in_a_row(int size, size_t count, DType type, bool graph) {
     if (graph) {
       cudaGraph_t captured = nullptr;
       OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-      launch_count(counter, stream, kWhere);
+      launch_counts({counter}, stream, kWhere);
       sum_of_call<T>(x, count, type, {0, counter}, stream);
       OK(cudaStreamEndCapture(stream, &captured));
       OK(cudaGraphInstantiate(&exec, captured, 0));

@@ -151,7 +151,7 @@ void calls_of_a_graph(int size, size_t shard, const Form& form) {
     auto* counter = upload(std::vector<uint32_t>{Exchange::start});
     const size_t bytes = x.slots() * shard;
     OK(cudaStreamBeginCapture(caller, cudaStreamCaptureModeThreadLocal));
-    launch_count(counter, caller, kWhere);
+    launch_counts({counter}, caller, kWhere);
     all_to_all(form, x, {0, counter}, caller, copies, ready, done);
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t exec = nullptr;
