@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"path/filepath"
@@ -141,6 +142,37 @@ func TestBoundsOfChosenElements(t *testing.T) {
 	for name, want := range map[string]float64{"E": 0, "M": 0, "Y": 0, "Z": 0, "W": 0.1, "K": 0, "I": 0} {
 		if largest := slices.Max(bounds[name].Data); largest > want {
 			t.Errorf("%s: values %v have bounds of up to %v", name, values[name].Data, largest)
+		}
+	}
+}
+
+// TestBoundsOfPartialSums checks that no element of a product is wrong whose partial sums round to bf16 on each of 2 or 4
+// ranks, and again at each step of a ring.
+func TestBoundsOfPartialSums(t *testing.T) {
+	const rows, terms = 512, 16
+	for _, ranks := range []int{2, 4} {
+		p := mustLoad(t, fmt.Sprintf("hirgen: 1\nname: p\nmesh: {x: %d}\ndtype: bf16\ntensors: {A: [%d, %d], B: [%d, %d]}\n"+
+			"ops: [\"Y = matmul(A, B)\"]\noutputs: [Y]\n", ranks, rows, terms, terms, rows))
+		for seed := range uint64(2) {
+			inputs := FillNormal(p, seed)
+			values, bounds, err := Bounds(p, inputs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, b, round := inputs["A"].Data, inputs["B"].Data, domain.BF16.Round
+			got := make([]float64, rows*rows)
+			for i := range got {
+				for k := 0; k < terms; k += terms / ranks {
+					part := 0.0
+					for j := k; j < k+terms/ranks; j++ {
+						part += a[i/rows*terms+j] * b[j*rows+i%rows]
+					}
+					got[i] = round(got[i] + round(part))
+				}
+			}
+			if wrong := Wrong(got, values["Y"].Data, bounds["Y"].Data); wrong > 0 {
+				t.Errorf("%d ranks, seed %d: %d of %d right elements are called wrong", ranks, seed, wrong, len(got))
+			}
 		}
 	}
 }

@@ -17,7 +17,8 @@ HG_HOST_DEVICE inline double bound_of_sum(double value, double squares, double n
 
 /// Returns a random error of the ranks' partial sums for element i of a second evaluation.
 HG_HOST_DEVICE inline float elsewhere(double value, double squares, double partial, int64_t i) {
-  const double moved = partial * hypot(sqrt(squares), value) * random_at(7, i) / 2;
+  const double drawn = random_at(7, i) + random_at(8, i);
+  const double moved = 0.35 * partial * hypot(sqrt(squares), value) * drawn;
   return moved - moved == 0 ? static_cast<float>(moved) : 0.0F;
 }
 

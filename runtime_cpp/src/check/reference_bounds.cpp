@@ -110,7 +110,7 @@ double DeviceReference::partial(int64_t terms, DType operand, DType result) cons
   if (terms == 1) return 0;
   double epsilon = reference::epsilon_of(result);
   if (!is_integer(operand)) epsilon = std::max(epsilon, reference::epsilon_of(operand));
-  return reference::kSpread / 2 * std::sqrt(ranks_ / 2.0) * epsilon;
+  return reference::kSpread / 2 * std::sqrt(ranks_) * epsilon;
 }
 
 void DeviceReference::bound_product(const char* out, const std::vector<Tensor>& operands,
