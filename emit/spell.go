@@ -292,7 +292,7 @@ func (s *speller) begin(b *calls.BeginCall) string {
 }
 
 // sharesOf prints a list of pointers to shares.
-func sharesOf(names []string) string { return "{&" + strings.Join(names, ", &") + "}" }
+func sharesOf(list []string) string { return "{&" + strings.Join(list, ", &") + "}" }
 
 // receive prints the operand of a broadcast as the receive buffer of a root without a result. NCCL writes the same
 // values there, so a const operand may be cast.
