@@ -141,9 +141,10 @@ __device__ void fold_in_warp(Function fn, int lanes, float (&sum)[W]) {
   }
 }
 
-/// Computes all results, with blocks of threads that share results as Sharing describes.
+/// Computes all results, with blocks of threads that share results as Sharing describes. Two blocks
+/// fit on an SM, as sharing_of() expects.
 template <typename Fold>
-__global__ void __launch_bounds__(kFoldThreads) fold_kernel(const __grid_constant__ Fold fold) {
+__global__ void __launch_bounds__(kFoldThreads, 2) fold_kernel(const __grid_constant__ Fold fold) {
   await_earlier_kernels();
   constexpr int W = Fold::kWidth;
   __shared__ float partial[kFoldWarps * kMostLanes<W> * W];  // later, the results of the block

@@ -61,7 +61,7 @@ void test_sums(int64_t rows, int64_t columns, int64_t offset) {
 }
 
 void test_all_sums() {
-  for (const int64_t rows : {1, 3, 5, 64, 1021}) {
+  for (const int64_t rows : {1, 3, 5, 64, 1021, 4099}) {  // clusters share the sums of 4,099 rows
     for (const int64_t columns : {1, 7, 8, 40, 1032}) {
       for (const int64_t offset : {0, 1}) test_sums(rows, columns, offset);
     }

@@ -122,9 +122,10 @@ void test_casts() {
 #undef HG_CASE
 }
 
-/// Numbers of elements that are multiples of a tile or not, in aligned and unaligned operands.
+/// Numbers of elements that are multiples of a tile or not, in aligned and unaligned operands, and
+/// so many that a GPU makes wide accesses.
 void test_elements() {
-  for (const int64_t count : {1, 61, 64, 4104}) {
+  for (const int64_t count : {1, 61, 64, 4104, 600008}) {
     for (const int64_t offset : {0, 1}) {
       const std::vector<float> values = numbers(count);
       const Elements Zg(DType::kBf16, values, offset), Zu(DType::kBf16, values, offset);
