@@ -17,7 +17,7 @@ func (r *rank) visit(s calls.Stmt) {
 func (r *rank) statement(s calls.Stmt) error {
 	switch s := s.(type) {
 	case *calls.BeginCall:
-		_, ok := r.walk.Begin(s)
+		_, _, ok := r.walk.Begin(s)
 		return r.unless(ok)
 	case *calls.EventRecord, *calls.StreamWait, *calls.Delay:
 		return r.order(s)

@@ -1,6 +1,8 @@
 package issue
 
 import (
+	"slices"
+
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
@@ -59,13 +61,30 @@ type Signal struct {
 	Write    bool
 }
 
-// Begin counts a call of a share, and returns the number of the share. It returns false if there is no such share.
-func (r *Rank) Begin(s *calls.BeginCall) (int32, bool) {
-	share, ok := r.share(s, s.Share)
-	if ok {
-		r.Begun[share]++
+// Begin begins a call of a share. It returns the numbers of the share and of all shares whose calls are counted now. It
+// returns false if a share is not declared.
+func (r *Rank) Begin(s *calls.BeginCall) (share int32, counted []int32, ok bool) {
+	if share, ok = r.share(s, s.Share); !ok {
+		return share, nil, false
 	}
-	return share, ok
+	if !r.counts || r.Shares[share].Declared.Rows != nil {
+		counted = append(counted, share)
+	}
+	for _, name := range s.Counts {
+		other, known := r.share(s, name)
+		if !known {
+			return share, nil, false
+		}
+		if slices.Contains(counted, other) {
+			r.fault(s, BadName, "threads of one kernel count the call of %s twice", name)
+			return share, nil, false
+		}
+		counted = append(counted, other)
+	}
+	for _, c := range counted {
+		r.Begun[c]++
+	}
+	return share, counted, true
 }
 
 // Signal resolves a flag. With a peer, it is a flag in the peer's memory, which this rank writes. Otherwise it is a

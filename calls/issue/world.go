@@ -22,6 +22,7 @@ type World struct {
 	Spans    []*Span // one for each memory, and one for each buffer in another memory
 	Shares   []Share
 	Events   int32 // number of events
+	counts   bool  // whether some BeginCall has Counts; if not, each BeginCall counts its own call
 	comms    []Comm
 
 	scope      *scope
@@ -60,6 +61,9 @@ func New(p *calls.Program, nodes []int) *World {
 		w.Events += n
 	}
 	w.declareMemories()
+	for s := range calls.Each[*calls.BeginCall](p.Body) {
+		w.counts = w.counts || len(s.Counts) > 0
+	}
 	return w
 }
 

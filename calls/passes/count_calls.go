@@ -2,8 +2,8 @@ package passes
 
 import "github.com/hirgen/hirgen/calls"
 
-// countCalls names the shares whose calls one kernel counts, in a program that is captured as a CUDA graph: those of
-// adjacent BeginCalls, at the last of them. The kernel of a RowExchange counts the calls of its share itself.
+// countCalls names the shares whose calls one kernel counts, in a program that is captured as a CUDA graph. The last of several
+// adjacent BeginCalls gets the shares of all of them. The kernel of a RowExchange counts the calls of its share itself.
 func countCalls(p *calls.Program) {
 	if !p.Graph {
 		return

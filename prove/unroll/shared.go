@@ -7,16 +7,18 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// beginCall counts a call of a share. In a captured program a kernel on the caller's stream counts it, in memory that all kernels
-// with flags of the share read.
+// beginCall begins a call of a share. In a captured program a kernel on the caller's stream counts calls, in memory that all kernels
+// with flags of these shares read.
 func (i *issuing) beginCall(s *calls.BeginCall) {
-	share, ok := i.Begin(s)
+	share, counted, ok := i.Begin(s)
 	if !ok {
 		return
 	}
 	o := i.begin(s, Begin, issue.Caller)
 	o.Arg = share
-	i.counting(share, true)
+	for _, c := range counted {
+		i.counting(c, true)
+	}
 	i.end(o)
 }
 
