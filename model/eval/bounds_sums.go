@@ -43,8 +43,8 @@ func (b *bounder) added(op *model.Op, in, other, e []*Array) (results, others, b
 	for i, v := range raw.Data {
 		if size := math.Hypot(math.Sqrt(terms.Data[i]), v); !math.IsInf(size, 0) && !math.IsNaN(size) {
 			bound.Data[i] = math.Hypot(math.Hypot(math.Sqrt(bound.Data[i]), common*v), eps*size)
-			// The standard deviation is a seventh of partial * size. A uniform error would have no large ones, and tighten would
-			// take that for a sign of small errors.
+			// The standard deviation is a seventh of partial * size. Uniform numbers would have no large values, from which
+			// tighten would conclude that errors are small.
 			moved.Data[i] += 0.35 * partial * size * (b.Float64() + b.Float64() - 1)
 		} else {
 			bound.Data[i] = unsure
