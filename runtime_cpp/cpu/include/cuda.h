@@ -1,5 +1,5 @@
-// The CPU device: the driver API calls that emitted programs and the tests use (stream memory
-// operations, and address ranges). Callers get these functions from
+// The CPU device: the driver API calls that emitted programs, the runtime and the tests use (stream
+// memory operations, and address ranges). Callers get pointers to these functions from
 // cudaGetDriverEntryPointByVersion.
 #pragma once
 

@@ -271,9 +271,9 @@ inline cudaError_t cudaHostAlloc(T** ptr, size_t size, unsigned int flags) {
 }
 
 /// Launches a kernel: enqueues a call of `work` on `stream`. `work` must hold copies of all kernel
-/// arguments, because a graph that captures this launch calls `work` again at each launch of the
-/// graph. cudaGetLastError returns errors of the launch. `where`, a string literal, names the
-/// kernel in the log, and in the message if it faults.
+/// arguments, because it runs after this function returns or, if the launch is captured, at each
+/// launch of the graph. cudaGetLastError returns errors of the launch. `where`, a string literal,
+/// names the kernel in the log, and in the message if it faults.
 __attribute__((visibility("default"))) void hirgen_cpu_launch(cudaStream_t stream,
                                                               std::function<void()> work,
                                                               const char* where = "a kernel");

@@ -1,6 +1,6 @@
-// The CPU device: the NCCL calls that emitted programs and the tests use, between processes of one
-// host or threads of one process. Operations have rendezvous semantics: none completes before every
-// participating rank has issued it.
+// The CPU device: the NCCL calls that emitted programs, the runtime and the tests use, between
+// processes of one host or threads of one process. Operations have rendezvous semantics: none
+// completes before every participating rank has issued it.
 #pragma once
 
 #include <cuda_runtime.h>

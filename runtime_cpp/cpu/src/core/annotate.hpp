@@ -22,7 +22,7 @@ void AnnotateIgnoreWritesEnd(const char* file, int line);
 
 namespace hirgen_cpu {
 
-/// Hides all accesses and synchronisation of this thread from the sanitizer during its lifetime.
+/// While an object exists, the sanitizer ignores all accesses and synchronisation of this thread.
 class Unobserved {
  public:
   Unobserved() {
@@ -43,7 +43,7 @@ class Unobserved {
   Unobserved& operator=(const Unobserved&) = delete;
 };
 
-/// Locks a mutex of the device's internal state. During its lifetime, the sanitizer ignores
+/// Locks a mutex of the device's internal state. While the lock exists, the sanitizer ignores
 /// everything that this thread does.
 class QuietLock {
  public:

@@ -8,8 +8,8 @@
 namespace hirgen_cpu {
 namespace {
 
-/// A new access extends one of this number of latest runs, if it touches one of them. A kernel may
-/// alternate between several tensors, so the latest run alone would not suffice.
+/// An access that begins within or directly after one of this number of latest runs extends that
+/// run. A kernel may alternate between several tensors, so the latest run alone would not suffice.
 constexpr size_t kCompared = 8;
 
 thread_local Accesses* current = nullptr;

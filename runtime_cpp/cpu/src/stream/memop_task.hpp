@@ -17,7 +17,7 @@ struct MemOp {
   void* address;
   uint64_t value;
   unsigned flags;                     ///< CU_STREAM_WAIT_VALUE_* of a wait; 0 for a write
-  const uint32_t* counter = nullptr;  ///< if not null, step() adds *counter to a 4-byte `value`
+  const uint32_t* counter = nullptr;  ///< if not null, *counter is added to a 4-byte `value`
 };
 
 /// Throws Failure if the address is unaligned, the address or the counter is not in memory of the

@@ -55,8 +55,8 @@ uint64_t Scheduler::push(Stream& stream, std::unique_ptr<Task> task) {
   stream.queue_.push_back({std::move(task), next_age_++});
   uint64_t position = ++stream.submitted_;
   submitter_ = std::this_thread::get_id();
-  // Wake the worker even if the task is not ready: from now on, it must sleep on the word of the
-  // task's hint() instead of wake_.
+  // Wake the worker even if the task is not ready. If the task is now the first and has a hint(),
+  // the worker must sleep on the word of the hint instead of wake_.
   stream.wake_.notify_one();
   if (order_.fifo()) {
     dispatch();
