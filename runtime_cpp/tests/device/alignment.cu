@@ -1,5 +1,6 @@
 // Tests of 16-byte accesses to addresses that are not a multiple of 16: the kernel faults, and the
-// process cannot use the device any more. The CPU device also reports the statement.
+// process cannot use the device any more. The message of the CPU device also names the statement
+// that launched the kernel.
 #include <cuda_runtime.h>
 
 #include <cstdint>

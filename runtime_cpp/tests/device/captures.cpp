@@ -163,7 +163,8 @@ void unsafe_calls_of_a_relaxed_thread() {
   OK(cudaStreamEndCapture(stream, &graph));
 }
 
-/// Only the stream on which a capture began can end it, and only a capturing stream can end one.
+/// The legacy default stream and a capturing stream cannot begin a capture. Only the stream on
+/// which a capture began can end it, and only a capturing stream can end one.
 void who_may_begin_and_end() {
   cudaStream_t main = make_stream(), side = make_stream();
   cudaEvent_t fork = make_event();

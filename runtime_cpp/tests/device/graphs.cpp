@@ -47,7 +47,7 @@ void linear() {
   OK(cudaGraphExecDestroy(exec));
 }
 
-/// A graph owns an object until it and its executable graph are destroyed.
+/// A user object lives until its graph and the executable graph are both destroyed.
 void user_objects() {
   cudaStream_t stream = make_stream();
   std::atomic<int> ended{0};

@@ -82,7 +82,7 @@ void check_condition(unsigned flags, uint32_t value, const std::vector<uint32_t>
 
 void conditions() {
   check_condition(CU_STREAM_WAIT_VALUE_GEQ, 5, {4, 0, 0xFFFFFFF0}, 6);
-  // The comparison is cyclic: 1 follows 0xFFFFFFFE.
+  // The comparison is cyclic: 1 counts as greater than 0xFFFFFFFE.
   check_condition(CU_STREAM_WAIT_VALUE_GEQ, 0xFFFFFFFE, {0xFFFFFFF0, 0x80000000}, 1);
   check_condition(CU_STREAM_WAIT_VALUE_EQ, 5, {4, 6}, 5);
   check_condition(CU_STREAM_WAIT_VALUE_AND, 0x12, {0x05, 0}, 0x13);

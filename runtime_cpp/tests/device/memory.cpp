@@ -162,7 +162,7 @@ void fills() {
   OK(cudaFree(data));
 }
 
-/// A pointer that is not the base of a live allocation is not freed.
+/// A pointer is refused unless it is null or the base of a live allocation of the call's kind.
 void refused_frees() {
   char *data = nullptr, *pinned = nullptr;
   OK(cudaMalloc(&data, 4 << 20));

@@ -26,7 +26,7 @@ void fail(const char* file, int line, const std::string& what);
   ::device_test::expect_status(__FILE__, __LINE__, #call, static_cast<int>(status), \
                                static_cast<int>(call))
 
-/// Expects that the call succeeds, as EXPECT_STATUS does.
+/// Expects that the call returns status 0 (success).
 #define OK(call) EXPECT_STATUS(0, call)
 
 void expect_status(const char* file, int line, const char* call, int expected, int got);

@@ -326,7 +326,7 @@ HG_TEST(a_silent_or_babbling_rank_zero_is_left_at_the_deadline) {
   };
   for (const auto& serve :
        {std::function<void(const Socket&)>(silent), std::function<void(const Socket&)>(babble)}) {
-    const Start result = meet_false_rank_zero(serve, 1);  // and kPatienceSeconds more
+    const Start result = meet_false_rank_zero(serve, 1);  // rank 1 waits kPatienceSeconds longer
     HG_EXPECT_EQ(result.thrown.code, Code::kPeer);
     HG_EXPECT_EQ(result.thrown.suspect, 0);
     HG_EXPECT(result.seconds < 6);

@@ -281,8 +281,8 @@ HG_TEST(a_rank_that_dies_is_named_at_once) {
   for (const auto& [kind, code] : ends) {
     for (const int culprit : {0, 2}) {
       const std::string fault = format("%s:%d:2:11", kind.c_str(), culprit);
-      // A rank that has not begun call 2 waits for nothing, so each message must contain "host at
-      // ".
+      // A rank that has not begun call 2 waits for nothing, so the test looks only for "host at ",
+      // which each message must contain.
       expect_blamed(run_ranks(kOneCheck, {{"HIRGEN_FAULT", fault}}), culprit, code, kTimeout,
                     "host at ");
     }

@@ -238,7 +238,7 @@ HG_TEST(memory_that_can_be_shared_is) {
   HG_EXPECT_EQ(said_over("ipc-put", {{"GATHER_PUT", "1"}}), "");
 }
 
-// All obstacles but the last one affect only one rank. Even then, no two ranks on the node of this
+// All obstacles but the last one affect only one rank. Even so, no two ranks on the node of that
 // rank share memory.
 HG_TEST(an_obstacle_of_one_rank_takes_its_host_to_nccl) {
   const std::string hidden = said_over("nccl", {{"HIRGEN_CPU_DEVICES@0", "1"}});

@@ -74,8 +74,8 @@ HG_TEST(merging_replaces_rivals_alone) {
   merge_plans(&known, {choice("C", "Y", 1, 3), choice("C", "Y", 2, 4)});
   HG_EXPECT_EQ(known.size(), 3U);
   HG_EXPECT(known[0].bytes == bytes(1) && known[1].bytes == bytes(3) && known[2].bytes == bytes(4));
-  // The new choice replaces the other library's choice: a program with both libraries could not
-  // choose between the two.
+  // The new choice, of the library "other", replaces the choice of cuBLASLt: a program with both
+  // libraries could not choose between the two.
   PlanChoice other = choice("C", "Y", 7, 5);
   other.scope.library = "other";
   merge_plans(&known, {other});

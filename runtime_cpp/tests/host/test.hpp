@@ -33,7 +33,7 @@ struct Thrown {
 };
 Thrown thrown_by(const std::function<void()>& body);
 
-/// Limits the open files of this process during its lifetime. With a limit below the number of
+/// Limits the open files of this process while an object exists. With a limit below the number of
 /// descriptors that a poll() waits for, the poll() fails with EINVAL.
 class FileLimit {
  public:

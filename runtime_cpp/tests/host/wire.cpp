@@ -89,7 +89,7 @@ HG_TEST(a_transfer_that_cannot_wait_ends) {
   const test::FileLimit none(0);
   char byte = 0;
   HG_EXPECT(pair.here.receive(&byte, 1, after(0.2)) == Io::kClosed);
-  const std::string more(4 << 20, 'x');  // than the buffers hold
+  const std::string more(4 << 20, 'x');  // more than the buffers hold
   HG_EXPECT(pair.here.send(more.data(), more.size(), after(0.2)) == Io::kClosed);
 }
 

@@ -28,7 +28,7 @@ struct Heads {
     return values[static_cast<size_t>(((batch * heads + head) * rows + row) * size + d)];
   }
   /// Calls element(host element, buffer element) for each element. In the buffer, which may contain
-  /// other tensors, this one begins at `first` and has the strides of `stride`.
+  /// other tensors, this tensor begins at `first` and has the strides of `stride`.
   template <typename Element>
   void visit(int64_t batches, std::vector<float>& buffer, int64_t first, Element element) {
     for (int64_t b = 0; b < batches; ++b) {

@@ -60,8 +60,8 @@ void test_reductions() {
   }
 }
 
-/// Reductions of large tensors along each axis, with and without vectorised accesses. Threads and
-/// blocks of a GPU share the few results of many slices.
+/// Reductions of large tensors along each axis, with and without vectorised accesses. On a GPU,
+/// several threads or blocks together reduce the many slices of a result.
 void test_reductions_into_few_results() {
   const std::vector<std::vector<int64_t>> shapes = {{1000, 40},   {517, 7},   {4, 3000},
                                                     {3, 129, 16}, {70000, 1}, {1, 5000}};

@@ -14,7 +14,8 @@ using namespace math_test;
 namespace fn = hirgen::fn;
 using bf16 = __nv_bfloat16;
 
-/// Divides a row by the sum of its sizes, and then each block by its largest size.
+/// Divides a row by the sum of its absolute values, and then each block by its largest absolute
+/// value.
 template <int kBlock>
 struct Blocks {
   bf16* Y;
@@ -30,7 +31,7 @@ struct Blocks {
   }
 };
 
-/// The same with strides along the rows, and without a kept value.
+/// The same as Blocks, with strides along the rows, and without a kept value.
 template <int kBlock>
 struct ScatteredBlocks {
   hirgen::Scattered<bf16, 1> Y;
@@ -46,7 +47,7 @@ struct ScatteredBlocks {
   }
 };
 
-/// Numbers without zeros. Each block has its largest size in another column.
+/// Numbers without zeros. Each block has its largest absolute value in another column.
 float number(int64_t row, int64_t column, int64_t size) {
   const int64_t block = column / size, at = column % size;
   const float largest = 4.0F + static_cast<float>((row + block) % 5);
