@@ -47,7 +47,7 @@ func TestAcrossNodes(t *testing.T) {
 			for _, nodes := range nodesOfFour {
 				over := onRanks(t, program, nodes.ranks, nodes.variable)
 				transport := strings.Replace(nodes.transport, "IPC", c.ipc, 1)
-				for seed := range seedsOf(c.seeds) { // 0 is in order
+				for seed := range seedsOf(c.seeds) { // seed 0: each step runs as soon as it can
 					r := run(t, launch.Options{Program: over, N: 4, Seed: seed, Args: manyCalls})
 					r.mustRunOver(t, transport)
 					if (r.stderr == "") != (transport == c.ipc) || strings.Count(r.stderr, "\n") > 1 {

@@ -97,8 +97,8 @@ func TestBenchmarkReferences(t *testing.T) {
 	}
 }
 
-// closeArray returns an error that names the first element that differs by more than the benchmark's tolerance: 1e-2 of the element, and
-// 1e-2. Where the elements are small, 1e-2 of their root mean square replaces the second term.
+// closeArray returns an error that names the first element that differs by more than the benchmark's tolerance: 1e-2 of the element plus
+// 1e-2. If the root mean square of the elements is below 1, 1e-2 of it replaces the second term.
 func closeArray(got, want *eval.Array) error {
 	if fmt.Sprint(got.Shape) != fmt.Sprint(want.Shape) {
 		return fmt.Errorf("shape %v, want %v", got.Shape, want.Shape)

@@ -13,10 +13,10 @@ import (
 
 // quick are the compiler flags of these tests: little optimisation, because programs run for less time than they
 // compile, and checks of every index into a vector or an array. The CPU device reads a thread-local variable at each
-// access of a kernel. Without the last two flags and fewer, that takes a third of the time of a run.
+// access of a kernel. Without the last two flags and the flag in fewer, these reads take a third of a run.
 const quick = "-O1 -D_GLIBCXX_ASSERTIONS -ftls-model=initial-exec -fno-plt"
 
-// fewer are flags of GCC: functions that are instrumented for their accesses do not report their beginning and end.
+// fewer is a flag of GCC: functions that are instrumented for their accesses do not report their beginning and end.
 const fewer = " --param tsan-instrument-func-entry-exit=0"
 
 // standardHeaders are the standard headers that emitted programs and the runtime's headers include.

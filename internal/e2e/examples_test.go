@@ -31,7 +31,7 @@ type place struct {
 	d    int64
 }
 
-// row has d ranks, and a grid has twice as many: ranks along x are adjacent in rows, and not in columns.
+// row has d ranks. rows and columns are grids of twice as many: ranks along x are adjacent in rows, and not in columns.
 func row(d int64) place     { return place{"{x: D}", d} }
 func rows(d int64) place    { return place{"{y: 2, x: D}", d} }
 func columns(d int64) place { return place{"{x: D, y: 2}", d} }

@@ -8,7 +8,7 @@ import (
 
 // TestExchangedRows runs programs whose ranks send each other rows in one kernel. For sums, the kernel also adds the
 // rows: before a norm of rows, before an operation on elements, and alone; of an input and of a GEMM's result; for all
-// ranks or for one. In an all-to-all, each rank gets other rows. Calls run one after the other on two to four ranks, in many orders.
+// ranks or for one. In an all-to-all, each rank gets different rows. Calls run one after the other on two to four ranks, in many orders.
 func TestExchangedRows(t *testing.T) {
 	product := []string{"A: [DIDx, M, K/D]", "W: [DIDx, K/D, N]", "P = matmul(A, W)"}
 	input := []string{"P: [DIDx, M, N]"}

@@ -106,7 +106,7 @@ func usualCMake(t *testing.T) string {
 	return dir
 }
 
-// TestCommandsForGo runs the commands of docs/go.md, in a folder where bin and testdata are as in the repository.
+// TestCommandsForGo runs the first three commands of docs/go.md, in a folder where bin and testdata are as in the repository.
 func TestCommandsForGo(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "go.md"))
 	if err != nil {

@@ -55,7 +55,7 @@ func TestInstalledLibrary(t *testing.T) {
 	checkSoname(t, filepath.Join(prefix, "lib", "libhirgen_ag_matmul.so"))
 }
 
-// TestCommandsForC runs the commands of docs/c.md as they stand, in a folder that looks like the repository.
+// TestCommandsForC runs the commands of the first section of docs/c.md as they stand, in a folder that looks like the repository.
 func TestCommandsForC(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {

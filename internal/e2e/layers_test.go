@@ -26,7 +26,7 @@ func TestLayers(t *testing.T) {
 			seeds = seedsOf(2)
 		}
 		switch name := filepath.Base(path); {
-		case name == "fp8_blocks_backward.yaml": // sums over M, so that M/D is a multiple of 128
+		case name == "fp8_blocks_backward.yaml": // it sums over M, so M/D must be a multiple of 128
 			ranks = ranks[:1]
 		case !full:
 			ranks = ranks[n%3:][:1]

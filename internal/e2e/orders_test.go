@@ -31,7 +31,7 @@ func transferSeedsOf(some int64) int64 {
 // detected.
 var manyCalls = []string{"--checks", "20", "--warmup", "1", "--iters", "2", "--repeats", "1"}
 
-// mustPassInOrders runs many calls of a program in some orders of execution: 0 is in order.
+// mustPassInOrders runs many calls of a program in some orders of execution. With seed 0, each step runs as soon as it can.
 func mustPassInOrders(t *testing.T, program string, ranks, seeds int64, options ...string) {
 	t.Helper()
 	for seed := range seeds {

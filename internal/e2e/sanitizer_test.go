@@ -14,7 +14,7 @@ func TestSanitizers(t *testing.T) {
 	if program == "" {
 		t.Skip("scripts/cpp-tests.sh thread, or address, runs this test")
 	}
-	for seed := range seedsOf(3) { // 0 is in order
+	for seed := range seedsOf(3) { // seed 0: each step runs as soon as it can
 		run(t, launch.Options{
 			Program: program, N: 2, Seed: seed, Args: brief,
 			Env: []string{"TSAN_OPTIONS=halt_on_error=1:exitcode=99", "ASAN_OPTIONS=halt_on_error=1:exitcode=99"},

@@ -50,7 +50,7 @@ func TestTransportAuto(t *testing.T) {
 		program := exchanges.make(t, pointToPoint(t, c.spec, "auto", c.fields...), small(c.spec, 2))
 		over := func(t *testing.T, transport, program string, more ...string) {
 			t.Helper()
-			for seed := range int64(4) { // 0 is in order
+			for seed := range int64(4) { // seed 0: each step runs as soon as it can
 				args := append(slices.Clone(manyCalls), more...)
 				r := run(t, launch.Options{Program: program, N: 2, Seed: seed, Args: args})
 				r.mustRunOver(t, transport)

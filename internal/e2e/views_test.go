@@ -34,7 +34,7 @@ var views = []struct {
 	{"odd_rows", "bf16", params{"M": 32, "N": 20, "K": 1540}, ".bias = true, .pack_a = true, .pack_b = true, .pack_c = true"},
 }
 
-// TestViews builds and runs every other one of views, which includes each spec and each type, or all in a full test.
+// TestViews builds and runs every second entry of views, among which are all specs and all types, or all entries in a full test.
 func TestViews(t *testing.T) {
 	for i, v := range views {
 		if !full && i%2 == 1 {
