@@ -1,4 +1,4 @@
-# Sourced by the other scripts: enters the root of the checkout, and defines functions and versions of pinned tools.
+# Sourced by other shell scripts: enters the root of the checkout, and defines functions and versions of pinned tools.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

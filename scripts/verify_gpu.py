@@ -69,7 +69,7 @@ def variants(hirgen, ranks, specs):
 
 
 def views(hirgen, specs):
-    """(element type, variant) of each spec of views. P is 2 in fp32, half of its elements, to keep the number of bytes."""
+    """(element type, variant) of each spec of views. P, an offset in elements, is 2 in fp32 instead of 4, to keep the bytes."""
     for folder in sorted(VIEWS.iterdir()):
         if not specs or folder.name in specs:
             params = checked(hirgen, folder / "spec.yaml")["params"]

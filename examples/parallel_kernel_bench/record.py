@@ -193,7 +193,7 @@ INPUTS: dict[int, Callable[[Draw], tuple[dict[str, int], tuple]]] = {}
 
 
 def inputs(number: int):
-    """Registers the inputs of a problem. Inputs are small whole numbers where sums of products are then exact in bf16."""
+    """Registers the inputs of a problem. Some are small multiples of a power of two, so that sums of their products are exact in bf16."""
     return functools.partial(INPUTS.setdefault, number)
 
 
@@ -204,7 +204,7 @@ def alltoall(draw: Draw):
 
 @inputs(10)
 def embedding(draw: Draw):
-    rows = 24  # of the table on a rank, and those that a rank looks up
+    rows = 24  # rows of the table on a rank, and rows that a rank looks up
     return {"M": rows, "N": 10}, (draw.own_integers(draw.ranks * rows, rows, dtype=torch.int64), draw.own(rows, 10))
 
 
@@ -216,7 +216,7 @@ def gemm_reducescatter(draw: Draw):
 
 @inputs(18)
 def rms_norm(draw: Draw):
-    # Rows have different sizes, and the ranks have parts of different sizes.
+    # Rows have different magnitudes, and so have the ranks' parts.
     rows = torch.logspace(-1, 1, 16).view(-1, 1)
     hidden = (rows * draw.own(16, 24, dtype=torch.float32) * (1 + draw.rank)).to(torch.bfloat16)
     return {"M": 16, "N": 24}, (hidden, draw.own(24), 1e-5)

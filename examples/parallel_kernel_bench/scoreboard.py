@@ -5,8 +5,8 @@
 
 BENCH is a checkout of https://github.com/togethercomputer/ParallelKernelBench. The programs of all problems are built first, several at
 once. Then one process a rank checks and times the problems, one after the other. Inputs, the comparison in five trials, and the timer (100
-calls after 500 to warm up) are functions of the benchmark. Both are timed in CUDA graphs, too, and with --compile also the reference compiled
-by torch.compile. Without a GPU problems are checked on the CPU device, and not timed.
+calls after 500 to warm up) are functions of the benchmark. The reference and hirgen are timed in CUDA graphs, too, and with --compile also
+the reference compiled by torch.compile. Without a GPU problems are checked on the CPU device, and not timed.
 
 OUT/rows.jsonl has a line for each problem. Problems that have a line from an earlier run are not run again, so that several runs of --minutes
 each can take parts of the problems. Problems that --problems names run in any case. --page writes all rows as a table.

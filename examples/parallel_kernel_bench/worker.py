@@ -164,7 +164,7 @@ class Problem:
         return statistics.median(self.replayed(graph) for _ in range(REPEATS))
 
     def replayed(self, graph: torch.cuda.CUDAGraph) -> float:
-        """Milliseconds of a call in TIMED calls of a graph. A delay of a host's thread may be longer than all of them."""
+        """Milliseconds of a call in TIMED calls of a graph. A delay of the host's thread may take longer than all these calls."""
         dist.barrier()
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()

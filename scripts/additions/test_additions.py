@@ -1,5 +1,5 @@
-"""Adds a made-up elementwise function, element type, collective and value of the schedule to a copy of the tree. Tests that they work, and
-touch no other and no more files than CONTRIBUTING.md allows.
+"""Adds a made-up elementwise function, element type, collective and value of the schedule to a copy of the tree. Tests that they work,
+and that each addition touches only files that CONTRIBUTING.md names, and no more of them than it allows.
 """
 import pathlib
 import shutil

@@ -100,7 +100,7 @@ def expected(step, done):
 
 
 def builder(args):
-    """Returns the builder for the first program. `hirgen bench` builds the others, which share its runtime."""
+    """Returns a builder of programs. main() builds the first program with it; `hirgen bench` builds the others, which share its runtime."""
     return Builder(args.hirgen, args.work, args.device, args.cmake)
 
 

@@ -21,7 +21,7 @@ OPERATIONS = ["ag_matmul", "matmul_rs", "matmul_ar"]
 
 #: Expected FLOP/s of GEMMs, bytes/s of links and of memory, and seconds of the shortest call, for estimates of the time of a call.
 PRODUCT_FLOPS, LINK_BYTES, MEMORY_BYTES, LEAST_SECONDS = 650e12, 330e9, 3e12, 20e-6
-#: A CUDA graph holds as many calls as last for GRAPH_SECONDS, but at most MOST_IN_GRAPH, so that its launch adds little to a call.
+#: The calls in a CUDA graph take GRAPH_SECONDS together, but there are at most MOST_IN_GRAPH. So its launch adds little to a call.
 GRAPH_SECONDS, MOST_IN_GRAPH = 1e-3, 50
 ELEMENT = 2  # bytes of bf16
 
@@ -77,8 +77,8 @@ class Cell:
         return max(self.flops / PRODUCT_FLOPS, self.moved_bytes / LINK_BYTES, self.weight_bytes / MEMORY_BYTES, LEAST_SECONDS)
 
     def in_graph(self, asked=0):
-        """The number of calls in a CUDA graph, on both sides: asked, or if asked is 0 as many as last for GRAPH_SECONDS, at most
-        MOST_IN_GRAPH."""
+        """The number of calls in a CUDA graph, on both sides: asked, or if asked is 0, as many as take GRAPH_SECONDS together: at
+        least one, and at most MOST_IN_GRAPH."""
         return asked or max(1, min(MOST_IN_GRAPH, round(GRAPH_SECONDS / self.expected_seconds)))
 
     @property

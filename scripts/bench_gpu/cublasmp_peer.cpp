@@ -169,7 +169,7 @@ class Problem {
     const int64_t own_rows = gathers ? m / world : m;
     rows_ = gathers ? n * world : n, columns_ = m, inner_ = gathers ? k : k * world;
     const int64_t block =
-        reduces_all_ ? m : m / world;  // rows of the operation in the block of a rank of the grid
+        reduces_all_ ? m : m / world;  // the operation's rows in the block of one rank
     weights_ = own_memory(kElement * k * n);
     tokens_ = shared_memory(kElement * k * own_rows);
     result_ = shared_memory(kElement * n * (operation == "matmul_rs" ? m / world : m));
@@ -241,7 +241,7 @@ class Problem {
 
 std::string quoted(const std::string& text) {
   return "\"" + text + "\"";
-}  // for names and messages without quotes
+}  // the text must contain no quotes
 
 // The answer to a command, as JSON. If the library refuses a call, the answer has the reason.
 std::string answer(const std::string& line, Ranks* ranks, std::unique_ptr<Problem>* problem) try {

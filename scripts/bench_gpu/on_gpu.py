@@ -24,8 +24,8 @@ def symmetric(group, *shape):
 
 
 class Captured:
-    """Calls in one CUDA graph, captured by the first launch. Before, the call runs on the capture stream, where autograd requires the
-    forward pass, to compile and allocate everything."""
+    """Calls in one CUDA graph, captured by the first launch. Before the capture, the call runs on the capture stream, to compile and
+    allocate everything. Autograd requires the forward pass on that stream."""
 
     def __init__(self, call, calls=1):
         self.call, self.calls, self.graph, self.made = call, calls, None, None

@@ -205,7 +205,7 @@ class Row:
                                             env={**os.environ, "HIRGEN_CACHE": str(programs.runtimes(settings.work))})
 
     def command(self, together):
-        """The command line of hirgen bench for the item."""
+        """The command line of hirgen bench for the row."""
         s = self.settings
         self.in_graph = self.cell.in_graph(s.calls_per_graph)
         self.warmup, self.iters = self.cell.calls(s.seconds, s.repeats, s.iters, s.warm, self.in_graph)

@@ -62,8 +62,8 @@ def grad_acc_loss(program, loss, local_valid_tokens, global_valid_tokens, grad_n
 
 @solves("24_load_balancing_loss_fn")
 def load_balancing_loss(program, gate_logits, num_experts, top_k, attention_mask):
-    """The mean over ranks of the sum over experts of an expert's share of tokens times its mean probability, times the number of
-    experts."""
+    """The sum over experts of an expert's share of tokens times its mean probability, multiplied by the number of experts; then the mean
+    over ranks."""
     assert attention_mask is None and top_k == 2
     return program(gate_logits)
 

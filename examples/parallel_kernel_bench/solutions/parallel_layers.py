@@ -44,14 +44,15 @@ def moe_wide(program, *arguments):
 
 
 def _groups(ranks: int) -> dict[str, int]:
-    """Numbers of groups of ranks and of experts, and experts of a token. There are fewer experts than ranks, as in the benchmark."""
+    """The numbers of groups of ranks (G), of experts (E), and of the experts of a token (K). There are fewer experts than ranks, as in the
+    benchmark."""
     experts = next((n for n in range(ranks // 2, 1, -1) if ranks % n == 0), 1)
     return {"G": ranks // experts, "E": experts, "K": min(2, experts)}
 
 
 @solves("51_moe_ep_narrow", _groups)
 def moe_narrow(program, *arguments):
-    """Groups of ranks, each of which has all experts."""
+    """An expert on each rank of a group. Each group of ranks has all experts."""
     return _experts(program, *arguments)
 
 

@@ -37,7 +37,7 @@ def ring_attention_backward(program, dout, q, k, v, out, lse, *_numbers_and_grou
 
 
 def _token_ranks(ranks: int) -> dict[str, int]:
-    """C ranks split the tokens and the results of T ranks are added, as the benchmark chooses them."""
+    """The numbers of ranks that split the tokens (C) and whose results are added (T), as the benchmark chooses them."""
     other = 2 if ranks >= 4 and ranks % 2 == 0 else 1
     return {"C": ranks // other, "T": other}
 
