@@ -14,8 +14,8 @@ import (
 	"github.com/hirgen/hirgen/prove"
 )
 
-// Options configure Emit. The zero value is what "hirgen emit" does without flags, except for the Version. The folder does not contain
-// the spec.
+// Options configure Emit. With the zero value, Emit writes what "hirgen emit" writes without flags, with two exceptions: the Version
+// is "devel", and the folder does not contain the spec.
 type Options struct {
 	// Force overwrites files that were edited or that hirgen did not write, and the files of another program.
 	Force bool

@@ -30,8 +30,8 @@ func (k *Kernel) Alike(other *Kernel) bool {
 // aligned rows after it.
 func (d *Shape) Packs() packing.Packs { return packing.Packs{A: d.PackA, B: d.PackB, C: d.PackC} }
 
-// Copies reports whether the calls of a GEMM copy operands to their workspace: matrices with unaligned rows, or scales
-// of blocks.
+// Copies reports whether the calls of a GEMM copy anything to or from their workspace: matrices with unaligned rows
+// (Packs), or scales of blocks.
 func (d *Shape) Copies() bool { return d.Packs().Any() || d.Scales }
 
 // Problem describes a GEMM to package packing. It does not set the alignment of the operands.

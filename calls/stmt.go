@@ -15,7 +15,7 @@ type Stmt interface {
 // Info is the part that all statements have.
 type Info struct {
 	Pos   diag.Pos
-	Label string // constant with the text for error reports; empty for statements without a call
+	Label string // constant with the text for error reports; empty for statements without a call of their own
 	Note  string // printed as a comment, without a final full stop; empty: none
 	Why   string // the order that a wait ensures, in words; empty: none given. It is not part of the text form
 	Part  string // the communication that the statement belongs to, in words; empty: none. It is not part of the text form
@@ -95,8 +95,8 @@ type (
 		Event Event
 		On    Stream
 	}
-	// FlagWrite writes the sequence number of the call to a flag of a peer. With Kernel, a kernel writes it, otherwise
-	// a stream memory operation. Within a MemOpBatch it has no stream; within a RowExchange it has one.
+	// FlagWrite writes the sequence number of the call to a flag of a peer. With Kernel, a kernel writes the flag. Without
+	// Kernel and Batch, a stream memory operation does. Within a MemOpBatch it has no stream; within a RowExchange it has one.
 	FlagWrite struct {
 		Info
 		Flag   Flag
@@ -306,8 +306,8 @@ type (
 		Name  string
 		Index expr.Expr
 	}
-	// BeginCall counts a call of a Share. If the pointer of the caller's memory is new, it also exchanges the handles
-	// again.
+	// BeginCall begins a call of a Share: the host counts the call or, in a CUDA graph, a kernel does (Counts). If the
+	// pointer of the caller's memory is new, the ranks also exchange the handles again.
 	BeginCall struct {
 		Info
 		Share  string

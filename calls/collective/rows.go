@@ -1,5 +1,5 @@
-// Package collective defines the communications of a team of ranks: one row for each type. The interpreters, the
-// prover, the cost model, the verifier and the emitter read the rows. A row defines sizes, movement of data and names.
+// Package collective defines the communications of a team of ranks: one row for each type. The lowering, the interpreters,
+// the prover, the cost model and the emitter read the rows. A row defines sizes, movement of data and names.
 // It defines no order of execution: the interpreters and the prover match the calls of ranks themselves, and decide
 // which waits for which.
 package collective

@@ -19,7 +19,8 @@ type Table struct {
 	next  map[string]int // the number to try next, by base + suffix
 }
 
-// NewTable returns a table in which the names in templates and the names of element types are taken.
+// NewTable returns a table in which two kinds of names are taken: names that templates use, and the names of element types
+// that emitted programs declare.
 func NewTable() *Table { return &Table{taken: maps.Clone(reserved()), next: map[string]int{}} }
 
 var reserved = sync.OnceValue(func() map[string]bool {

@@ -6,9 +6,9 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// joinCapture makes the caller's stream wait for the copy stream at the end of a captured call (a CUDA graph), if
-// nothing else does. For example, the last work of the copy stream may be a write of flags, for which no stream of this
-// rank waits. A capture fails if a stream is not joined.
+// joinCapture makes the caller's stream wait for the copy stream at the end of a captured call (a CUDA graph), if no
+// other wait certainly does on all ranks. For example, the last work of the copy stream may be a write of flags, for
+// which no stream of this rank waits. A capture fails if a stream is not joined.
 func joinCapture(p *calls.Program) {
 	if !p.Graph {
 		return

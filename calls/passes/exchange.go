@@ -84,7 +84,8 @@ func (m *exchangeMaker) merge(l *calls.Launch, at int) {
 	}
 }
 
-// gather merges the transfers of a share, if no kernel was merged with them.
+// gather merges the transfers of a share into a RowExchange without a kernel that reads the rows. It leaves them as they
+// are if merge has merged them with a kernel, if a part is larger than domain.MostExchanged, or if they do not fit.
 func (m *exchangeMaker) gather(share *calls.Share) {
 	last, waits := m.waits[share.Name]
 	if share.Rows != nil || !waits {
@@ -267,7 +268,8 @@ func (m *exchangeMaker) kernelOf(k *calls.Kernel, original string) string {
 	return k.Name
 }
 
-// dropWaits drops waits for the dropped events, and the waits and records of streams without other work.
+// dropWaits drops waits for the dropped events, the waits and records of idle streams (idleStreams), and waits for these
+// records.
 func (m *exchangeMaker) dropWaits() {
 	idle := idleStreams(m.p)
 	for record := range calls.Each[*calls.EventRecord](m.p.Body) {

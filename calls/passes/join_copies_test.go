@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// TestMostCopies compares the largest number of copies that join-copies joins with the one of the runtime's kernel.
+// TestMostCopies compares the largest number of copies that the pass join-copies joins with the limit of the runtime's kernel.
 func TestMostCopies(t *testing.T) {
 	header, err := os.ReadFile("../../runtime_cpp/include/hirgen/copies.hpp")
 	if err != nil {

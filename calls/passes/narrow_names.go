@@ -28,8 +28,8 @@ func narrowed(list []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// onlyBranch returns the side of a branch that contains all uses of a name in a list; nil if other statements use it,
-// too.
+// onlyBranch returns the list (Body or Else) of an If that contains all uses of a name in the given list. It returns nil
+// if there is no such list, for example because the condition of the If uses the name, too.
 func onlyBranch(list []calls.Stmt, name string) *[]calls.Stmt {
 	uses := func(s calls.Stmt) bool { return usesName([]calls.Stmt{s}, name) }
 	at := slices.IndexFunc(list, uses)
@@ -53,7 +53,7 @@ func usesName(body []calls.Stmt, name string) bool {
 	return calls.Any(body, func(s calls.Stmt) bool { return mentions(s, name) })
 }
 
-// mentions reports whether an expression of a statement itself mentions a name.
+// mentions reports whether an expression of a statement mentions a name. It does not look at nested statements.
 func mentions(s calls.Stmt, name string) bool {
 	found := false
 	r := &calls.Rewriter{Expression: func(e expr.Expr) expr.Expr {
