@@ -22,8 +22,9 @@ var summed = []string{
 	"prove/testdata/specs/*.yaml", "scripts/bench_gpu/specs/*/spec.yaml",
 }
 
-// TestCallsAreTheSame compares digests of the output of "hirgen lower --calls" with testdata/calls.sum. A change to
-// the calls of a spec changes its line of that file, and docs/versions.md lists the lines that changed.
+// TestCallsAreTheSame compares digests of the calls of specs with testdata/calls.sum. The calls are the output of "hirgen
+// lower --calls", but with the default schedule for specs without one. A change to the calls of a spec changes its line
+// of that file, and docs/versions.md lists the lines that changed.
 func TestCallsAreTheSame(t *testing.T) {
 	var got strings.Builder
 	for _, pattern := range summed {

@@ -95,7 +95,7 @@ func command(spec string, flags []string) string {
 	return "printf '" + strings.Join(lists.Map(words, octal), `\000`) + "' | xargs -0 hirgen"
 }
 
-// types adds the floating-point types of the tensors and their CUDA headers.
+// types adds the floating-point types of the tensors and of the kernels' casts, and the CUDA headers of these types.
 func (f *form) types() {
 	for _, d := range f.calls.Types {
 		f.view.Types = append(f.view.Types, *d.Row())

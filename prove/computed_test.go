@@ -63,8 +63,8 @@ func TestComputed(t *testing.T) {
 	}
 }
 
-// TestGridsAndLayers proves specs on grids and on ranks in other orders, layers with backward passes, and specs that random
-// tests found.
+// TestGridsAndLayers proves specs on grids and on ranks in other orders, specs of layers and of their backward passes, and
+// specs that random tests found.
 func TestGridsAndLayers(t *testing.T) {
 	seen := 0
 	for _, pattern := range []string{"testdata/grids/*.yaml", "testdata/layers/*.yaml", "internal/e2e/testdata/moves/*.yaml",

@@ -61,8 +61,8 @@ func (v *verification) flag(write, wait use, name string, said map[string]bool) 
 	}
 }
 
-// begun returns by how much each call raises the sequence number of the flag that write sets. The number is from the
-// count of the rank of on, which is the write or the wait for the flag.
+// begun returns by how much each call of the program raises the sequence number of the flag that write sets, as counted on
+// the rank of on. on is the same write, or the wait for the flag.
 func (v *verification) begun(write, on use) int32 {
 	r := &v.p.Ranks[write.rank]
 	for _, s := range r.SignalsOf(&r.Ops[write.op]) {

@@ -29,8 +29,9 @@ func (u *usage) note(rank, owner, op int32) {
 	}
 }
 
-// things numbers the things of a program. The lists map numbers in the unrolled program to things: of memories,
-// streams, communicators and shares and, for events, of the statement that uses the event. -1: the caller's, or none.
+// things numbers the things of a program: a number is an index in all. Each of the other lists has the number of a thing
+// for each memory, stream, communicator, statement (events: the set that it records or waits for) and share of the
+// unrolled program. The number is -1 if the thing is the caller's, or if there is none.
 type things struct {
 	all                                      []*thing
 	of                                       map[string]int32

@@ -220,8 +220,8 @@ func reportOp(op *model.Op) opReport {
 	return r
 }
 
-// reportProduct returns the matrices that a matmul or linear operation multiplies. The result counts as batches of
-// matrices, one batch for each matrix of the second operand.
+// reportProduct returns the matrices that a matmul or linear operation multiplies. Batch is the number of matrices of the
+// second operand. All other leading axes of the result count as rows, M.
 func reportProduct(op *model.Op) *productReport {
 	left, right, out := domain.Shape(op.In[0].Axes), domain.Shape(op.In[1].Axes), domain.Shape(op.Out.Axes)
 	r := &productReport{M: 1, N: out[len(out)-1], K: left[len(left)-1], Batch: 1}

@@ -84,8 +84,8 @@ The program is proved first, as hirgen verify does, for the number of ranks in t
 	return cmd
 }
 
-// proveFor proves the variants of a program before it is written. It prints the findings of each, or only one line if
-// all of them are warnings. It returns an error with exit code 8 if the program must not be written.
+// proveFor proves the variants of a program before it is written. It prints the findings of each variant, or only one line
+// if all findings of the variant are warnings. It returns an error with exit code 8 if the program must not be written.
 func proveFor(w io.Writer, p *calls.Described, load values.Load) error {
 	reports, err := prove.Each(p.Programs(), load)
 	if err != nil {

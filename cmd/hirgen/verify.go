@@ -80,7 +80,8 @@ func (f *specFlags) verify(cmd *cobra.Command, path string, ranks int64, found *
 	return found.prove(programs, load)
 }
 
-// programs returns the calls of a spec, and a function that loads its model: nil for a file of calls in text form.
+// programs returns the calls of a spec, and a function that loads its model. For a file of calls in text form, it returns
+// the calls in the file and nil.
 func (f *specFlags) programs(cmd *cobra.Command, path string, ranks int64) ([]*calls.Program, values.Load, error) {
 	text, err := readAll(cmd.InOrStdin(), path)
 	if err != nil {
