@@ -192,8 +192,8 @@ func (e *expansion) add(out, fn string, args, attrs []string, lists ...sourceAtt
 	e.a.operation(op)
 }
 
-// spelling returns the composite as specs write it, without its result. For a part of another composite, it returns that
-// composite.
+// spelling returns the composite as specs write it, without its result, and with only the first value of a list. For a
+// part of another composite, it returns that composite.
 func (e *expansion) spelling() string {
 	if e.src.whole != "" { // it is a part of another composite
 		return e.src.whole

@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// computesIntegers returns the rule of an operation that takes integers: an elementwise function that maps whole
-// numbers to whole numbers, or a reduction. All operands except a mask have one integer type; an operation of two
-// operands also takes one integer and one fp32 operand. ok is false for other operations.
+// computesIntegers returns the rule of an operation that takes integers. One kind is a reduction, or an elementwise
+// function that maps whole numbers to whole numbers, if all operands except a mask have one integer type. The other is
+// any elementwise function of an integer and an fp32 operand. ok is false for other operations.
 func (a *assembler) computesIntegers(so *sourceOp) (rule operation, ok bool) {
 	rule, ok = lookup(so.fn.value, len(so.args))
 	elementwise := rule.kind == OpUnary || rule.kind == OpBinary

@@ -46,7 +46,7 @@ func (in *inference) further(name text, d derived) {
 	}
 }
 
-// reducedAxis is an axis that an operation reduces, by sum, max, min or prod.
+// reducedAxis is an axis that an operation reduces: by sum, max, min or prod, or as the axis that a GEMM sums over.
 // The author may list it in the result as r(extent), at index at.
 type reducedAxis struct {
 	extent domain.Extent

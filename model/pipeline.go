@@ -110,7 +110,7 @@ func (k OpKind) Moves() bool {
 // domain.WithoutReductions.
 type Op struct {
 	Kind OpKind
-	Fn   string // the function of a unary, binary or reduce operation, an attention or a dropout, spelled as for domain.UnaryFn
+	Fn   string // the function of a unary, binary or reduce operation ("gelu", "scale(0.5)"), of an attention, or of a dropout
 	In   []*Tensor
 	Out  *Tensor
 	More []*Tensor // additional results
