@@ -132,7 +132,7 @@ func (b Body) FoldIn(n Arithmetic, folded, row []float64) []float64 {
 // Row computes one row with the given number of columns. It returns the values of the operands, and then the values of
 // the steps. An operand of one element applies to all columns. at(k) returns the index of the row along the axis k
 // before the last one, for steps positions(k) with k > 0. The value of a step that folds columns is this row's
-// contribution, which FoldIn adds to the others.
+// contribution, which FoldIn folds with the others.
 func (b Body) Row(operands [][]float64, columns int64, at func(back int) int64) [][]float64 {
 	return b.RowIn(Singles, operands, columns, at)
 }

@@ -29,7 +29,8 @@ type Operation struct {
 // Results lists the results of an operation.
 func (o Operation) Results() []string { return append([]string{o.Out}, o.More...) }
 
-// String prints an operation as specs do: "C = matmul(A, B)".
+// String prints an operation in the form of specs: "C = matmul(A, B)". It prints attributes only for an attention; the constant of
+// another operation is in the name of its function: "B = scale(0.125)(A)".
 func (o Operation) String() string {
 	name, args := o.Kind, o.In
 	if a, attends := AttentionOf(o.Fn); attends {

@@ -139,7 +139,8 @@ func TestScatterAdd(t *testing.T) {
 	}
 }
 
-// TestCompositesOfOneAxis checks that the result for a tensor with one axis is that of a matrix with one row.
+// TestCompositesOfOneAxis checks that the result for a tensor with one axis is that of a matrix with one row. It also checks
+// linear with two types of quantization, and quantize for one axis.
 func TestCompositesOfOneAxis(t *testing.T) {
 	for _, op := range []string{"argmax(%s)", "softmax(%s)", "log_softmax(%s)", "softmax_grad(%[1]s, %[1]s)", "log_softmax_grad(%[1]s, %[1]s)",
 		"normalize(%s)", "normalize_grad(%[1]s, %[1]s)", "rms_norm(%s)", "layer_norm(%[1]s, X, X)", "mean(%s)", "cumsum(%s)"} {

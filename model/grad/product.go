@@ -36,7 +36,8 @@ func linear(u use) {
 
 // like returns the GEMM r with the attributes quantize and block of the forward operation, if that has them. r computes
 // the gradient with respect to an operand of the forward operation. first is the first operand of r, and the gradient of
-// the forward result is its operand with the index at. like reports an error if blocks do not divide the extents of r.
+// the forward result is its operand with the index at. like reports an error if blocks do not divide the summed axis or the
+// columns of r.
 func (u use) like(r result, operand int, first value, at int) result {
 	attr, block := u.Attr("quantize"), u.Attr("block")
 	if attr == nil {
