@@ -155,7 +155,7 @@ func memoryOf(p *calls.Program) (list []region) {
 	return list
 }
 
-// wrongSize subtracts one from a number of elements, or from an extent of a GEMM or a view.
+// wrongSize subtracts one from a number of elements, or from an extent of a GEMM or of a kernel's result.
 func wrongSize(e *editor) {
 	less := func(item any, f calls.Field) {
 		switch v := f.Value.(type) {

@@ -159,7 +159,8 @@ func floorDiv(a, b int64) int64 {
 
 func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }
 
-// String prints a layout as extents and strides, in elements. For a dense layout it prints only the number of elements.
+// String prints the extents of a layout, the size of an element, and the strides, in elements. Of a dense layout it prints only the
+// number of elements and their size.
 func (l *Layout) String() string {
 	if l.Dense() {
 		return fmt.Sprintf("%d x %d bytes", l.Elements(), l.Size)

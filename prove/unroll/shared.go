@@ -29,8 +29,8 @@ func (i *issuing) counting(share int32, write bool) {
 	}
 }
 
-// shared issues a statement that uses the flags of a share: a flag write or wait, a transfer, a batch of these, or a sum
-// that reads the memory of peers.
+// shared issues a statement that uses the flags of a share: a flag write or wait, a transfer, or a sum that reads or writes
+// the memory of peers. It also issues batches of these and of copies.
 func (i *issuing) shared(s calls.Stmt) {
 	switch s := s.(type) {
 	case *calls.FlagWrite:

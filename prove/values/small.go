@@ -19,8 +19,8 @@ type Load func(params map[string]int64) (*model.Pipeline, error)
 
 var errLarge = errors.New("it is too large to be computed")
 
-// most limits the size of a computation: products and elements of all ranks. A computation at the limit takes some
-// seconds.
+// most limits the size of a computation: products and elements of all ranks, plus the bytes of the model's tensors. A computation at
+// the limit takes some seconds.
 const most = 1 << 30
 
 // Sized is a program with parameter values at which its values can be computed, and the model with the same parameters.
