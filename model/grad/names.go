@@ -35,7 +35,7 @@ func newNames(p *model.Pipeline) *names {
 
 func (n *names) take(name string) { n.taken[strings.ToLower(name)] = true }
 
-// fresh returns an unused name like the proposal, if necessary with a number, and marks it as used.
+// fresh returns a name like the proposal that is neither used nor reserved, if necessary with a number, and marks it as used.
 func (n *names) fresh(proposal string) string {
 	proposal = strings.TrimRight(proposal[:min(len(proposal), modelnames.MaxLength-4)], "_")
 	name := proposal

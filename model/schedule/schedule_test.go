@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestTableIsWhole checks that each field is documented, and that its default is a valid value or open.
+// TestTableIsWhole checks that each field is in the table once, with documentation, a scope and one form of values, and that its
+// default is a valid value or open.
 func TestTableIsWhole(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range Fields {

@@ -37,8 +37,9 @@ func TestExamplesAsTheyStand(t *testing.T) {
 	}
 }
 
-// TestColumnsOfKernels reduces parameters whose extents equal other extents. In the first spec a rank has 4 experts before, as many
-// as a kernel's row has elements (D), which stay 4. In the second a sum has as many rows as columns (K) before, and keeps its rows.
+// TestColumnsOfKernels reduces parameters whose extents equal other extents. In the first spec a kernel's row has 4 elements (D), as
+// many as a rank has experts before E is reduced, and keeps them. In the second a sum has as many rows as columns before K is
+// reduced, and keeps its rows.
 func TestColumnsOfKernels(t *testing.T) {
 	for _, c := range []struct{ spec, changed string }{
 		{`{hirgen: 1, name: p, dtype: fp32, params: {D: 4, M: 8192, K: 2048, E: 16, Cap: 512}, mesh: {x: D},
