@@ -1,6 +1,6 @@
 // Package cache lists and clears the folder in which programs of this machine share files that take long to build.
-// These files are the compiled runtimes, which CMake stores in runtime/, and the Python packages, which hirgen.load
-// stores in python/.
+// These files are the compiled runtimes and the libraries of the CPU device, which CMake stores in runtime/, and the
+// Python packages, which hirgen.load stores in python/.
 package cache
 
 import (

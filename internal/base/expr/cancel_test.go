@@ -75,7 +75,7 @@ func TestCancelDeep(t *testing.T) {
 	}
 }
 
-// randomExtent returns a random expression with at most the given number of nested operations.
+// randomExtent returns a random expression whose operations are nested at most the given number of levels deep.
 func randomExtent(random *rand.Rand, levels int) Expr {
 	if levels == 0 || random.IntN(4) == 0 {
 		return []Expr{Var("C"), Var("D"), Var("S"), Int(2), Int(3), Int(1)}[random.IntN(6)]

@@ -59,7 +59,7 @@ func (l *lexer) take(kind tokenKind, length int) token {
 	return t
 }
 
-// span returns the length of the run of bytes at the offset that satisfy is.
+// span returns how many bytes, from the offset up to the first byte that does not satisfy the function is.
 func (l *lexer) span(is func(byte) bool) int {
 	n := 0
 	for l.offset+n < len(l.text) && is(l.text[l.offset+n]) {

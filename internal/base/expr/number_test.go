@@ -33,8 +33,8 @@ func TestIntegersArePlain(t *testing.T) {
 	}
 }
 
-// TestNumbersOfExpressionsArePlain checks that a number within an expression must be plain, and that the error has its
-// offset.
+// TestNumbersOfExpressionsArePlain checks that a number within an expression must be plain, and that the error has the
+// offset of the number.
 func TestNumbersOfExpressionsArePlain(t *testing.T) {
 	for _, c := range []struct {
 		in, plain string

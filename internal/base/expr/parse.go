@@ -35,8 +35,8 @@ func Parse(text string) (Expr, error) {
 	return e, err
 }
 
-// ParseHost reads an expression of a host program. Unlike Parse, it accepts "^", "<" and ">=", and white space around a
-// number.
+// ParseHost reads an expression of a host program or a call program. Unlike Parse, it accepts "^", "<" and ">=", and
+// white space around a text that is only a number.
 func ParseHost(text string) (Expr, error) { return parse(text, true) }
 
 func parse(text string, host bool) (Expr, error) {
@@ -63,7 +63,7 @@ type parser struct {
 
 func (p *parser) next() { p.tok = p.scan() }
 
-// binary parses operators of at least the given precedence.
+// binary parses an operand and the operations on it whose operators have at least the given precedence.
 func (p *parser) binary(least int) (Expr, error) {
 	x, err := p.operand()
 	if err != nil {

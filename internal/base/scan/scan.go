@@ -98,7 +98,7 @@ func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 // Name takes and returns a name. what describes the owner of the name in the message of a mistake.
 func (s *Line) Name(what string) string { return s.take(s.Peek(), what) }
 
-// Spelling takes a name that may have hyphens, such as the name of a transport.
+// Spelling takes and returns a name that may have hyphens, such as the name of a transport.
 func (s *Line) Spelling(what string) string { return s.take(s.Word("-"), what) }
 
 func (s *Line) take(word, what string) string {

@@ -12,7 +12,7 @@ type Task struct {
 	number int // index in the set
 	stream *Stream
 	run    func() error // nil: the task only orders other tasks
-	before int          // number of tasks and blocks that it waits for
+	before int          // number of tasks that it waits for, plus the number of calls of Block
 	after  []*Task      // tasks that wait for this one
 	done   bool         // whether the last Run ran it
 }
