@@ -115,7 +115,7 @@ var mayImport = map[string][]string{
 		"model/eval", "model/domain", "internal/base/expr"},
 	"prove/mutate": {"calls/collective", "calls", "calls/text", "model/domain", "internal/base/expr", "internal/base/diag"},
 
-	// The prover imports nothing of the lowering or of emit; provetest, for its tests, does.
+	// The prover imports nothing of the lowering or of emit. Package provetest, for tests of the prover, imports the lowering.
 	"prove": {"calls/effects", "calls/issue", "prove/*", "calls", "calls/align"},
 	"prove/values": {"calls/effects", "calls/issue", "calls/collective", "prove/unroll", "prove/events", "calls", "model", "model/eval",
 		"model/domain", "internal/base/expr"},
@@ -131,7 +131,8 @@ var mayImport = map[string][]string{
 	"emit/gosrc":   {"emit/goprint", "model", "model/domain"},
 	"emit/goprint": {},
 
-	// The Go package of emitted folders. The files that it copies import nothing of this module.
+	// emit/gopkg prints the Go package of emitted folders. The files that it copies (the two folders below it) import
+	// nothing of this module.
 	"emit/gopkg":          {"emit/gopkg/element", "emit/goprint", "model/domain"},
 	"emit/gopkg/element":  {},
 	"emit/gopkg/_package": {},
@@ -197,8 +198,8 @@ func TestShapingPackagesStayInOnePlace(t *testing.T) {
 	}
 }
 
-// TestRulesCatch tries the rules on examples: imports that mayImport forbids, entries that end in "/*", and files that onlyIn
-// permits.
+// TestRulesCatch tries the rules on examples: imports that mayImport forbids, an entry that ends in "/*", and a file that
+// onlyIn forbids and one that it permits.
 func TestRulesCatch(t *testing.T) {
 	if permits(mayImport["emit"], "model") || permits(mayImport["emit"], "lowering/hostir") ||
 		permits(mayImport["emit"], "lowering/fromhost") || permits(mayImport["model"], "lowering/hostir") {

@@ -18,8 +18,8 @@ import (
 	"github.com/hirgen/hirgen/prove"
 )
 
-// longSpecs have each operation along an axis of L elements: names of operations, declared tensors, and the lines, in
-// which FN stands for each name.
+// longSpecs apply each operation to tensors with an axis of L elements. An entry has the names of operations, the
+// declared tensors, and the lines of operations, in which each of the names in turn replaces FN.
 var longSpecs = []struct{ names, tensors, ops string }{
 	{"set neg exp relu gelu silu log sin cos sqrt rsqrt tanh reciprocal gelu_tanh relu_grad gelu_grad silu_grad gelu_tanh_grad sigmoid " +
 		"softplus abs sign round ceil_pow2", "X: [L, 3]", "Y = FN(X)"},
@@ -87,8 +87,8 @@ var longSpecs = []struct{ names, tensors, ops string }{
 	{"neg", "X: [Stream(L), 3], Y: [Stream(L), 3]", "Y = FN(X)"},
 }
 
-// TestLongExtents checks that specs with axes from 2^30 to 2^46 pass all steps within 20 s, or are refused with a
-// documented error. No emitted size is negative.
+// TestLongExtents checks that specs with axes of 2^30 to 2^46 elements pass all steps within 20 s, or are refused with
+// an error that refused expects. No size in the emitted sources may be negative.
 func TestLongExtents(t *testing.T) {
 	machine, err := cost.LoadMachine("h200")
 	if err != nil {
@@ -99,7 +99,7 @@ func TestLongExtents(t *testing.T) {
 	for i, s := range longSpecs {
 		extents := []int64{1<<31 - 16, 1 << 31, 1<<32 - 16, 1 << 32, 1<<32 + 16, 1 << 40, 1 << 46, 16 * (1<<26 + random.Int64N(1<<29))}
 		for _, name := range strings.Fields(s.names) {
-			// Two extents that most operations accept, and two others that change.
+			// Two extents that most operations accept, one that depends on the entry, and a random one.
 			for _, at := range []int{0, 4, i % len(extents), random.IntN(len(extents))} {
 				spec := fmt.Sprintf("hirgen: 1\nname: wide\nparams: {L: %d}\nmesh: {x: 4}\ndtype: bf16\ntensors: {%s}\nops:\n", extents[at], s.tensors)
 				for line := range strings.SplitSeq(strings.ReplaceAll(s.ops, "FN", name), "; ") {
@@ -112,7 +112,7 @@ func TestLongExtents(t *testing.T) {
 		}
 	}
 	for _, op := range model.OpInfos() {
-		// The rows and columns of a dropout are counted up to 2^24.
+		// A dropout is refused if its operand has more than 2^24 rows or columns.
 		if !accepted[op.Name] && op.Name != "dropout" {
 			t.Errorf("no spec has a long axis in %s", op.Name)
 		}
@@ -121,8 +121,9 @@ func TestLongExtents(t *testing.T) {
 
 var negative = regexp.MustCompile(`[^\w)]-\d{5,}`)
 
-// makes reports whether hirgen accepts a spec. The test fails if that takes too long, if the proof keeps the program from being
-// written (undecided values do not), or if hirgen refuses the spec with a code that refused does not list.
+// makes reports whether hirgen accepts a spec. The test fails if that takes too long, if the proof keeps the program
+// from being written (undecided values do not), if hirgen refuses the spec with a code that refused does not list, if
+// the program has a negative size, or if no finite time is predicted.
 func makes(t *testing.T, spec string, machine *cost.Machine) bool {
 	t.Helper()
 	start := time.Now()
@@ -165,7 +166,7 @@ func makes(t *testing.T, spec string, machine *cost.Machine) bool {
 	return true
 }
 
-// refused checks that an error is one of the spec, with an expected code. It returns false.
+// refused checks that an error is a list of diagnostics, all with expected codes. It always returns false.
 func refused(t *testing.T, spec string, err error) bool {
 	t.Helper()
 	errs, ok := diag.Diagnostics(err)

@@ -15,8 +15,8 @@ type longPipeline struct {
 	test int // the smaller n of TestLongPipelinesTakeLinearTime
 }
 
-// longPipelines have many instances of each thing in whose number a step could take quadratic time: weights, inputs,
-// views of views, readers of one tensor, transfers, pipelines.
+// longPipelines have, between them, many weights, inputs, views of views, readers of one tensor, transfers and
+// pipelines. A step could take a time that is quadratic in one of these numbers.
 var longPipelines = []longPipeline{
 	{"layers", layers, 2000}, {"products", products, 2000}, {"views", views, 2000},
 	{"transfers", transfers, 500}, {"exchanges", exchanges, 300}, {"alternating", alternating, 2000}, {"zigzag", zigzag, 2000},
@@ -65,8 +65,8 @@ func products(n int) *model.Builder {
 	return b
 }
 
-// views transposes an input again and again, and adds every eighth view to a sum: views of views, and a tensor that many
-// statements read.
+// views transposes an input again and again, which makes views of views. In place of every eighth transpose, it adds the
+// latest view to a sum, and continues with the latest view plus first, a tensor that many statements read.
 func views(n int) *model.Builder {
 	b := startLong("views")
 	b.Tensor("V0", "DIDx", "K", "K")
@@ -130,8 +130,8 @@ func alternating(n int) *model.Builder {
 	return b
 }
 
-// zigzag propagates one Stream axis from C through all T and X, one after the other. An X gets it from one operand and passes it
-// to the other one, which passes it to the next X.
+// zigzag propagates the Stream axis of C through all T and X, one after the other. Each X gets the axis from one operand and
+// passes it to its other operand. The next X gets the axis from that operand.
 func zigzag(n int) *model.Builder {
 	b := startLong("zigzag")
 	b.Tensor("A", "S", "K")

@@ -31,7 +31,7 @@ func lower(tb testing.TB, p *model.Pipeline) *hostir.Program {
 	return program
 }
 
-// render does what `hirgen emit` does with a program, without writing files.
+// render does what `hirgen emit` does with a host program, but neither proves it nor writes files.
 func render(tb testing.TB, program *hostir.Program) {
 	tb.Helper()
 	lowered, err := lowering.Calls(program, lowering.Options{})
@@ -54,8 +54,8 @@ func processorTime(tb testing.TB) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// cost returns the processor time of lowering, verifying and emitting n operations, garbage collection included; the
-// least of some runs.
+// cost returns the processor time of lowering, verifying and rendering a pipeline of about n operations, garbage
+// collection included. It is the least time of the given number of runs.
 func (l longPipeline) cost(t *testing.T, n, runs int) time.Duration {
 	t.Helper()
 	p := l.build(t, n)
@@ -129,8 +129,8 @@ func (l longPipeline) provedAndEmitted(t *testing.T, n int) (proof, rest time.Du
 
 // TestExamplesAreEmittedAtOnce limits the processor time that hirgen takes to lower, verify and emit an example. On two
 // idle cores that is at most 210 ms to 270 ms, half of it for garbage collection. An example with a schedule is lowered
-// three times, because the times with and without derived placements are predicted. An example without one is lowered
-// for each of the 28 schedules that auto tries, and takes 1.5 s.
+// up to three times: if placements can be derived, the times with and without them are predicted. An example with
+// schedule: auto takes up to 1.5 s, because auto may lower it with some 28 schedules.
 func TestExamplesAreEmittedAtOnce(t *testing.T) {
 	const most, mostOfAuto = 400 * time.Millisecond, 2400 * time.Millisecond
 	files, _ := filepath.Glob("../../testdata/specs/*/spec.yaml")
