@@ -49,7 +49,7 @@ func (e *examination) nvcc(group string) {
 	e.add(group, c)
 }
 
-// older reports whether a version is less than another, number by number. It is false if a version is not known.
+// older reports whether a version is less than another, number by number. It returns false if version is empty.
 func older(version, than string) bool {
 	if version == "" {
 		return false

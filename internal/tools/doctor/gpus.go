@@ -69,8 +69,8 @@ func matrix(output string) (cells []string) {
 	return cells
 }
 
-// pairs notes for how many pairs of GPUs holds is true. The check is OK if there are pairs and holds is true for all.
-// Each pair has two cells.
+// pairs notes how many pairs of GPUs have cells that satisfy the function holds. The check is OK if there are pairs and
+// all cells satisfy it. Each pair has two cells.
 func (c *Check) pairs(cells []string, holds func(cell string) bool) {
 	n := 0
 	for _, cell := range cells {

@@ -119,7 +119,7 @@ func (e *examination) shared(folders []string, name string) string {
 	return e.first(append(patterns, "/usr/lib/*-linux-gnu/"+name)...)
 }
 
-// present removes empty names, which come from unset variables.
+// present removes empty names, which come from unset variables and from a missing Python.
 func present(folders []string) (named []string) {
 	for _, folder := range folders {
 		if folder != "" {

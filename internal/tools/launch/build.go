@@ -16,7 +16,7 @@ import (
 type BuildOptions struct {
 	Dir     string    // an emitted folder
 	Device  Device    // CPU or CUDA, never Auto
-	Cache   []string  // CMake cache entries, "HIRGEN_SANITIZE=thread"; used only when the folder is first configured
+	Cache   []string  // CMake cache entries, "HIRGEN_SANITIZE=thread"; ignored if the build folder is already configured
 	Folder  string    // build folder; empty means the preset's, build/<device> in Dir
 	Verbose io.Writer // receives the output of the tools; nil: a failure returns it as EnvironmentError.Output
 	// Progress, if not nil, is called with the number of finished steps, the number of all steps (0 if not yet known),
@@ -26,9 +26,9 @@ type BuildOptions struct {
 }
 
 // Build configures the folder if necessary, builds its program and returns the program's path. Builds in the same
-// folder run one after the other. So do builds that compile the same runtime, which is kept in the cache unless Cache
-// names another folder. Missing tools and failures of the compiler are an *EnvironmentError. If ctx ends, Build returns
-// its error.
+// folder run one after the other. So do builds that compile the same runtime for the same cache, which is that of
+// package cache unless the option Cache names another. Missing tools and failures of the compiler are an
+// *EnvironmentError. If ctx ends, Build returns its error.
 func Build(ctx context.Context, options BuildOptions) (string, error) {
 	dir, err := filepath.Abs(options.Dir)
 	if err != nil {

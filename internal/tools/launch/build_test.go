@@ -94,7 +94,7 @@ func TestBuildSaysWhatIsMissing(t *testing.T) {
 	})
 }
 
-// TestBuildEndsItsCompilers cancels a build while its compiler runs. Build returns when neither ninja nor the compiler is left.
+// TestBuildEndsItsCompilers cancels a build while its compiler runs. Soon after Build returns, ninja and the compiler must be gone.
 func TestBuildEndsItsCompilers(t *testing.T) {
 	dir, pids := project(t, "int main() {}\n"), filepath.Join(t.TempDir(), "pids")
 	compiler := script(t, "echo $PPID $$ >> "+pids+".new && mv "+pids+".new "+pids+"; exec sleep 30")

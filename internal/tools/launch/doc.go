@@ -1,8 +1,8 @@
 // Package launch builds an emitted folder and runs it as one process per rank on this machine. It merges the output of
 // the ranks and leaves no process running.
 //
-// "hirgen run", other tools and the end-to-end tests use it. It recognizes an emitted folder by its CMake presets and
-// cache entries, and an emitted program by its launch variables (HIRGEN_RANK and others), --timeout and exit codes.
+// "hirgen run", other tools and the end-to-end tests use it. Of an emitted folder, it relies only on the CMake presets and
+// cache entries. Of an emitted program, it relies only on launch variables (HIRGEN_RANK and others), --timeout and exit codes.
 package launch
 
 // Device names what an emitted folder is built for.

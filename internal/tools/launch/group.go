@@ -18,13 +18,13 @@ type group struct {
 	exits   chan *rank
 }
 
-// rank is one process.
+// rank is the process of one rank.
 type rank struct {
 	index  int
 	cmd    *exec.Cmd
 	err    error // error that Wait returned
 	gone   bool  // the rank has ended, and err is valid
-	killed bool  // kill was called before it ended
+	killed bool  // kill was called before wait noticed that the rank had ended
 }
 
 // start starts one rank in its own process group. Ctrl-C then reaches only the launcher, and a kill reaches all

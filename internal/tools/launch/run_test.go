@@ -108,7 +108,7 @@ func TestWorstExitCodeWins(t *testing.T) {
 }
 
 // TestTheCauseWinsOverItsEcho runs a rank that fails, early or late, and other ranks that exit with code 5 because of
-// it. The run must end with the exit code of the failed rank.
+// it. The run must end with the exit code of the failed rank. If all ranks exit with code 5, it must end with 5.
 func TestTheCauseWinsOverItsEcho(t *testing.T) {
 	for _, c := range []struct {
 		body string
