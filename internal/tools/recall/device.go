@@ -71,9 +71,10 @@ func (r *DeviceResult) Survives() bool {
 // source of the program.
 const perFolder = 6
 
-// Compare makes mutants of subjects that the seed picks and runs them on the device; mutants is the most that it runs. It
-// skips mutants that emit refuses because no order of execution can make them right, such as a wait without a record, and
-// programs with a fallback variant. It returns an error if the device judges a correct program to be wrong, or cannot run one.
+// Compare makes mutants of subjects in an order that the seed picks. The device, the interpreter and the checker judge
+// each mutant. mutants is the most that they judge. Compare skips mutants that emit refuses because no order of
+// execution can make them right, such as a wait without a record, and programs with a fallback variant. It returns an
+// error if the device judges a correct program to be wrong, or cannot run one.
 func (d *Device) Compare(subjects []*Subject, mutants int, o Options) ([]*DeviceResult, error) {
 	random := rand.New(rand.NewPCG(o.Seed, 11)) //nolint:gosec // no secret depends on it
 	var list []*DeviceResult

@@ -5,8 +5,8 @@
 // mistakes have no effect. A wrong mutant that a checker accepts is a survivor.
 //
 // Mutants have mistakes in finished programs. The package faults instead breaks the lowering, and recall judges the
-// resulting programs in the same way. It also has mistakes in the tables that the lowering, the interpreter and the
-// prover share. For a sample, a Device serves as a second oracle: it builds and runs the mutants.
+// resulting programs in the same way. Package faults also has mistakes in the tables that the lowering, the interpreter
+// and the prover share. For a sample, a Device serves as a second oracle: it builds and runs the mutants.
 //
 // make verify-report prints these shares; docs/verification.md has the figures.
 package recall

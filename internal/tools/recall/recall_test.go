@@ -70,7 +70,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestPrint checks that Print lists every survivor once, of a checker that accepts everything and of a stricter
+// TestPrint checks that Print lists every survivor once, for a checker that accepts everything and for a stricter
 // one.
 func TestPrint(t *testing.T) {
 	subjects := examples(t)[:2]

@@ -28,8 +28,8 @@ type Timing struct {
 // within is the time limit for the proof of an example, by its number of ranks.
 var within = map[int64]time.Duration{8: time.Second / 2, 64: 5 * time.Second}
 
-// forChoice is how many times as long an example with schedule: auto may take, because hirgen lowers it with some 28 schedules,
-// most of them short.
+// forChoice is how many times as long an example with schedule: auto may take. To choose, hirgen may lower it with some
+// 28 schedules, each of which takes a small part of the limit.
 const forChoice = 5
 
 // wider overrides parameters of examples that are too small for the number of ranks, such as the number of heads.

@@ -21,8 +21,9 @@ func transferOf(s calls.Stmt) (share string, transfer *expr.Expr) { //nolint:goc
 	return "", nil
 }
 
-// sharedFlag makes transfers of a share use the same flag, both where it is written and where it is waited for. If
-// step 0 moves nothing, the flag of transfer 0 is unused, so sharedFlag drops up to two flags.
+// sharedFlag makes the last two transfers of a share (the last one of two) use the flags of earlier transfers, both where
+// flags are written and where they are waited for. One transfer may not be enough: if step 0 moves nothing, the flag of
+// transfer 0 is unused.
 func sharedFlag(e *editor, p *calls.Program) {
 	for _, d := range p.Shares {
 		n, _ := p.Values().Eval(d.Transfers)

@@ -2,6 +2,7 @@
 // The result is the program of a lowering with a bug in that pass. Mistakes in finished programs (prove/mutate) cannot
 // produce such programs, because later passes derive waits, flags and memory from the wrong result.
 //
-// The passes are unchanged. A fault wraps a pass of the tables. It changes the output of the pass or, while the pass
-// runs, its input.
+// The source of the passes is unchanged. A Fault wraps a pass of lowering.Passes or of the calls' passes.Passes. It
+// changes the output of the pass or, while the pass runs, its input. A TableFault instead is a mistake in a table that
+// several stages read.
 package faults

@@ -13,8 +13,9 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// TableFault is a mistake in a table that the lowering, the interpreters and the prover all read: the operands of statements
-// (calls/effects) or the rows of collectives (calls/collective). These readers then agree on a wrong program.
+// TableFault is a mistake in a table that the lowering, the interpreters and the prover all read: the operands of
+// statements (calls/effects) or the rows of collectives (calls/collective). All these readers then make the same
+// mistake.
 type TableFault struct {
 	Table   string // "Gemm", a statement; "Allgather", a collective
 	Mistake string
@@ -76,7 +77,7 @@ func (f *TableFault) alter(s calls.Stmt, list []effects.Operand) (out []effects.
 			o.Extents[axis] = expr.Op("-", o.Extents[axis], expr.Int(1))
 		case "move": // moves the operand by one element
 			o.At.Offset = expr.Sum(o.At.Offset, expr.Int(1))
-		case "type": // takes the type of the next operand
+		case "type": // takes the type of the second operand in the list
 			o.Type = list[1].Type
 		case "align":
 			o.Align = max(o.Align*axis, 1)
