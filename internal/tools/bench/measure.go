@@ -55,7 +55,7 @@ const (
 )
 
 // Run measures cases, in groups of the same problem. A program that fails is a row with status Failed. Run returns
-// an error if the environment or Done stops it.
+// an error if the environment, ctx or Done stops it.
 func Run(ctx context.Context, cases []Case, o Options) error {
 	r := &run{Options: &o, ctx: ctx, alone: map[string]*program{}}
 	groups, err := until(ctx, func() [][]*program { return o.groups(cases) })

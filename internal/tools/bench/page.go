@@ -41,7 +41,7 @@ type problemView struct {
 // rowView is a row of the table with its bar. Tag describes a row that is not a correct program of hirgen.
 type rowView struct {
 	Case, Tag, Class, Reason string
-	IsBest                   bool // whether it is the fastest correct row of its side; false if no peer is correct
+	IsBest                   bool // whether it is hirgen's fastest correct program or the fastest correct peer; false if no peer is correct
 	barView
 	Cells []string
 }

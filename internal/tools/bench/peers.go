@@ -30,7 +30,7 @@ type peers struct {
 	out    *lines
 	errors *lines
 	ended  chan struct{} // closed when the command has ended
-	open   int           // peers that were neither ended nor killed
+	open   int           // number of peers that were neither finished nor killed
 	broken error         // error after which the command gives no more answers; nil: it still answers
 }
 
@@ -54,7 +54,7 @@ type problemOfPeers struct {
 }
 
 // startPeers starts the command for a problem whose programs are ready. It returns a turn for each peer. If the command
-// does not print its peers, the result is one failed row.
+// does not print its peers, the result is one turn with a failed row.
 func (r *run) startPeers(of Row) []*turn {
 	row := Row{Case: Case{Spec: of.Spec, Params: of.Params, Group: of.Group}, Name: of.Name, Ranks: of.Ranks, Device: of.Device,
 		Values: of.Values, Peer: true}

@@ -70,8 +70,8 @@ func summaryOf(problems [][]Row) *summary {
 	return s
 }
 
-// place sets the positions of 1.00 and of the bars. low and high are the smallest and the largest logarithm of a ratio,
-// and low is at most 0.
+// place sets the positions of 1.00 and of the bars. low is the smallest logarithm of a ratio, and at most 0. high is the
+// largest logarithm, and at least 0.
 func (s *summary) place(low, high float64) {
 	span := max(high-low, 0.02)
 	low, high = min(low, -leastRoom*span), max(high, leastRoom*span)

@@ -24,7 +24,8 @@ const auto = "schedule=auto"
 
 // Tune times candidates and schedule: auto in alternating rounds. Every two rounds it drops the slower half and failed
 // programs, but auto only if it failed. It ends when at most one candidate is left, when the 90th percentile of the
-// fastest is below the 10th of the second, or after 16 rounds. It returns an error if no candidate could be measured.
+// fastest candidate is below the 10th of the second, or after 16 rounds. It returns an error if no candidate could be
+// measured.
 func Tune(ctx context.Context, spec string, params map[string]int64, candidates []Candidate, o Options) (*Tuned, error) {
 	cases := []Case{{Spec: spec, Params: params, Settings: []model.Setting{{Value: "auto"}}, Label: auto}}
 	for _, c := range candidates {
