@@ -34,8 +34,8 @@ func (d *Drawn) Load(params map[string]int64) (*model.Pipeline, error) {
 }
 
 // Draw lowers a spec with a random schedule. If a parameter is the extent of the only mesh axis, Draw sets it to 2, 4
-// or 8, and it sets a parameter S to 1, 2, 4 or 8. Draw drops the settings that an error is about, then these
-// parameters, then the other settings one by one.
+// or 8, and it sets a parameter S to 1, 2, 4 or 8. While lowering fails, Draw drops the settings that the error is about,
+// or else these parameters, or else the first of the other settings.
 func Draw(path string, seed uint64) *Drawn {
 	random := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // tests repeat
 	settings := drawSettings(random)

@@ -67,9 +67,9 @@ func (g *generator) infinities() {
 	}
 }
 
-// special applies the function first and then one of functions to an input, so that elements become infinite or NaN,
-// and reads the result. Most often it instead takes the logarithm or the inverse root of rounded numbers, which makes
-// both at once.
+// special applies to an input the function that first names, and then one of functions, so that elements become infinite
+// or NaN, and reads the result. Most often it instead takes the logarithm or the inverse root of rounded numbers, which
+// makes infinite elements and NaN at once.
 func (g *generator) special(first string, functions ...string) {
 	if g.chance(0.7) {
 		first, functions = "round", []string{"log", "rsqrt"}
@@ -87,7 +87,7 @@ func (g *generator) special(first string, functions ...string) {
 var specialReaders = []func(*generator) bool{(*generator).set, (*generator).binary, (*generator).reduce, (*generator).reshape,
 	(*generator).permute, (*generator).cast, (*generator).concat}
 
-// outputs returns a function that reports whether, for random inputs, an output has an element for which such is true.
+// outputs returns a function that reports whether, for random inputs, an output has an element that the function such accepts.
 func outputs(such func(float64) bool) func(*model.Pipeline, *hostir.Program) bool {
 	return func(p *model.Pipeline, _ *hostir.Program) bool {
 		values, err := eval.Run(p, eval.Fill(p, 1))
@@ -124,7 +124,8 @@ func readsOddView(p *model.Pipeline, _ *hostir.Program) bool {
 	return false
 }
 
-// reshapesBetweenKernels reports whether a reshape comes between an elementwise operation that nothing else reads, and another.
+// reshapesBetweenKernels reports whether an elementwise operation reads a reshape of the result of another elementwise operation,
+// and nothing but the reshape reads that result.
 func reshapesBetweenKernels(p *model.Pipeline, _ *hostir.Program) bool {
 	readers, elementwise := map[*model.Tensor]int{}, map[*model.Tensor]bool{}
 	for _, op := range p.Ops {
@@ -215,7 +216,7 @@ func storesReducedAxis(_ *model.Pipeline, p *hostir.Program) bool {
 	})
 }
 
-// sumsRows reports whether a kernel reduces its results over all rows.
+// sumsRows reports whether a kernel folds columns: it reduces values that it computes over all rows.
 func sumsRows(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool {
 		k, ok := s.(*hostir.Fused)

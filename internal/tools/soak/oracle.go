@@ -33,9 +33,9 @@ func (o *oracle) comparable() bool {
 	return true
 }
 
-// check interprets a program with all ranks on one node. It also interprets the fallback variant, if any, with the
-// ranks on several nodes: the seed picks one of the partitions of lowertest.Partitions. If everywhere is set, because
-// all passes have run, check tries all partitions and checks the calls too.
+// check interprets a program with all ranks on one node, and compares the results. It does the same with the fallback
+// variant, if any, and one partition of the ranks into nodes: the seed picks it from lowertest.Partitions. If everywhere
+// is set, because all passes have run, check tries all partitions and checks the calls too.
 func (o *oracle) check(program *hostir.Program, seed uint64, everywhere bool) error {
 	err := o.checkOn(nil, program, seed)
 	if err == nil && everywhere {

@@ -12,7 +12,8 @@ import (
 	"github.com/hirgen/hirgen/prove"
 )
 
-// emitted proves a program and renders its files. If it is not proved, emitted sets the finding and returns an error.
+// emitted proves a program and renders its files. If the proof keeps the program from being written, or the prover
+// panics, emitted sets the finding and returns an error. Undecided values are no finding.
 func (e *examination) emitted(host *hostir.Program) ([]emit.File, error) {
 	lowered, err := lowering.Calls(host, lowering.Options{})
 	if err != nil {

@@ -20,8 +20,8 @@ func (g *generator) attention() bool {
 	return g.attentionOf(q, "")
 }
 
-// attentionOf adds an attention of queries whose first axis has blocks of heads or rows, or no blocks. Keys and values
-// may be the same tensor. It returns false if operands would be too large.
+// attentionOf adds an attention. split says whether the first axis of the queries counts blocks of heads, blocks of rows
+// or, if split is empty, no blocks. Keys and values may be the same tensor. It returns false if operands would be too large.
 func (g *generator) attentionOf(q *value, split string) bool {
 	shape := q.shape()
 	n := len(shape)

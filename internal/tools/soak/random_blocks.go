@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// blocksOfRows begins with a function or a norm of rows, and a quantization of blocks of these rows. More statements may
-// read the rows.
+// blocksOfRows begins with a function or a norm of rows, and a quantization of blocks of these rows. Other operations
+// read the rows too.
 func (g *generator) blocksOfRows() {
 	v := g.inputOf([]int64{pick[int64](g, 1, 2, 3, 4), pick[int64](g, 32, 64)}, g.spec.DType, g.mesh())
 	rows := g.result(on(pick(g, "rms_norm", "normalize", "softmax", "silu"), v), v.axes, v)
@@ -21,7 +21,7 @@ func (g *generator) blocksOfRows() {
 }
 
 // quantize quantizes rows or blocks of rows, and dequantizes them. With blocks set it takes blocks of rows, unless the
-// rows are not serial or cannot be halved.
+// rows are not serial, or have an odd number of elements or two.
 func (g *generator) quantize(v *value, blocks bool) {
 	n, to, kind := len(v.axes), pick(g, domain.FP8E4M3, domain.FP8E5M2), g.Float64()
 	op, scales := on("quantize", v).with(word("dtype", string(to))), slices.Clone(v.axes[:n-1])

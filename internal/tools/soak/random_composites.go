@@ -69,7 +69,7 @@ func (g *generator) composite() bool {
 		op = op.with(g.axisAttr(g.IntN(len(v.axes)), len(v.axes)))
 	}
 	if len(v.axes) < 2 {
-		return false // the operation reduces an axis, and would leave no other
+		return false // most of these operations reduce an axis, and some would leave no other
 	}
 	g.add(op, v.axes, v)
 	return true

@@ -28,7 +28,8 @@ func (g *generator) constant() bool {
 	return true
 }
 
-// binary combines a tensor with itself, with another tensor that fits, or with a new tensor, which may be broadcast.
+// binary combines a tensor with itself, with another tensor of its shape, with a mask, or with a new tensor. In the last two
+// cases, one operand may be broadcast to the other.
 func (g *generator) binary() bool {
 	a := g.any()
 	fn := pick(g, "add", "add", "sub", "mul", "max", "min")

@@ -100,8 +100,8 @@ func (g *generator) shortProduct() {
 }
 
 // scaledProduct multiplies 8-bit inputs that have a scale for each block, or inputs that the linear quantizes in
-// blocks. Some operands have batches, and in some of these only the rows have them, so that all batches share the
-// weights.
+// blocks. Sometimes the rows have batches. Mostly the weights then have the same batches, and otherwise all batches share
+// the weights.
 func (g *generator) scaledProduct(m Mesh) *value {
 	const block = domain.BlockRow
 	rows, blocks := pick[int64](g, 2, 4, 6, 8), pick[int64](g, 1, 2, 3)
@@ -173,8 +173,8 @@ func (g *generator) operand(a *value, shape []int64) *value {
 	return g.inputLike(shape, a)
 }
 
-// splitContraction multiplies over an axis that is split over ranks, in both operands or in the first only. A reshape
-// makes the axis from a DIDx axis and a local axis, whose extent may be 1.
+// splitContraction multiplies over an axis that is split over ranks, mostly in both operands, otherwise in the first. A
+// reshape makes this axis from an axis such as DIDx and a local axis, whose extent may be 1.
 func (g *generator) splitContraction() bool {
 	m := g.mesh()
 	if len(m.Axes) == 0 {

@@ -9,9 +9,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// splitTable begins with a gather of rows of a table whose rows are split over ranks, and adds it to a partial sum.
-// It costs less to add the rows that each rank has to the rank's part of the sum than to gather the table. In half of
-// the specs the table has batches, and each batch has its own ids.
+// splitTable begins with a gather of rows of a table whose rows are split over ranks. It adds the gathered rows to a
+// sum over ranks, or subtracts them. It costs less to add the rows that each rank has to the rank's part of the sum
+// than to gather the table. In half of the specs the table has batches, and each batch has its own ids.
 func (g *generator) splitTable() {
 	world := g.spec.World
 	ranks := &world.Axes[0]
@@ -34,7 +34,7 @@ func (g *generator) splitTable() {
 	sum := g.result(on("sum", parts).with(number("axis", 0)), found.axes, parts)
 	v := g.result(on(pick(g, "add", "sub"), sum, found), found.axes, sum)
 	g.result(on("neg", v), v.axes, v)
-	g.known = slices.DeleteFunc(g.known, func(k *value) bool { return k == found || k == sum }) // another reader may need all of it
+	g.known = slices.DeleteFunc(g.known, func(k *value) bool { return k == found || k == sum }) // another reader might need the whole tensor
 	g.forget()
 	g.field("", schedule.Preset, schedule.None)
 }

@@ -122,7 +122,7 @@ func (s *search) examines() {
 	}
 }
 
-// builds builds and runs accepted specs in its own folders, with many specs in one program.
+// builds builds and runs accepted specs in the folders of y, with up to packSize specs in one program.
 func (s *search) builds(y *Yard) {
 	var pack []accepted
 	flush := func() {
