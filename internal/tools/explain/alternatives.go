@@ -189,7 +189,7 @@ func given(program *hostir.Program, path string) (schedule.Choice, bool) {
 }
 
 // whole ranks complete schedules: the program's, auto unless auto chose the program's, the default, no pipeline, and the
-// schedules that were fastest in any measurement.
+// schedules of schedules.Known: the fastest in any measurement, and others that auto predicts.
 func (t *trial) whole(program *hostir.Program) []Alternative {
 	list := []Alternative{
 		{Name: "the schedule of the program", Predicted: t.own},

@@ -131,7 +131,7 @@ func (page *Page) callLines(p *calls.Program, number map[calls.Stmt]int) []Line 
 	return lines
 }
 
-// batchOf returns the name of the batch that a statement is a part of, or an empty text.
+// batchOf returns the name of the batch that a flag wait or a transfer is a part of, or an empty text.
 func batchOf(s calls.Stmt) string {
 	switch s := s.(type) {
 	case *calls.FlagWait:

@@ -28,10 +28,10 @@ func (k Kind) Label() string {
 	return [...]string{"GEMM", "other kernel", "NCCL", "copy between ranks", "wait, event, flag", "host"}[k]
 }
 
-// Computes reports whether a slice computes on local data.
+// Computes reports whether a slice is a GEMM or other work on local data.
 func (k Kind) Computes() bool { return k <= Kernel }
 
-// Moves reports whether a slice moves data.
+// Moves reports whether a slice moves data between ranks.
 func (k Kind) Moves() bool { return k == NCCL || k == Copy }
 
 // Works reports whether a slice does anything but wait.
@@ -50,15 +50,16 @@ var hostCategories = []string{
 	"Trace", "cpu_instant_event", "ac2g", "fwdbwd", "async_cpu_to_gpu", "cuda_profiler_range",
 }
 
-// Patterns of library kernels. Traces of hirgen instead have a category for each kind and names of statements.
+// Patterns of names, for NCCL's kernels, GEMM kernels of libraries, and transfers between ranks. For most slices of
+// hirgen's traces, the category alone gives the kind.
 var (
 	ncclKernel = regexp.MustCompile(`(?i)nccl`)
 	gemmKernel = regexp.MustCompile(`(?i)gemm|nvjet|cutlass|cublas|xmma|matmul_kernel`)
 	transfer   = regexp.MustCompile(`: (send|receive) of |^Memcpy PtoP`)
 )
 
-// kindOf returns the kind of a slice. For a kernel or an unknown category, the name decides; if it matches no
-// pattern, the slice is a kernel.
+// kindOf returns the kind of a slice. For an unknown category, or a known one that stands for Kernel, the name decides. If
+// the name matches no pattern, the kind is Kernel.
 func kindOf(category, name string) Kind {
 	kind, known := byCategory[category]
 	switch {

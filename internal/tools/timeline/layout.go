@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Sizes on the page, in pixels. Times are in percent of the whole axis, so that the browser scales them.
+// Sizes on the page, in pixels unless their comments name another unit. Times are in percent of the whole axis, so that
+// the browser scales them.
 const (
 	laneHeight   = 28
 	sliceHeight  = 26

@@ -209,7 +209,7 @@ func (s *Slice) moved() string {
 	return fmt.Sprintf(", %.3g MB, %.3g GB/s", float64(s.Bytes)/1e6, float64(s.Bytes)/float64(s.Length()))
 }
 
-// small turns a sentence into a part of a line.
+// small returns a sentence as part of a line: without its full stop, and beginning in lower case.
 func small(text string) string { return strings.ToLower(text[:1]) + strings.TrimSuffix(text[1:], ".") }
 
 // texts stores each text once.

@@ -45,7 +45,7 @@ type Slice struct {
 	Kind       Kind
 	Name       string // the text on the slice
 	Where      string // its position in the spec: file:line:column
-	Index      string // number of earlier calls of the same statement, as text; "" if unknown
+	Index      string // number of earlier calls of the same kind by the same statement, in one program call; "" if unknown
 	Detail     string // call, index, function, kernel and and_also, as text
 	Begin, End Time
 	Bytes      int64 // bytes that a transfer sends or receives; 0 if unknown
