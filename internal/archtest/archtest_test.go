@@ -285,7 +285,7 @@ func parseModule(t *testing.T) []file {
 	return files
 }
 
-// skipped reports whether a folder holds no source of the module: tools, builds, or data.
+// skipped reports whether parseModule skips folders of this name: hidden ones, test data, builds and generated code.
 func skipped(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "testdata" || name == "build" || name == "bin" || name == "out" || name == "generated"
 }

@@ -38,7 +38,7 @@ func TestTokens(t *testing.T) {
 // widest is the most columns of a line of Go, with a tab as one. Raw strings of several lines do not count.
 const widest = 140
 
-// TestLinesAreNotWide finds lines of Go that have more than widest columns.
+// TestLinesAreNotWide finds lines of Go, outside of testdata, that have more than widest columns.
 func TestLinesAreNotWide(t *testing.T) {
 	for file, text := range goFiles(t) {
 		if strings.Contains("/"+file, "/testdata/") {
@@ -71,7 +71,7 @@ func wideLines(text []byte) (list []int) {
 	return list
 }
 
-// goFiles returns the files of Go that git has or would add.
+// goFiles returns the text of each Go file that git has or would add, by its path from the root of the module.
 func goFiles(t *testing.T) map[string][]byte {
 	t.Helper()
 	listed, err := exec.CommandContext(t.Context(), "git", "-C", "../..", "ls-files", "--cached", "--others", "--exclude-standard",

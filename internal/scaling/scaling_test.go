@@ -167,7 +167,7 @@ func BenchmarkLower(b *testing.B) {
 	}
 }
 
-// BenchmarkEmit prints every file of long pipelines.
+// BenchmarkEmit lowers the host programs of long pipelines to calls, and prints every file of the emitted folders.
 func BenchmarkEmit(b *testing.B) {
 	for b, p := range eachLength(b) {
 		program := lower(b, p)
@@ -175,7 +175,7 @@ func BenchmarkEmit(b *testing.B) {
 	}
 }
 
-// inProcessorTime runs the loop of a benchmark. It also reports the processor time of one run.
+// inProcessorTime runs the loop of a benchmark. It also reports the average processor time of a run.
 func inProcessorTime(b *testing.B, run func()) {
 	b.Helper()
 	start := processorTime(b)

@@ -1,5 +1,5 @@
-// Package style has the common CSS of the pages that hirgen writes. Its colours suit colour-blind people, and light and
-// dark themes.
+// Package style has the CSS that the pages of hirgen bench, simulate and timeline share. Its colours suit colour-blind
+// people, and light and dark themes.
 package style
 
 import (
@@ -7,7 +7,7 @@ import (
 	"html/template"
 )
 
-// Text is the common part of each page's style.
+// Text is the part of the style that these pages share.
 //
 //go:embed common.css
 var Text string

@@ -42,7 +42,7 @@ func (b bars) of(row *Row) barView {
 	return bar
 }
 
-// place returns the position of a time, in percent of the space for bars. It is empty if the time is not known.
+// place returns the position of a time, in percent of the bar column. It is empty if the time is not known.
 func (b bars) place(us float64) string {
 	if us == 0 {
 		return ""

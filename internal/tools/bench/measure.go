@@ -19,7 +19,7 @@ import (
 type Options struct {
 	Ranks     int           // size of the meshes; 0: as in the specs
 	Device    launch.Device // CPU or CUDA, never Auto
-	Machine   *cost.Machine // machine for predictions and for schedule: auto; nil: predictions for h200, and auto by measurements
+	Machine   *cost.Machine // machine of the predictions; nil: h200, and schedule: auto prefers measurements to predictions
 	Version   string        // version of hirgen
 	Work      string        // folder for programs; they are not deleted
 	CMake     []string      // additional entries of the CMake cache

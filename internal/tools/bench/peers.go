@@ -17,7 +17,7 @@ import (
 //
 //	{"peers": ["eager", "compiled"]}
 //
-// For each round it reads a line with the name of a peer. It answers with the microseconds of a call in each repeat, or
+// For each round of a peer it reads a line with the name of the peer. It answers with the microseconds of a call in each repeat, or
 // with the reason why there are none:
 //
 //	{"us": [101.5, 99.8]}

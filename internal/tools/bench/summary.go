@@ -13,7 +13,7 @@ const leastRoom = 0.07
 
 // summary compares the fastest peer with the fastest program of each problem that has peers, on a logarithmic scale.
 type summary struct {
-	One   string // position of 1.00, in percent of the space for bars
+	One   string // position of 1.00, in percent of the bar column
 	Where string // ranks and device, if all problems ran on the same
 	Won   int    // problems where hirgen is no slower
 	Of    int    // problems where both sides were measured

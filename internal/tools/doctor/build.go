@@ -11,7 +11,7 @@ import (
 // leastCMake is the CMake version that CMakeLists.txt of emitted programs requires.
 const leastCMake = "3.24"
 
-// build checks the tools that compile an emitted program.
+// build checks the operating system and the tools that compile an emitted program.
 func (e *examination) build() {
 	const group = "build"
 	system := Check{Name: "Linux", OK: e.System == "linux", needed: forAll, Note: strconv.Itoa(e.Cores) + " " + counted(e.Cores, "core") +

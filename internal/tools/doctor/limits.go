@@ -12,7 +12,7 @@ const (
 	leastFiles   = 1024 // the usual default of Linux
 )
 
-// limits checks the system's limits for a process.
+// limits checks the free space of /dev/shm and the limits of a process.
 func (e *examination) limits() {
 	const group = "limits"
 	shared := Check{Name: "/dev/shm", Path: "/dev/shm", Without: "NCCL's ranks share memory there, and may not start",

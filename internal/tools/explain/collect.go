@@ -24,7 +24,7 @@ type Input struct {
 	Pipeline *model.Pipeline
 	Load     func(settings ...model.Setting) (*model.Pipeline, error) // nil: other schedules are not predicted
 	Machine  *cost.Machine                                            // machine for which times are predicted
-	Options  lowering.Options                                         // Machine is set if auto only uses predictions
+	Options  lowering.Options                                         // Machine is set if auto prefers predictions to measurements
 	Emit     emit.Options
 }
 

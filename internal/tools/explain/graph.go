@@ -109,8 +109,8 @@ func where(t *pipeline.Task) string {
 	return text
 }
 
-// arcOf returns the line from one task to another. In one column it is straight from a task to the task in the next
-// row, and otherwise a curve along the column's right side. Between columns it is a curve from side to side.
+// arcOf returns the line from one task to another. In one column the line is straight from a task to the task in the next
+// row, and otherwise a curve at the right of the tasks. Between columns it is a curve between the facing sides of the tasks.
 func arcOf(from, to Node) Arc {
 	a, b := from.Y+from.H/2, to.Y+to.H/2
 	if from.X == to.X {

@@ -25,7 +25,7 @@ func (page *Page) positions(text string) []int {
 	return page.quoted(text)
 }
 
-// quoted finds positions in the form of error messages: "spec.yaml:12:5".
+// quoted finds the lines of the spec that a text names in the form of error messages: line 12 for "spec.yaml:12:5".
 func (page *Page) quoted(text string) []int {
 	var list []int
 	for rest := text; ; {

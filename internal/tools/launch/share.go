@@ -56,7 +56,7 @@ func (b *builder) holdRuntime(ctx context.Context) (release func(), err error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return func() {}, nil //nolint:nilerr // the folder was taken away: CMake makes it again, and the archive appears whole
+		return func() {}, nil //nolint:nilerr // the cache's folder is gone: CMake makes it again, and puts only complete archives there
 	case !exists(archive):
 		return release, nil
 	}

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 }
 
 // fakeCMake replaces CMake and ninja. It records its calls in the file $RECORD, configures a program whose runtime
-// takes 0.3 s, and creates empty files for program and runtime. Its output has the form of ninja's.
+// takes 0.3 s, and creates empty files for program and runtime. Its output looks like that of CMake and ninja.
 const fakeCMake = `#!/bin/sh
 case "$1" in
 --build)

@@ -103,7 +103,7 @@ func drawParams(path string, random *rand.Rand) map[string]int64 {
 	return params
 }
 
-// accepted removes the settings that an error is about.
+// accepted returns the settings without those that an error is about.
 func accepted(settings []model.Setting, err error) []model.Setting {
 	errs, ok := diag.Diagnostics(err)
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"text/tabwriter"
 )
 
-// PrintDevice prints how often the CPU device and the interpreter agree, each mutant on which they disagree, and every
-// survivor.
+// PrintDevice prints how often the CPU device and the interpreter agree, how often the device sees each effect, each mutant
+// on which they disagree, and every survivor.
 func PrintDevice(w io.Writer, results []*DeviceResult) {
 	effects := []Effect{None, Wrong, Hangs, Fails, NotBuilt}
 	seen := map[[2]bool]int{}

@@ -69,7 +69,7 @@ func Example(root, name, schedule string) ([]*Subject, error) {
 	return subjects(filepath.Join(root, "testdata", "specs", name, "spec.yaml"), schedule)
 }
 
-// subjects lowers a spec at a small size.
+// subjects lowers a spec at a small size, and returns a subject for the program and one for its fallback variant, if any.
 func subjects(file, schedule string) ([]*Subject, error) {
 	spec, err := os.ReadFile(file)
 	if err != nil {

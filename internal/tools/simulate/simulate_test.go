@@ -121,8 +121,8 @@ func TestScaling(t *testing.T) {
 	}
 }
 
-// TestMoreThanWasMeasured checks that a prediction for 4 ranks is not validated if collectives were measured on 2
-// ranks.
+// TestMoreThanWasMeasured checks that a prediction for 4 ranks is not validated if collectives were measured on 2 ranks
+// only.
 func TestMoreThanWasMeasured(t *testing.T) {
 	m := *machine(t, "h200")
 	m.NCCL.Teams = m.NCCL.Teams[:1]

@@ -38,8 +38,8 @@ var (
 	bracket = regexp.MustCompile(`\[[^\]]*\]|\([^)]*\)`)
 )
 
-// Shape identifies findings with the same cause: the kind, and the first line of the message without names, axes and
-// numbers.
+// Shape returns a text that findings with the same cause usually share: the kind, and the first line of the message
+// without names, axes and numbers.
 func (f *Finding) Shape() string {
 	var names []string
 	for _, t := range f.Spec.Tensors {

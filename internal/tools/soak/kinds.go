@@ -162,8 +162,8 @@ func multipliesShort(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool { return hostir.IsGEMM(s) && hostir.Uses(s)[0].DType.Saturates() })
 }
 
-// hasUnevenExtents reports whether a matmul, an attention, a kernel or a reduction works along an inner axis of more than 8
-// elements that is not a multiple of 8.
+// hasUnevenExtents reports whether an operand of a matmul, an attention, a kernel or a reduction has an inner axis with an
+// extent above 8 that is no multiple of 8. Of matmuls and attentions, the last two axes are inner, otherwise the last.
 func hasUnevenExtents(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool {
 		inner := 1
@@ -248,7 +248,8 @@ func scattersToSlices(p *model.Pipeline, _ *hostir.Program) bool {
 	})
 }
 
-// runsInSubChunks reports whether an operation other than a transfer between ranks runs on sub-chunks of shards.
+// runsInSubChunks reports whether a kernel, an elementwise operation, a cast, a concat or a GEMM in a loop uses the part of a
+// tensor that the loop variable selects, such as a sub-chunk.
 func runsInSubChunks(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool {
 		loop, ok := s.(*hostir.For)

@@ -160,8 +160,8 @@ func fewerRanks(s Spec, propose func(func(*Spec))) {
 	}
 }
 
-// smallerExtents proposes to drop the parameters, or to replace an extent by a smaller one: everywhere, or only in axes
-// that are not split over ranks.
+// smallerExtents proposes to drop the parameters, or to replace an extent by a smaller one: in tensors, attributes and the
+// world, or only in attributes and in axes of tensors that are not split over ranks.
 func smallerExtents(s Spec, propose func(func(*Spec))) {
 	propose(func(c *Spec) { c.Params = nil })
 	for _, was := range s.sizes() {
@@ -174,7 +174,7 @@ func smallerExtents(s Spec, propose func(func(*Spec))) {
 	}
 }
 
-// sizes lists the extents, without 1, the largest first.
+// sizes lists the different extents of tensors and of the world, without 1, the largest first.
 func (s Spec) sizes() []int64 {
 	var list []int64
 	for _, t := range s.Tensors {

@@ -61,8 +61,8 @@ type accepted struct {
 // coresOfBuilder is the number of cores that produce accepted specs as fast as one builder builds them.
 const coresOfBuilder = 8
 
-// Run searches until the time is over, all specs are done or there are enough findings. It reduces each finding, unless
-// Whole is set, and prints it with the command that repeats it.
+// Run searches until the time is over, all specs are done or there are enough findings. It reduces each distinct
+// finding, unless Whole is set, and prints it with the command that repeats it.
 func Run(o Options) (*Counts, []*Finding) {
 	s := &search{Options: o, next: o.From, counts: newCounts(), found: map[string]*Finding{}, build: make(chan accepted, 64)}
 	s.deadline = time.Now().Add(time.Duration(o.Seconds) * time.Second)

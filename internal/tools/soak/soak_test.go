@@ -193,7 +193,7 @@ func TestPacksBuild(t *testing.T) {
 	}
 }
 
-// TestExamplesAreSpecs checks that specOf turns each example into a spec that is accepted and has as many operations.
+// TestExamplesAreSpecs checks that specOf turns examples into specs that the loader accepts, with as many operations.
 func TestExamplesAreSpecs(t *testing.T) {
 	for _, e := range examples(t) {
 		p, err := model.Load("spec.yaml", []byte(e.text), nil)

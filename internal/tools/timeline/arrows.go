@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// arrows links each slice at the end of an arrow to the slices where its arrows begin. It ignores arrows of the host.
+// arrows links each slice at the end of an arrow to the slices where its arrows begin. It ignores arrows that begin or
+// end on the host.
 func (b *reader) arrows() {
 	tracks := b.byThread()
 	begins := map[string]*Slice{}

@@ -14,12 +14,13 @@ func isCollective(s *Slice) bool {
 	})
 }
 
-// meeting identifies the slices of a collective on all ranks.
+// meeting identifies a call of a collective: its slices on all ranks have one meeting. See meetings.last for exceptions.
 type meeting struct{ name, detail, track string }
 
 type meetings map[meeting][]*Slice
 
-// collectives groups the slices of collectives: the same statement, call and index on the same communicator.
+// collectives groups the slices of collectives that have the same name, the same details (such as call and index) and
+// tracks of the same name.
 func (t *Trace) collectives() meetings {
 	found := meetings{}
 	t.all(func(s *Slice) {

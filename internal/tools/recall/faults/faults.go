@@ -15,7 +15,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// Fault is a mistake in a pass of one of the two tables.
+// Fault is a mistake in a pass of lowering.Passes (on host programs) or of the calls' passes.Passes.
 type Fault struct {
 	Name string // "lost-edge"
 	Pass string // name of a pass in lowering.Passes or the calls' passes.Passes
@@ -55,8 +55,8 @@ func (e *editor) here(pos diag.Pos, format string, args ...any) bool {
 	return true
 }
 
-// Sample lowers a pipeline with up to perFault mistakes of each kind, each lowering with one mistake, at sites that the
-// seed picks. Variant 1 is the fallback variant.
+// Sample lowers a pipeline with each fault of All at up to perFault sites, which the seed picks. Each lowering has one
+// mistake. Variant 1 is the fallback variant.
 func Sample(p *model.Pipeline, variant, perFault int, seed uint64) []*Made {
 	var list []*Made
 	for i := range All {
@@ -78,7 +78,7 @@ func Sample(p *model.Pipeline, variant, perFault int, seed uint64) []*Made {
 	return list
 }
 
-// lower lowers a pipeline to calls with one mistake.
+// lower lowers a pipeline to calls with one mistake, at the editor's site, or without a mistake if that is -1.
 func (f *Fault) lower(p *model.Pipeline, variant int, e *editor) (program *calls.Program, err error) {
 	defer func() {
 		if failure := recover(); failure != nil { // a pass met a program that no correct pass produces
@@ -95,7 +95,7 @@ func (f *Fault) lower(p *model.Pipeline, variant int, e *editor) (program *calls
 	return f.toCalls(host.Variants()[variant], e)
 }
 
-// table returns the table of passes, with one pass broken for a variant.
+// table returns lowering.Passes. If the fault is in one of these passes, that pass makes the mistake in the given variant.
 func (f *Fault) table(host *hostir.Program, variant int, e *editor) []lowering.Pass {
 	table := slices.Clone(lowering.Passes)
 	for i := range table {

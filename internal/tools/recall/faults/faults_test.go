@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/lowering"
 )
 
-// TestFaultsArePassesOfTheTables checks that each fault names a pass of the tables. Otherwise it
-// would never be made.
+// TestFaultsArePassesOfTheTables checks that each fault names a pass of lowering.Passes or of passes.Passes. Otherwise the
+// fault would never be made.
 func TestFaultsArePassesOfTheTables(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range All {
