@@ -86,8 +86,8 @@ func TestLongPipelinesTakeLinearTime(t *testing.T) {
 	}
 }
 
-// TestTenThousandOperations limits the wall-clock time to lower and print 10,000 operations to 10 s, and the time to
-// prove them, with the values that they compute, to 5 s. Two cores take 7 s and 2 s.
+// TestTenThousandOperations limits the wall-clock time to make a model of 10,000 operations, lower it and print the program
+// to 10 s, and the time to prove the program, with the values that it computes, to 5 s. Two cores take 7 s and 2 s.
 func TestTenThousandOperations(t *testing.T) {
 	const most, mostProof = 10 * time.Second, 5 * time.Second
 	proof, rest := longPipelines[0].provedAndEmitted(t, 10000)

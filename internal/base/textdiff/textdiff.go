@@ -9,7 +9,7 @@ import (
 
 const (
 	context = 3    // lines shown around a change
-	most    = 4000 // most lines of a side to compare; a longer part is deleted and inserted as a whole
+	most    = 4000 // most different lines of a text to compare; if there are more, all are deleted and inserted
 )
 
 // An Edit is a line that is kept (' '), deleted ('-') or inserted ('+'). Line ends in its line break, unless it is
@@ -84,7 +84,7 @@ func count(edits []Edit, side byte) int {
 	return n
 }
 
-// compare returns the edits from a to b. It keeps as many lines as possible, unless a side has more than most lines
+// compare returns the edits from a to b. It keeps as many lines as possible, unless a or b has more than most lines
 // between the common beginning and the common end.
 func compare(a, b []string) []Edit {
 	begin, end := 0, 0

@@ -16,7 +16,7 @@ type summary struct {
 	One   string // position of 1.00, in percent of the bar column
 	Where string // ranks and device, if all problems ran on the same
 	Won   int    // problems where hirgen is no slower
-	Of    int    // problems where both sides were measured
+	Of    int    // problems with a correct program of hirgen and a correct peer
 	Lines []summaryLine
 }
 

@@ -9,7 +9,7 @@ import "github.com/hirgen/hirgen/cost"
 // Page is all that the page shows.
 type Page struct {
 	Name    string // name of the program
-	Spec    string // the name of its file
+	Spec    string // name of the file of the spec
 	Summary []Fact
 	Lines   []Line // lines of the spec
 	Model   []Line // parameters, tensors and operations
@@ -24,7 +24,7 @@ type Page struct {
 	Hidden  []Hidden
 	Basis   string // why auto chose the schedule; empty if the spec states it
 	Choices []Choice
-	Idle    string        // fields at their defaults whose other values change the predicted time by less than 0.05 us
+	Idle    string        // fields at their defaults whose other possible values change the predicted time by less than 0.05 us
 	Whole   []Alternative // complete schedules, the fastest first
 	Skipped string        // why alternatives were not predicted; empty where they were
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // ReservePort reserves a TCP port of 127.0.0.1 until release is called. Its socket is bound and does not listen, so
-// that rank 0 can bind the port too if both set SO_REUSEADDR. If the port were closed at once, two launchers that start
+// that rank 0 can bind the port too if both set SO_REUSEADDR. If the socket were closed at once, two launchers that start
 // at the same time could get the same port.
 func ReservePort() (port int, release func(), err error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)

@@ -16,7 +16,7 @@ type Options struct {
 	Program string        // path of a program
 	Foreign bool          // Program was not emitted by hirgen: the meaning of its exit codes is unknown
 	N       int           // number of ranks; for an emitted program, the size of its mesh
-	Seed    int64         // seed of the CPU device's order of execution; 0 is plain first in, first out
+	Seed    int64         // seed of the CPU device's order of execution; 0: $HIRGEN_CPU_SEED, else first in, first out
 	Timeout time.Duration // bound of every wait of an emitted program; 0 leaves its default
 	Args    []string      // arguments of the program
 	Env     []string      // additional "NAME=VALUE" entries for every rank

@@ -23,8 +23,8 @@ const (
 	Invalid Effect = "invalid"
 )
 
-// Judge runs a program under several seeds until one shows an effect. If none does, it runs the communications of
-// each GPU one after the other. why describes the effect.
+// Judge runs a program under several seeds until one shows an effect. If none does, it runs the program once more, with
+// the communications of each GPU one after the other. why describes the effect.
 func (s *Subject) Judge(p *calls.Program, seeds uint64) (effect Effect, why string) {
 	for seed := range seeds {
 		if effect, why = s.run(p, interp.Run, seed); effect != None {
@@ -42,7 +42,7 @@ type interpreter func(p *calls.Program, nodes []int, inputs []map[string]*interp
 
 func (s *Subject) run(p *calls.Program, interpreted interpreter, seed uint64) (effect Effect, why string) {
 	defer func() {
-		if failure := recover(); failure != nil { // the interpreter accessed memory out of bounds
+		if failure := recover(); failure != nil { // the interpreter panicked, for example at an access out of bounds
 			effect, why = Invalid, fmt.Sprint(failure)
 		}
 	}()

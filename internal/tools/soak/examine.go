@@ -26,7 +26,7 @@ type Outcome struct {
 	Finding    *Finding
 	Pipeline   *model.Pipeline
 	Program    *hostir.Program // the program, if the spec is accepted
-	Compared   bool            // all results were compared; false if rounding decides between some values
+	Compared   bool            // whether all results can be compared; false if rounding decides between some values
 	Interprets int
 	files      []emit.File
 }

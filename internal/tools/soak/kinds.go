@@ -181,7 +181,8 @@ func hasUnevenExtents(_ *model.Pipeline, p *hostir.Program) bool {
 	})
 }
 
-// hasMaxAndRankSum reports whether a program takes a maximum or a minimum, and a sum over ranks.
+// hasMaxAndRankSum reports whether a program takes a maximum or a minimum, and a sum over ranks by one collective or by a
+// peer-read reduction.
 func hasMaxAndRankSum(m *model.Pipeline, p *hostir.Program) bool {
 	return slices.ContainsFunc(m.Ops, func(op *model.Op) bool { return op.Fn == "max" || op.Fn == "min" }) &&
 		anyStmt(p, func(s hostir.Stmt) bool {

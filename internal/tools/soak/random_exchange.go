@@ -16,7 +16,7 @@ func (g *generator) exchangedRows() {
 	ranks := &g.spec.World.Axes[0]
 	ranks.Size = max(ranks.Size, 2)
 	shape := []int64{pick[int64](g, 1, 2, 3, 5), pick[int64](g, 256, 260, 512)}
-	field, value := schedule.Block, fmt.Sprint(ranks.Size) // one slice has the blocks of all ranks
+	field, value := schedule.Block, fmt.Sprint(ranks.Size) // one GEMM for the shards of all ranks
 	switch g.IntN(4) {
 	case 0:
 		g.gatheredRows(ranks.device(), shape)

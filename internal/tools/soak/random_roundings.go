@@ -34,7 +34,7 @@ func (g *generator) roundings() {
 	g.focused(v, 1+g.IntN(2), (*generator).unary, (*generator).constant, (*generator).binary, (*generator).reduce, (*generator).set)
 }
 
-// roundsInKernels reports whether a kernel rounds a value and continues to compute with it.
+// roundsInKernels reports whether a fused kernel has a cast among its steps, and so rounds a value.
 func roundsInKernels(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool {
 		k, ok := s.(*hostir.Fused)

@@ -48,7 +48,7 @@ type search struct {
 	counts   *Counts
 	found    map[string]*Finding // findings by their Shape
 	build    chan accepted
-	packed   int // specs that are built or wait in a pack
+	packed   int // number of specs that were put into packs, built or not yet
 }
 
 // accepted is a spec that is to be built.

@@ -11,7 +11,7 @@ type Kind uint8
 // The kinds of slice.
 const (
 	GEMM   Kind = iota
-	Kernel      // any other kernel, copy or memset
+	Kernel      // any other kernel, a local copy or a memset
 	NCCL        // a communication by NCCL
 	Copy        // a transfer by a copy engine, or by a kernel of the runtime
 	Wait        // an event or a flag is recorded, written or waited for: not work

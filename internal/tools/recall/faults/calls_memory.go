@@ -7,7 +7,7 @@ import (
 
 // transferOf returns the share that a statement uses, and a pointer to the index of its transfer in that share, which
 // the caller may change. transfer is nil for statements without one.
-func transferOf(s calls.Stmt) (share string, transfer *expr.Expr) { //nolint:gocritic // it is replaced
+func transferOf(s calls.Stmt) (share string, transfer *expr.Expr) { //nolint:gocritic // callers replace the expression
 	switch s := s.(type) {
 	case *calls.FlagWrite:
 		return s.Flag.Share, &s.Flag.Transfer
