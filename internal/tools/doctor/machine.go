@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Machine has the functions that query a machine. Tests replace them by a table.
+// Machine describes a machine, and has the functions that query it. The functions of tests answer from a table.
 type Machine struct {
 	System   string // as Go names it: "linux"
 	Arch     string

@@ -59,7 +59,8 @@ func Draw(path string, seed uint64) *Drawn {
 	}
 }
 
-// drawSettings chooses a value for about half of the fields. Integers are small powers of two.
+// drawSettings chooses a value for about half of the fields, but for none that takes a mesh axis. A number is the lowest
+// that the field takes, at least 1, doubled any number of times up to 8.
 func drawSettings(random *rand.Rand) []model.Setting {
 	var list []model.Setting
 	for _, f := range schedule.Fields {

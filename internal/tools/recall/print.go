@@ -58,7 +58,8 @@ func Faults() []string {
 	return list
 }
 
-// Print prints a row for each kind with results, and every survivor with the effect that the oracle saw.
+// Print prints a row for each of the kinds that has results, a row for all results, and every survivor with the effect that
+// the oracle saw.
 func Print(w io.Writer, kinds []string, results []*Result) {
 	var all row
 	of := map[string]*row{}

@@ -283,7 +283,7 @@ func leadsInLoops(m *model.Pipeline, p *hostir.Program) bool {
 	})
 }
 
-// anyStmt reports whether any statement of a program or of its fallback variant satisfies is.
+// anyStmt reports whether any statement of a program or of its fallback variant satisfies the function is.
 func anyStmt(p *hostir.Program, is func(hostir.Stmt) bool) bool {
 	return slices.ContainsFunc(p.Variants(), func(form *hostir.Program) bool { return hostir.Any(form.Body, is) })
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// yardDir is a folder for builds, so that tests compile the runtime once.
+// yardDir makes the folder for the builds of all tests. They share it, so that the runtime is compiled once.
 var yardDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "soak") })
 
 func TestMain(m *testing.M) {

@@ -179,7 +179,7 @@ func (t *Trace) pathText() string {
 }
 
 // Text prints a summary of each trace: a line on the trace, a line of shares and, if known, a line on the critical
-// path. Page must have analysed the traces.
+// path. Call Page for the traces first, because it analyses them.
 func Text(w io.Writer, traces []*Trace) {
 	for _, t := range traces {
 		fmt.Fprintf(w, "%s: %s\n  %s\n", t.Name, strings.TrimSuffix(t.about(), "."), small(t.sharesText()))

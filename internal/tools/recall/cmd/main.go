@@ -1,5 +1,5 @@
-// Command recall prints how many wrong programs the checkers reject; see docs/verification.md. It runs
-// in the root of the repository.
+// Command recall prints how long proofs take, and how many wrong programs the checkers reject; see
+// docs/verification.md. Run it in the root of the repository.
 package main
 
 import (
