@@ -44,9 +44,9 @@ func (u *unrolling) least(host float64) float64 {
 	return max(host, slices.Max(streams))
 }
 
-// longestChain returns the time along the longest chain of tasks that wait for each other, each as long as it
-// takes alone. Tasks are not in topological order, so longestChain visits each task after all tasks that it waits
-// for.
+// longestChain returns the time along the longest chain of tasks, each of which waits for the previous one and takes
+// as long as it does alone. Tasks are not in topological order, so longestChain visits each task after all tasks that
+// it waits for.
 func (u *unrolling) longestChain() float64 {
 	waits, reach := make([]int32, len(u.tasks)), make([]float64, len(u.tasks))
 	var ready []int32

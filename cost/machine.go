@@ -40,8 +40,8 @@ type Machine struct {
 	tiled bool // attention runs on the tiled kernels of the runtime instead of cuDNN
 }
 
-// GEMMRate is the speed of GEMMs. Sustained is the rate of a GPU under its power limit. Peak is the rate of
-// its SMs while few of them are busy.
+// GEMMRate is the speed of GEMMs. Sustained is the rate of a GPU under its power limit. Peak is the rate that all of
+// its SMs would reach if each were as fast as it is while few of them are busy.
 type GEMMRate struct {
 	Sustained float64 `json:"sustained_tflops"`
 	Peak      float64 `json:"peak_tflops"`

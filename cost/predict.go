@@ -49,9 +49,9 @@ type Call struct {
 	Kind   Kind
 	Pos    diag.Pos
 	Stmt   calls.Stmt
-	// Start is when its stream and the calls that it waits for are done, and the host has issued it. Begin is when it
-	// begins to compute or to move data, and End when that is done. They are in microseconds from the start of the
-	// program's call.
+	// Start is when the earlier calls on its stream and the calls that it waits for are done; if Host is more than GPUs, the host has also
+	// issued the call. Begin is when it begins to compute or to move data, and End when that is done. They are in microseconds from the
+	// start of the program's call.
 	Start, Begin, End float64
 	Moved             float64 // bytes that it sends or receives, whichever are more; a collective sends as many as in a ring
 	// Cause is the index of the last call that it waited for; -1 for none.

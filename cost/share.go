@@ -3,10 +3,10 @@ package cost
 // memorySMs is the share of the SMs that a memory-bound kernel needs for the whole memory bandwidth.
 const memorySMs = 0.5
 
-// share divides a rank's SMs, memory bandwidth and links among its running tasks. Communications take their SMs
-// first, up to the share memorySMs. GEMMs and kernels take the rest in the order in which they
-// began, because the GPU issues the blocks of a kernel after the blocks of earlier kernels. If memory or
-// links are overloaded, all of their users slow down by the same factor. A GEMM that begins during a copy by a
+// share divides a rank's SMs, memory bandwidth and links among its running tasks. NCCL and copies by kernels take their
+// SMs first, up to the share memorySMs. GEMMs and other kernels take the rest in the order in which they
+// began, because the GPU issues the blocks of a kernel after the blocks of earlier kernels. If memory or a direction of
+// the links is overloaded, all of its users slow down by the same factor. A GEMM that begins during a copy by a
 // kernel slows down like a GEMM next to a collective, because some of its blocks wait for the SMs of the copy.
 func (s *simulation) share(rank int32) {
 	list := s.active[rank]
@@ -106,7 +106,7 @@ func (t *task) links(slot int32) (in, out float64) {
 }
 
 // power returns the share of the power limit that a GEMM draws alone; 0 for other tasks. It is 1 if the power limit, or
-// memory, bounds the GEMM's speed, and less if waves of tiles leave SMs idle.
+// memory, bounds the GEMM's time, and less if waves of tiles leave SMs idle or work follows the tiles.
 func (t *task) power() float64 {
 	if t.gemm == nil || t.alone == 0 {
 		return 0

@@ -74,9 +74,9 @@ func (s *simulation) ready(i int32) {
 // blocks fit on one SM.
 const enough = 0.15
 
-// wave returns how long a kernel, or a communication that runs on SMs, waits for SMs. A GEMM of cuBLASLt has
-// one block on each SM, which computes tile after tile and ends when no tile is left. A communication begins
-// with the share enough of its SMs, and a kernel with the SMs that can use all of the memory bandwidth.
+// wave returns how long a kernel, or a communication that runs on SMs, waits for the SMs of running GEMMs. A GEMM of
+// cuBLASLt has one block on each SM, which computes tile after tile and ends when no tile is left. A communication begins
+// with the share enough of its SMs, and a kernel with the share memorySMs of all SMs. GEMMs and peer reads never wait.
 func (s *simulation) wave(t *task) float64 {
 	wait, share := 0.0, t.sms*enough
 	if t.sms == 0 || t.gemm != nil || t.kind == PeerRead {
