@@ -11,7 +11,7 @@ import (
 // Axes returns the axes of each tensor, by name, after the passes up to propagate-shardings, which choose the axes that
 // the spec leaves open. The result includes tensors that these passes add. Axes disables assign-placements, which adds
 // copies of tensors with other axes, and serialize-single-ranks, so that declared axes have the
-// kinds that the spec gives them, also on one rank.
+// kinds that the spec gives them, also on one rank. With preset: eager, Stream axes are serial nevertheless.
 func Axes(p *model.Pipeline) (map[string][]domain.Axis, error) {
 	program, err := Build(p)
 	if err != nil {

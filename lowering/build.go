@@ -61,8 +61,8 @@ type builder struct {
 	names   *hostir.Namer // names for tensors that are not in the model; nil until the first is needed
 }
 
-// auto returns the request that schedule: auto chooses the unset schedule fields. It is nil unless the schedule has
-// preset: auto.
+// auto returns the request to choose the schedule fields that the spec does not set, with the paths of the fields that it
+// sets. The request is nil unless the schedule has preset: auto.
 func auto(s schedule.Schedule) *hostir.Auto {
 	if s.Get(schedule.Preset) != schedule.Auto {
 		return nil

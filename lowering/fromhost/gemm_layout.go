@@ -17,7 +17,7 @@ type leadingAxis struct {
 
 // gemmOf describes a GEMM of x and y as calls with batches of matrices. It first tries dense matrices. If these do not
 // fit, it allows gaps between the rows of y's matrices (see closedUp), as in a slice of the columns of a matrix. If
-// that does not fit either, misfit is a buffer that cuBLASLt cannot read. The bias may be nil.
+// that does not fit either, misfit is a buffer whose layout cuBLASLt does not support. The bias may be nil.
 func gemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
 	p, misfit = denseGemmOf(out, x, y, bias)
 	if misfit == nil {
@@ -53,8 +53,8 @@ func closedUp(y *buffer) (together *buffer, row extents.Quantity, byColumns bool
 // denseGemmOf describes a GEMM whose matrices have no gaps. It sorts the leading axes by their strides in the result.
 // The outermost are separate calls, the next ones are batches, and the innermost are rows. The batches of a call have
 // one stride in each operand, and a call has one row of the bias. It tries the fewest axes of calls first, and for each
-// number of them the most rows. If even calls of single rows fail, cuBLASLt cannot read the columns of some buffer, or
-// its summed axis.
+// number of them the most rows. If even calls of single rows fail, misfit is a result or an x whose last axis has gaps, or a y
+// whose matrices are not dense.
 func denseGemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
 	axes := leadingAxes(out, x, y, bias)
 	for outer := 0; outer <= len(axes); outer++ {

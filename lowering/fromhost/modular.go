@@ -18,8 +18,8 @@ func (b *builder) seenFrom(p peer, e expr.Expr) expr.Expr {
 }
 
 // reduceModulo replaces "x % m" by a shorter form, if m is the extent of the axis and x has one of two forms. The first
-// is a sum of the coordinate here, at most one variable with either sign, and any multiple of m. The second is the
-// coordinate, xored with variables that occur twice (inPair).
+// is a sum of the coordinate here, at most one variable with either sign, and m as a term any number of times. The second
+// is the coordinate, xored with variables that occur an even number of times (inPair).
 func (b *builder) reduceModulo(e expr.Expr, p peer) expr.Expr {
 	binary, ok := e.(*expr.Binary)
 	if !ok {

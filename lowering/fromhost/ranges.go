@@ -39,8 +39,8 @@ func (u *buffer) part(axis int, start, size extents.Quantity) *buffer {
 	return &part
 }
 
-// positions launches a kernel that stores the positions of elements along an axis. If the axis is split, a rank begins
-// with the position of its shard, times the step if there is one.
+// positions launches a kernel that stores the positions of elements along an axis. If the axis is split, the first
+// position on a rank is the rank's coordinate, times the step if there is one.
 func (b *builder) positions(s *hostir.Positions) []calls.Stmt {
 	out := b.operandBuffer(s, s.Out)
 	first := expr.Expr(expr.Int(0))

@@ -141,7 +141,7 @@ func (c *repeats) addPeer(s *hostir.P2PCommunication, inner []string) {
 	}
 }
 
-// arrived marks the ranks as received whose data the loop waits for.
+// arrived sets received for the peer ranks whose data the loop waits for.
 func (c *repeats) arrived() {
 	for _, e := range c.waits {
 		key := c.b.peerOf(e.Recv).rank.String()

@@ -7,7 +7,7 @@ import (
 )
 
 // topK launches the kernel that selects the largest elements of rows. Its views have the axes of the rows, merged where
-// possible, and then an axis of columns, which is shorter in the results than in the operand.
+// possible, and then an axis of columns: the selected elements in the results, and all elements of a row in the operand.
 func (b *builder) topK(s *hostir.TopK) []calls.Stmt {
 	buffers := b.operandBuffers(s, s.Out[0], s.Out[1], s.In)
 	out, in := buffers[0], buffers[2]

@@ -98,8 +98,8 @@ func (b *builder) selected(s *hostir.Select, dims []dim) (offset expr.Expr, rest
 }
 
 // follow sets the strides of shaped so that it is a view of the elements of in, in the same logical order. It reports
-// whether such strides exist. Strides of adjacent axes are computed from shaped's own extents. The extents of in have
-// the same product here, but may not have it for other parameter values.
+// whether such strides exist. Where in has no gaps, the strides are products of shaped's own extents and not the strides
+// of in: both have the same values here, but perhaps not for other parameter values.
 func follow(shaped, in []dim) bool {
 	mine, other := longAxes(shaped), long(in)
 	sizes := func(dims []dim) (list []int64) {
