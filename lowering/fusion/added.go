@@ -58,8 +58,8 @@ func added(names *hostir.Namer, parts []*hostir.Tensor, sum *hostir.Tensor, read
 	return k
 }
 
-// addUp returns the steps that add up the first parts operands of a kernel, in order. The last step has the name whole.
-// operands is the number of all operands.
+// addUp returns the steps that add up the first operands of a kernel, in order; parts is their number. The last step has
+// the name whole. operands is the number of all operands of the kernel.
 func addUp(names *hostir.Namer, parts, operands int, whole string) (body domain.Body) {
 	for i := 1; i < parts; i++ {
 		step := domain.Step{Name: whole, Fn: "add", Args: []int{0, i}}

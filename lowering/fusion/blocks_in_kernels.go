@@ -22,7 +22,7 @@ import (
 //	Q, S = Fused(rms_norm_quantize, X, G): ..., N = mul(Y, G), ..., m = max_blocks(128, a), ..., also S = ..., Q = div(N, S)
 //
 // Q gets the axes of N, so the pass requires that only reshapes read Q. The merged kernel runs where the first kernel
-// did. It also stores N if other statements read N.
+// did. It also stores N if N is an output, or if other statements read N or B.
 //
 // Kernels fold blocks of 16, 32, 64 or 128 columns. The kernels stay separate if the spec rounds the main result of the
 // first one: steps of a merged kernel would not see the rounding. They also stay separate if rows do not begin at
@@ -151,7 +151,7 @@ func (m *blockMerger) merged(from, blocks *hostir.Fused, view *hostir.Reshape, k
 	return k
 }
 
-// replace replaces both kernels by the merged one, and gives its results the axes of the rows.
+// replace replaces both kernels by the merged kernel k. Results with an element for each column get the axes of view.In.
 func (m *blockMerger) replace(maker, blocks hostir.Stmt, view *hostir.Reshape, k *hostir.Fused, kept bool) {
 	m.gone[view.In] = !kept
 	if len(m.readers[view.Out]) == 1 {

@@ -83,7 +83,7 @@ func (f *fuser) group() {
 	f.readers, f.groups = map[*hostir.Tensor][]hostir.Stmt{}, map[hostir.Stmt]*kernelGroup{}
 	for i, s := range slices.Backward(f.program.Body) {
 		if _, cast := s.(*hostir.Cast); cast && hostir.Result(s).Role == hostir.Temp && len(f.readers[hostir.Result(s)]) == 0 {
-			continue // its reader reads the operand of the cast, and unread then removes the cast
+			continue // foldNarrow has made its reader read the operand of the cast, and unread removes the cast
 		}
 		if rowWise(s) && !f.apart[s] {
 			g := f.groupOfReaders(s)

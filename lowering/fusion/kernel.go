@@ -101,8 +101,9 @@ func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 	return k
 }
 
-// narrow returns the tensor that a kernel reads for t. If a cast from 16 bits to fp32 computes t, it is the operand of
-// the cast, unless that exists only inside of another kernel. Otherwise it is t.
+// narrow returns the tensor that a kernel reads for t. If a cast from 16 bits to fp32, outside of kernels, computes t,
+// narrow returns the operand of the cast, unless the operand exists only inside of a kernel or its last axis is not
+// innermost in memory. Otherwise it returns t.
 func (f *fuser) narrow(t *hostir.Tensor) *hostir.Tensor {
 	cast, ok := f.maker[t].(*hostir.Cast)
 	if !ok || t.DType != domain.FP32 || cast.In.DType.Size() != 2 || !cast.In.DType.Computes() || cast.In.Mesh != t.Mesh ||

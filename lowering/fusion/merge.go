@@ -13,9 +13,9 @@ const mostMerged = 64
 
 // merge merges two groups that read the same value, if one kernel can store the results of both. The kernel then
 // computes the value once, and the value needs no memory. An example is the gradient of a norm's operand and the
-// product that is summed to the gradient of the norm's weight. The kernel runs where the first of the two results is
-// computed, unless an operand is known to be computed later. The method part later separates the groups whose kernel
-// cannot run there.
+// product that is summed to the gradient of the norm's weight. The kernel runs where the first of the two groups would
+// run. The groups stay separate if an operand is known to be computed later. The method part later separates the groups
+// whose kernel cannot run there.
 func (f *fuser) merge(g, other *kernelGroup) {
 	if g == nil || other == nil || f.alone[g.result()] || f.alone[other.result()] || len(g.members)+len(other.members) > mostMerged {
 		return

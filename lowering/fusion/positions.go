@@ -14,8 +14,8 @@ type counted struct {
 	back int
 }
 
-// findPositions finds the positions that kernels can count themselves. They run along an axis of several elements that
-// is not split over ranks. Broadcasts keep them, and so do reshapes that only add axes of one element.
+// findPositions finds the tensors of positions that kernels can count themselves. The positions run along a serial axis
+// of several elements. Broadcasts keep them, and so do reshapes that only add axes of one element.
 func (f *fuser) findPositions() {
 	axes := map[*hostir.Tensor]int{}
 	f.counts = map[*hostir.Tensor]counted{}
@@ -45,7 +45,7 @@ func (f *fuser) findPositions() {
 	}
 }
 
-// onlyAxis returns the only axis of several elements, if there is one and it is not split over ranks; -1 otherwise.
+// onlyAxis returns the only live axis of several elements, if there is exactly one and it is serial; -1 otherwise.
 func onlyAxis(t *hostir.Tensor) int {
 	only := -1
 	for _, at := range hostir.Live(t) {

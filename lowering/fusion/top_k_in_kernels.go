@@ -114,8 +114,8 @@ func (k *topK) source() (in *hostir.Tensor) {
 	return in
 }
 
-// finals returns the values and the positions, each of which is nil if no statement reads it. It returns nil if another
-// result of the statements is read as well, or if no result is read.
+// finals returns the values and the positions. Each of them is nil if it is no output and no other statement reads it.
+// finals returns a nil list if another result of the statements is used as well, or if both are nil.
 func (k *topK) finals() []*hostir.Tensor {
 	out, read := make([]*hostir.Tensor, 2), map[*hostir.Tensor]bool{}
 	for _, s := range k.program.Body {

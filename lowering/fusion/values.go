@@ -10,7 +10,8 @@ import (
 )
 
 // folds reports whether the result of a statement that ends a group has one element per row. That is so if the
-// statement reduces rows, or is elementwise and has such a result as an operand, like the division of a mean.
+// statement reduces rows. It is also so if the statement is elementwise and not in flat, and an operand is such a result
+// of a statement that may be in its kernel, like the division of a mean.
 func (f *fuser) folds(s hostir.Stmt) bool {
 	if is, known := f.ofFolds[s]; known {
 		return is
