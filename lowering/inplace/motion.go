@@ -11,8 +11,8 @@ type way int
 const (
 	stays    way = iota // in the loop
 	ahead               // before the loop
-	atTheEnd            // to the end of the program: a Wait until the peer has copied
-	inSum               // into a sum, which does the transfer itself
+	atTheEnd            // at the end of the program: a Wait until the peer has copied
+	inSum               // in a sum, which does the transfer itself
 	dropped             // removed
 )
 

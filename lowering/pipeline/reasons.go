@@ -133,7 +133,7 @@ const (
 	whyReference = "the schedule keeps each Wait where its transfer is issued (joins: body)"
 )
 
-// explainKept sets the reason of each Wait without one, which stays directly after its transfer.
+// explainKept sets the reason of each Wait that has none. Such a Wait stays where its transfer is issued.
 func explainKept(body []hostir.Stmt) {
 	for w := range hostir.Each[*hostir.Wait](body) {
 		if w.Why == "" {

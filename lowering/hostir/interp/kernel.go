@@ -232,8 +232,8 @@ func reduction(s *hostir.Reduce, in *view) (func(at []int64) float64, error) {
 	}, nil
 }
 
-// product returns the function for one element of a GEMM. It sums over the last axis of x and axis -fromEnd of y, adds
-// the other operands, and applies the epilogue.
+// product returns the function for one element of a GEMM. It sums over the last axis of x and over an axis of y, adds
+// the other operands, and applies the epilogue. fromEnd is the number of the axis of y, counted from 1 at its last axis.
 func product(s hostir.Stmt, x, y *hostir.Tensor, fromEnd int, in []*view) func(at []int64) float64 {
 	a, b := hostir.Live(x), hostir.Live(y)
 	i, j := a[len(a)-1], b[len(b)-fromEnd]

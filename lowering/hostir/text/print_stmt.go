@@ -69,7 +69,7 @@ func argument(f hostir.Field) string {
 	return strings.TrimSpace(f.Word + " " + text)
 }
 
-// omitted reports whether a field is an optional number that is zero.
+// omitted reports whether a field is an optional int64 or extent that is zero.
 func omitted(f hostir.Field) bool {
 	switch v := f.Value.(type) {
 	case *int64:
