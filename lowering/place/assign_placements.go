@@ -38,7 +38,8 @@ func AssignPlacements(p *hostir.Program, prices Prices) bool {
 
 // best returns the graph and the cheapest assignment that the search finds, with its time in microseconds; chosen is nil if there is
 // none. The first search takes every bias of one axis as a separate addition. The second search keeps the bias separate only for linears
-// whose result is partial, so that the bias is not added once per rank. added lists the results of these linears without their bias.
+// whose result is partial, so that the bias is not added once per rank. added lists the new tensors for the results of these linears
+// before the bias is added.
 func best(p *hostir.Program, pricing *pricing) (g *graph, chosen []int, us float64, added []*hostir.Tensor) {
 	body, biases := apart(p, func(*hostir.Linear) bool { return true })
 	g = newGraph(body, pricing)

@@ -111,7 +111,8 @@ func steps(from, to Placements) (list []step, possible bool) {
 	return list, true
 }
 
-// rankOf returns the priority of a change, the first step having the highest; 0 if nothing changes.
+// rankOf returns the priority of a change along one mesh axis; 0 if nothing changes. The change with the highest priority is the
+// next step.
 func rankOf(from, to Placement) int {
 	switch {
 	case from == to:

@@ -9,7 +9,7 @@ import (
 // traffic records which operands and results kernels read from memory and write to it. Pass fuse-elementwise fuses operations on
 // elements into few kernels, so that most of their operands and results never reach memory.
 type traffic struct {
-	// writes has the outputs, and each tensor with a reader that is not onElements, also if that reads a view
+	// writes has the outputs, and each tensor with a reader that is not onElements, also if this reader reads a view
 	// of the tensor.
 	writes map[*hostir.Tensor]bool
 	// reads has the operands that each statement loads from memory. It lacks operands that stay inside a fused kernel, and

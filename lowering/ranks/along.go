@@ -43,7 +43,7 @@ func Blocks(x expr.Expr, block int64) expr.Expr {
 // blocks, and Inner counts coordinates in a block.
 type Offset struct {
 	Block, Inner expr.Expr
-	Width        int64 // 0 or 1: there are no blocks
+	Width        int64 // 0 or 1: there are no blocks, and Block counts coordinates
 }
 
 // After returns the coordinate at distance d after this rank's, in the order of the steps.

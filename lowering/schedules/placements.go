@@ -164,7 +164,7 @@ func (n *Next) String() string {
 	return microseconds(*n.Us) + " more, with " + n.Instead
 }
 
-// NextBest returns a function that returns the Next of a communication of a lowered program. It returns nil if
+// NextBest returns a function that returns the Next of a communication of a lowered program. The function returns nil if
 // p.Derived is nil, because hirgen then derived no placements.
 func NextBest(p *hostir.Program, m *cost.Machine) (func(hostir.Movement) *Next, error) {
 	if p.Derived == nil {
