@@ -170,7 +170,7 @@ func serves(moved, axes []domain.Axis) bool {
 
 // newSplits lists the axes of a result that are split over ranks but come from no axis of an operand. A Reshape makes such
 // axes from unsplit axes, a Slice or a Concat from parts of axes, and an Attention from a whole axis. For an Attention it
-// also lists the Stream axis. Such a statement runs as a whole, and its result is streamed after it.
+// also lists the Stream axis. The statement then computes these axes as a whole, and a Set after it splits or streams them.
 func newSplits(s hostir.Stmt) []int {
 	_, attends := s.(*hostir.Attention)
 	if _, reshapes := s.(*hostir.Reshape); !reshapes && !attends && hostir.Ranges(s) == nil {

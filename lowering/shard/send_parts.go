@@ -15,8 +15,9 @@ import (
 //
 // Requires: a movement is one step, or local.
 // Establishes: if shards are put over CUDA IPC, a gather, an all-to-all or a reduce-scatter of small parts along one mesh axis is a
-// pipeline over the ranks that send. Exceptions are tensors with a Stream axis, movements whose schedule has a ring, brackets or
-// sub-chunks, and sums that have separate choices in the schedule or read the parts of peers in place.
+// pipeline over the ranks that send. Exceptions are tensors with a Stream axis, movements along the mesh axis that connects nodes
+// (nodes), movements whose schedule has a ring, brackets or sub-chunks, and sums that have separate choices in the schedule or read
+// the parts of peers in place.
 //
 //	before: B = Set(A)                          A [DIDx(D), D, M], B [D, DIDx(D), M]
 //	after:  B_parts = Set(A); B = Set(B_parts)      B_parts [Stream(D), DIDx(D), M]
@@ -52,8 +53,9 @@ func SendParts(p *hostir.Program) error {
 	return nil
 }
 
-// sentParts returns the movement of s. sends is true if s is a gather, an all-to-all, or a sum that leaves each rank its part, and the
-// schedule moves its small parts by IPC-put, as a whole. A sum for which the schedule has separate choices keeps its collective.
+// sentParts returns the movement of s. sends is true if s is a gather, an all-to-all, or a sum that leaves each rank its part, and if the
+// schedule moves its small parts by IPC-put, as a whole, and not between nodes. A sum for which the schedule has separate choices keeps
+// its collective.
 func sentParts(p *hostir.Program, s hostir.Stmt, moves func(hostir.Stmt) string) (m Movement, sends bool) {
 	if !Reshards(s) || !SameMesh(hostir.Uses(s)[0], hostir.Result(s)) {
 		return m, false
@@ -91,7 +93,7 @@ func sumLocally(p *hostir.Program, names *hostir.Namer, r *hostir.Reduce, m Move
 	return send
 }
 
-// movedAgain returns the operands of statements that move data between ranks.
+// movedAgain returns the operands of resharding statements (see Reshards).
 func movedAgain(p *hostir.Program) map[*hostir.Tensor]bool {
 	moved := map[*hostir.Tensor]bool{}
 	for _, s := range p.Body {

@@ -15,7 +15,8 @@ import (
 // subChunkNote explains the order of the loops to readers of the emitted program.
 const subChunkNote = "sub-chunk by sub-chunk, so that one travels while the next one is computed"
 
-// nameSubChunkLoop sets the loop variable over sub-chunks, if the schedule interchanges any loops.
+// nameSubChunkLoop finds the point-to-point sums (summed), and names the loop variable over sub-chunks if a pipeline goes through
+// them one after the other. It does nothing if the schedule interchanges no loops.
 func (l *streamLowering) nameSubChunkLoop(groups []*group) {
 	if interchanged(l.program) == 0 {
 		return
