@@ -140,8 +140,8 @@ func (s *state) key() string {
 
 // search returns the cheapest assignment that it finds: the number of the choice of each statement, and the time. It returns nil if it
 // finds none. It is a beam search over the statements in order. Of the states with equal keys it keeps the cheapest. It drops states that
-// others cover, and keeps at most beam of the rest. The result is optimal if there are never more than beam states. Ties go to less
-// memory, then to the earlier choice.
+// others cover, and keeps at most beam of the rest. The result is optimal if there are never more than beam states, and no tree exceeds
+// mostNeeded or mostBranches. Ties go to less memory, then to the earlier choice.
 func (g *graph) search(beam int) (chosen []int, us float64) {
 	states := []*state{g.begin()}
 	for i := range g.body {

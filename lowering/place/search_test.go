@@ -95,7 +95,7 @@ func (g *graphs) program(statements int) *hostir.Program {
 }
 
 // less reports whether some assignment of the statements from number i on takes less time in total than us. It tries all choices, except
-// after a state that is no faster than another with the same history.
+// after a state that is too slow for that, or no faster than another with the same history.
 func (g *graph) less(s *state, i int, us float64, seen map[string]float64) bool {
 	least := s.us
 	for _, choices := range g.choices[i:] {

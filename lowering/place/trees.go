@@ -48,13 +48,13 @@ func (f *family) nodes(list string) (nodes []node) {
 // edge makes one node of a family from another.
 type edge struct{ from, to node }
 
-// tree is the cheapest set of edges that makes all needed nodes, each edge after the edge that makes its start.
+// tree is a set of edges that makes all needed nodes, each edge after the edge that makes its start.
 type tree struct {
 	price
 	edges []edge
 }
 
-// tree returns the cheapest tree from nodes that exist to nodes that statements read. Its edges may make nodes from
+// tree returns the tree of solve from nodes that exist to nodes that statements read. Its edges may make nodes from
 // which others are cheaper. For example, if one statement reads the whole tensor, a gather may come first, and another
 // statement then takes its part of the whole.
 func (f *family) tree(r reading) tree {

@@ -97,7 +97,7 @@ func (tree tree) check(t *testing.T, f *family, r reading) {
 	}
 }
 
-// TestTreesAreTheCheapest compares trees with the cheapest of all sets of nodes. Trees that connect makes may cost more.
+// TestTreesAreTheCheapest compares trees with the cheapest of all sets of nodes. The trees of method connect may cost more.
 func TestTreesAreTheCheapest(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	branched, more := 0, 0
