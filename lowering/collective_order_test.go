@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// bodies lists the statements of one iteration of each collective pipeline, in the order of the reference system,
+// bodies lists the statements of one iteration of each collective pipeline with preset: reference, in order, but
 // without the statements that set or synchronize streams at the start and end of the iteration. A Select precedes the
 // communication or computation on a slice, and a Wait directly follows its communication.
 var bodies = map[string]string{

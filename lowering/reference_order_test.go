@@ -28,8 +28,8 @@ func (s jsonStatement) flat() []string {
 	return list
 }
 
-// TestStatementsOfAGLinear checks that the statements are in the order of the reference system, which joins in the
-// body, for both values of initial_waits.
+// TestStatementsOfAGLinear checks the order of the statements with preset: reference, which joins in the body, for
+// both values of initial_waits.
 func TestStatementsOfAGLinear(t *testing.T) {
 	start := []string{"GetCurrentStream", "Allocate", "Allocate"}
 	work := []string{"  Select", "  Select", "  Communication", "  Wait", "  Select", "  Linear", "  SetCurrentStream", "  Synchronize"}
@@ -63,8 +63,8 @@ func TestStatementsOfAGLinear(t *testing.T) {
 	}
 }
 
-// TestStatementsOfPointToPoint checks that the statements of point-to-point pipelines are in the order of the reference
-// system, which copies the local shard.
+// TestStatementsOfPointToPoint checks the order of the statements of point-to-point pipelines with preset: reference,
+// which copies the local shard.
 func TestStatementsOfPointToPoint(t *testing.T) {
 	start := []string{
 		"Allocate", "Allocate", "GetCurrentStream", "For", "  SetCurrentStream", "  Synchronize",
