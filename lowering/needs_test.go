@@ -15,8 +15,9 @@ import (
 )
 
 // TestNeeds checks, for specs in testdata, that each communication has a Need, and that the predicted time is not
-// shorter with placements that avoid the communication. Each spec has one of three presets in turn, or all of them in a
-// full run. The test compares the needs of some specs under one preset with testdata/placements/needs.txt.
+// shorter with placements that avoid the communication. Each spec has its own schedule, preset: none or preset: eager in
+// turn, or all of them in a full run. The needs of some specs with one of them are also compared with
+// testdata/placements/needs.txt.
 func TestNeeds(t *testing.T) {
 	t.Parallel()
 	m, err := cost.LoadMachine(schedules.MeasuredMachine)
