@@ -11,8 +11,8 @@ import (
 )
 
 // In step s, a point-to-point pipeline that is not a ring exchanges slices at distance s. In a gather with steps:
-// rotation, a rank receives the slice of rank + s and sends its own slice to rank - s. Step 0, or with local: last the
-// last step, is the local shard. In all other steps, each rank sends and receives.
+// rotation, a rank receives the slice of rank + s and sends its own slice to rank - s. Step 0 is the local shard; with
+// local: last it is the last step, and with steps: bracket both are. In other steps, each rank sends and receives.
 
 // rotate prepares the steps that exchange slices between ranks. It sets the team and the order of the team's ranks, and
 // begins sums over ranks with collectParts or collectSums.
