@@ -5,9 +5,10 @@
 // for each batch and head. The kernels process the keys tile by tile and update the softmax after
 // each tile (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao,
 // "FlashAttention-2", 2023). The gradient recomputes the probabilities from the log-sum-exp of each
-// row of scores, a result of the forward call. cuDNN computes the shapes that it supports if all
-// rows start at multiples of 16 bytes, unless AttentionShape::deterministic is set or
-// HIRGEN_ATTENTION=tiled. The tiled kernels of src/attention/ compute all other attentions.
+// row of scores, a result of the forward call. If libcudnn can be loaded, cuDNN computes the shapes
+// that it supports if all rows start at multiples of 16 bytes, unless AttentionShape::deterministic
+// is set or HIRGEN_ATTENTION=tiled. The tiled kernels of src/attention/ compute all other
+// attentions.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-/* Version of the structures and functions below; hirgen_options.version must equal it. */
+/* Version of the structures below and of the functions that emitted headers declare;
+ * hirgen_options.version must equal it. */
 #define HIRGEN_ABI_VERSION 3
 
 /* The most axes that hirgen_tensor describes. */

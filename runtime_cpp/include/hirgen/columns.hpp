@@ -42,8 +42,8 @@ struct ColumnsOfRow : RowPlace<A> {
   }
 };
 
-/// The Fold (fold.hpp) of a body's values over all rows. Each slice is a row, and each thread
-/// computes the results of W adjacent columns.
+/// The Fold (fold.hpp) of a body's values over all rows. Each slice is a row, and a thread folds W
+/// adjacent columns at once. Several threads may share the rows of these columns.
 template <ReduceFn Fn, typename Body, typename Out, int W, int A, typename Index>
 struct ColumnFold {
   static constexpr int kWidth = W;

@@ -41,7 +41,7 @@ struct ContextOptions {
   bool require_secret = false;  ///< an empty secret is an error if there are several ranks
   std::string meeting_hint;     ///< added to the error if ranks do not meet; may be empty
   double timeout_seconds = 60;  ///< deadline of every wait
-  bool running_time = false;    ///< deadlines do not count time in which the process is stopped
+  bool running_time = false;    ///< deadlines count at most 0.2 s of each stop of the process
   std::string program;          ///< name of the program
   std::string digest;           ///< ProgramInfo::digest: equal on every rank
   std::string parameters;       ///< of the spec, as "D=2 M=128"; shown if digests differ

@@ -18,7 +18,7 @@
 namespace hirgen {
 
 /// The waits for the flags of one buffer on one rank. The thread that issues calls writes the
-/// entries, and the watchdog's thread reads them.
+/// entries, and the thread of DeviceMonitor reads them.
 class FlagWaits {
  public:
   /// The waits for one flag of this rank.
@@ -30,8 +30,8 @@ class FlagWaits {
 
   /// `name` is the name of the tensor, `where` its position in the spec. `flags` is this rank's
   /// device memory of `total` 32-bit words: first `transfers` ready flags, then as many done flags,
-  /// and then words that this class does not read. The last word counts the calls, if the device
-  /// counts them.
+  /// and then other words. Of these, this class uses only the last word, which counts the calls if
+  /// the device counts them.
   FlagWaits(std::string name, std::string where, int64_t transfers, uint32_t* flags, int64_t total);
 
   /// Notes that call number `call` of the context (Context::call) uses the buffer with this

@@ -90,7 +90,7 @@ void launch_flag_wait(CUdeviceptr address, SequenceNumber sequence, cudaStream_t
 /// Launches a kernel that writes the sequence number to the flag.
 void launch_flag_write(CUdeviceptr address, SequenceNumber sequence, cudaStream_t stream,
                        const char* where);
-/// Launches a kernel that adds 1 to each of these counters of calls.
+/// Adds 1 to each of these counters of calls. Launches one kernel for each 64 counters.
 void launch_counts(const std::vector<uint32_t*>& counters, cudaStream_t stream, const char* where);
 
 }  // namespace hirgen

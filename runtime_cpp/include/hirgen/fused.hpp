@@ -23,8 +23,9 @@
 
 namespace hirgen {
 
-/// How a kernel reads its operands: W elements per access if `aligned`, else one. Row indices have
-/// type I, which is 32 bits wide if possible, because 64-bit divisions take many times as long.
+/// How a kernel accesses its operands: if `aligned`, it may access W elements at once, else one.
+/// Row indices have type I, which is 32 bits wide if possible, because 64-bit divisions take many
+/// times as long.
 template <int W, int Operands, typename I = uint32_t>
 struct Accesses {
   using Index = I;
@@ -105,10 +106,10 @@ inline int64_t blocks_at_once(int threads, const char* where) {
   return int64_t{kThreadsOfSm / threads} * multiprocessors(where);
 }
 
-/// Returns whether a GPU has threads for most of these elements at once. Such a kernel accesses one
-/// element at a time, because the time of a thread counts, not the number of accesses: an optimizer
-/// on 260,000 weights takes 2.6 us so, and 6.6 us with 8 elements in an access (measured on an
-/// H200).
+/// Returns whether the SMs can run a thread for at least half of these elements at once, with
+/// kThreadsOfSm threads each. A kernel on so few elements accesses one element at a time, because
+/// the time of a thread counts, not the number of accesses. An optimizer on 260,000 weights takes
+/// 2.6 us this way, and 6.6 us with 8 elements in an access (measured on an H200).
 inline bool few_elements(int64_t elements, const char* where) {
   return elements <= int64_t{2} * kThreadsOfSm * multiprocessors(where);
 }
@@ -152,8 +153,9 @@ constexpr int64_t columns_of_part(int width, int each) {
   return int64_t{width} * each * kTileThreads;
 }
 
-/// Rows of at least kLeastPart columns are divided if there are few of them, and rows of more than
-/// kLongestRow in any case.
+/// launch_parts() divides rows of more than kLongestRow columns. It divides rows of at least
+/// kLeastPart columns, too, if it accesses one element at a time. Rows that are exchanged stay
+/// whole.
 constexpr int64_t kLeastPart = 1024, kLongestRow = 1 << 14;
 
 HG_HOST_DEVICE inline int64_t row_of_block() {
@@ -244,8 +246,8 @@ struct Rows {
   }
 };
 
-/// A block of launch_rows(): runs the body on kRows rows of `Columns` columns, with T threads for
-/// each row. Row is RegisterRow or StreamedRow.
+/// A block of launch_by() if Along < 0: runs the body on kRows rows of `Columns` columns, with T
+/// threads for each row. Row is RegisterRow or StreamedRow.
 template <typename Body, typename Row, int T, int64_t Columns, int A, typename Index>
 struct RowBlock {
   static constexpr int kRows = rows_of_block(T);
@@ -264,7 +266,7 @@ struct RowBlock {
   }
 };
 
-/// A block of launch_rows() if Along >= 0: executes the body on kRows runs (RunOfRows). Each run
+/// A block of launch_by() if Along >= 0: runs the body on kRows runs of rows (RunOfRows). Each run
 /// has up to `length` rows that are adjacent along axis `Along`.
 template <typename Body, typename Row, int T, int64_t Columns, int A, int Along, typename Index>
 struct RunBlock {
@@ -330,10 +332,10 @@ inline int64_t run_length(int64_t rows, int64_t rows_at_once) {
   return rows_at_once == 0 ? kMost : std::clamp(rows / (2 * rows_at_once), int64_t{1}, kMost);
 }
 
-/// launch_rows() with accesses of W elements. Chooses the number of threads for a row from `Each`,
-/// the preferred number of accesses of a thread. Chooses RegisterRow if a thread's elements fit
-/// into registers, else StreamedRow. A body that reduces blocks of a row (`Reduces`) needs W > 1
-/// for a RegisterRow.
+/// Enqueues the body on whole rows, for launch_rows() and launch_parts(), with accesses of W
+/// elements. Chooses the number of threads for a row from `Each`, the preferred number of accesses
+/// of a thread. Chooses RegisterRow if a thread's elements fit into registers, else StreamedRow. If
+/// the body may reduce rows or blocks of a row (`Reduces`), W = 1 also requires StreamedRow.
 template <int64_t Columns, int W, int Each, int Along, bool Reduces, typename Index, int A,
           typename Body, typename Exchange>
 void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const char* where,
@@ -382,9 +384,11 @@ void launch_rows(const Body& body, const Rows<A>& rows, Accesses<W, O, Index> ac
   launch_by<Columns, 1, 4, Along, true, Index>(body, rows, stream, where, exchange);
 }
 
-/// Enqueues the body on each part of each row. The body must not reduce rows. Blocks divide a row
-/// if it is long, or if there are few elements, so that all SMs are busy. Operands and `exchange`
-/// are as in launch_rows(); rows that are exchanged stay whole.
+/// Enqueues the body on each part of each row. The body must not reduce rows or blocks of a row.
+/// Several thread blocks share a row of more than kLongestRow columns. If there are few elements
+/// (few_elements()), or rows are not aligned, they share a row of at least kLeastPart columns, so
+/// that all SMs are busy. Operands and `exchange` are as in launch_rows(); rows that are exchanged
+/// stay whole.
 template <int64_t Columns, int A = 0, typename Body, int W, int O, typename Index,
           typename Exchange = NoExchange>
 void launch_parts(const Body& body, const Rows<A>& rows, Accesses<W, O, Index> accesses,

@@ -30,8 +30,8 @@ struct GemmCall {
   size_t workspace_bytes = 0;
 };
 
-/// Enqueues the GEMM of `op.other`, which is not null. The other pointers are row-major operands;
-/// `added` is read only if the GEMM's shape has an addend. Throws Error.
+/// Enqueues the GEMM of `op.other`, which is not null. `a`, `b`, `added` and `c` are row-major
+/// matrices; `added` is read only if the GEMM's shape has an addend. Throws Error.
 void run_other_library(const GemmOp& op, const void* a, const void* b, const void* added, void* c,
                        void* workspace, cudaStream_t stream);
 

@@ -1,6 +1,6 @@
 // Memory that the ranks of one node share through CUDA IPC, and the flags that order its use. The
-// emitted program writes flags and waits for them on its streams (flags.hpp, transfers.hpp). The
-// host waits for other ranks only while memory is being shared.
+// emitted program writes flags and waits for them on its streams (flags.hpp, transfers.hpp). During
+// a call, the host waits for other ranks only to share new memory.
 #pragma once
 
 #include <cuda.h>
@@ -170,7 +170,7 @@ class Peers {
   void prepare(const void* own, const SharedShape& shape) { find(own, shape); }
   /// Returns a prepared buffer for use in a call that may be captured. Its sequence number is a
   /// counter in device memory. Each time that the call or its graph runs, count_call() increments
-  /// the counter or, for a buffer with rows, the RowExchange.
+  /// the counter. If the buffer has rows, its RowExchange does so instead.
   const Shared& share_for_graph(const void* own, const SharedShape& shape);
 
  private:
@@ -190,7 +190,8 @@ class Peers {
   int exceptions_;             // std::uncaught_exceptions() when this was made
 };
 
-/// Enqueues a kernel that increments the counters of buffers of Peers::share_for_graph().
+/// Increments, by launch_counts(), the counters of buffers that Peers::share_for_graph() returned.
+/// Skips a buffer that this rank does not share: it has no counter.
 void count_call(std::initializer_list<const Shared*> buffers, cudaStream_t stream);
 
 }  // namespace hirgen

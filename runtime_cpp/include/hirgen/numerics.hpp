@@ -1,6 +1,7 @@
 // The arithmetic of one element: conversions and functions, in fp32. Kernels and the reference both
-// use these functions, so on one device each function gives the same bits in both. In a fused
-// kernel, the compiler may contract a product and a sum to an FMA.
+// use these functions. So on one device each function gives the same bits in both, except sin and
+// cos next to numbers of 400,000 or more (see turn()). In a fused kernel, the compiler may contract
+// a product and a sum to an FMA.
 #pragma once
 
 #include <cmath>
@@ -215,9 +216,9 @@ HG_HOST_DEVICE inline float within_turn(float x) {
 }
 
 /// Sets each x[j] to sin(x[j]) or cos(x[j]), on a GPU with an absolute error below 5e-7. Between
-/// -pi and pi the GPU's fast functions are accurate enough, and take a fifth of the time. One
-/// branch decides for all x: with a branch for each element, the compiler could not issue the reads
-/// of a row together.
+/// -pi and pi the GPU's fast functions are accurate enough, and take a fifth of the time. If any
+/// |x| is 400,000 or more, all x use sinf or cosf: with a branch for each element, the compiler
+/// could not issue the reads of a row together.
 template <bool Sine, int W>
 HG_HOST_DEVICE inline void turn(float (&x)[W]) {
 #ifdef __CUDA_ARCH__

@@ -61,13 +61,14 @@ class Reference {
   /// Gathers the rows of `table`, along `axis`, whose numbers are in `ids`, and zeros for numbers
   /// without a row. The first `batches` axes of `ids` are also the leading axes of `table`; the
   /// other axes of `ids` replace `axis` in the result. Unless `first` is null, `table` consists of
-  /// blocks of rows, counted by the axes of `first`, which are leading axes of `table`. `first`
-  /// holds the number of the first row of each block.
+  /// blocks of rows: the axes of `first` are leading axes of `table`, and number the blocks.
+  /// `first` holds the number of the first row of each block.
   virtual void gather(const char* out, const char* table, const char* ids, const char* first,
                       int axis, int batches) = 0;
   /// A tensor with the elements 0, 1, ..., extent - 1.
   virtual void positions(const char* out, int64_t extent) = 0;
-  /// `logs` names the second result, the log-sum-exp of each query's scores. It may be null.
+  /// `logs` names the second result, the log-sum-exp of each query's scores, in fp32. It may be
+  /// null.
   virtual void attention(const char* out, const char* logs, const AttentionKind& kind,
                          const char* q, const char* k, const char* v, DType dtype) = 0;
   virtual void attention_grad(const GradNames& out, const AttentionKind& kind, const char* grad_o,

@@ -309,7 +309,7 @@ struct RegisterRow : RowPlace<A> {
 
  private:
   /// Prefetches the row that is `ahead` elements after this row of a dense operand into the L2
-  /// cache, so that memory is busy while this row is computed. Does nothing before Hopper.
+  /// cache, so that memory is busy while this row is computed. Does nothing unless kHopper.
   template <typename Operand>
   HG_HOST_DEVICE void fetch_ahead([[maybe_unused]] const Operand& operand) const {
 #ifdef __CUDA_ARCH__

@@ -38,8 +38,8 @@ namespace hirgen {
 
 /// The exchange of one tensor in one kernel: a rank sends one part to each peer, and receives one
 /// part from each. All parts have the same number of rows. An emitted program adds the transfers
-/// one by one: announce(), send(), keep() and await() only describe the exchange, and run(),
-/// launch_rows() or launch_parts() launches it.
+/// one by one: announce(), send(), keep() and await() only describe the exchange. run() launches
+/// the exchange of a gather; launch_rows() or launch_parts() launches the exchange of a sum.
 class RowExchange {
  public:
   /// The largest number of peers of an exchange. Transfers are numbered 1 to kMostPeers.
@@ -77,8 +77,8 @@ class RowExchange {
   const T* second(const T* part) const {
     return part == list_.peer[0].copy.part ? part : part + inbox_bytes() / sizeof(T);
   }
-  /// The exchange as an argument of launch_rows() or launch_parts(). The body that these functions
-  /// get reads the first inbox; `body` computes the same from the second inbox.
+  /// The exchange as an argument of launch_rows() or launch_parts(). The body that this function
+  /// gets reads the first inbox; the member `body` computes the same from the second inbox.
   template <typename Body>
   struct Rows {
     const RowExchange& exchange;

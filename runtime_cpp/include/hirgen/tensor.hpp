@@ -70,14 +70,15 @@ struct TensorDesc {
   /// sums of the GEMM's results; 1 without such GEMMs. The larger this number, the more of the
   /// integers that fill the input are 0, so that every sum stays exact.
   int64_t contraction = 1;
-  /// Standard deviation of the normal values that fill this input. For a weight, it is
-  /// inverse_root(n), where n is the largest number of terms that its GEMMs sum on one rank. So the
-  /// values do not grow from GEMM to GEMM. For an integer input, the number of rows of the table if
-  /// the elements are row numbers, else 1.
+  /// Standard deviation of the normal values that fill this input. If the check is not exact, a
+  /// weight has inverse_root(n), where n is the largest number of terms that its GEMMs sum on one
+  /// rank. So the values do not grow from GEMM to GEMM. For an integer input, the number of rows of
+  /// the table if the elements are row numbers, else 1.
   double deviation = 1;
   Fill fill = Fill::kNormal;
   /// Whether the values of this output depend on rounding; the check then allows errors within a
-  /// bound. If no output depends on rounding, the check is exact, and integers fill the inputs.
+  /// bound. If no output does, integers fill the inputs, and the check is exact unless inputs are
+  /// loaded from files.
   bool rounded = false;
   /// Whether this input is saved by a forward pass: the check computes it from the other inputs
   /// (ProgramTable::saved).

@@ -1,6 +1,7 @@
 // Values of one row, for the bodies of fused kernels. In a body, `fn::silu(Zg) * Zu` stands for all
-// elements of a thread. The operators build an expression, which is evaluated when it is stored or
-// folded, a few columns per step. So registers hold little more than the operands of a row.
+// elements of a thread. The operators build an expression, which is evaluated when it is stored,
+// folded or kept in registers, a few columns per step. So registers hold little more than the
+// operands of a row and the values that a body keeps.
 #pragma once
 
 #include <concepts>

@@ -59,7 +59,9 @@ void reduce_bound(ReduceFn fn, float* bound, float* other, Noisy in, int64_t out
 struct Products {
   const float* value;
   const float* squares;
-  double common, partial, sum;  ///< relative errors: in all terms, of partial sums, of fp32 sums
+  /// Relative errors: an error that all terms have in common, of the ranks' partial sums, and of
+  /// adding in fp32.
+  double common, partial, sum;
   bool unsure;                  ///< a bound of an operand is infinite
 };
 void product_bound(const Products& products, float* noise, float* other, int64_t n, DType dtype,

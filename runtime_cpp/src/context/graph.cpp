@@ -54,7 +54,7 @@ cudaGraphExec_t GraphCache::capture(const Issue& issue) {
   if (stream_ == nullptr) {
     HG_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), where_);
   }
-  // Thread-local: the watchdog's thread may go on querying events meanwhile.
+  // Thread-local: other threads may go on calling CUDA during the capture, as DeviceMonitor's does.
   HG_CHECK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), where_);
   cudaGraph_t graph = nullptr;
   try {

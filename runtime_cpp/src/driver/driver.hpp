@@ -40,7 +40,7 @@ class Driver {
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
-  /// Checks, dumps, times and reports, by the options. Returns kOk or kWrong.
+  /// Tunes, checks, dumps, times, reports and traces, by the options. Returns kOk or kWrong.
   Code run();
 
  private:

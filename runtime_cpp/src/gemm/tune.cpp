@@ -20,7 +20,8 @@ constexpr int kMostCandidates = 24;  // candidates of each library
 // A sample is long enough to show the cost of an algorithm on a GPU at its power limit.
 constexpr double kSampleSeconds = 0.04;
 constexpr double kWarmUpSeconds = 0.3;
-constexpr int kMostCalls = 200;  // most calls of a sample: a stream queues all samples of a round
+// The most calls of a sample and of the warm-up. A stream queues all samples of a round.
+constexpr int kMostCalls = 200;
 // The first call after a change may capture a graph, the second one fills the pipeline.
 constexpr int kCallsBeforeSample = 2;
 

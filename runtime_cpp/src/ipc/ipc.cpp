@@ -167,7 +167,7 @@ void count_call(std::initializer_list<const Shared*> buffers, cudaStream_t strea
   const char* where = "";
   for (const Shared* buffer : buffers) {
     const uint32_t* counter = buffer->sequence_number().counter;
-    if (counter == nullptr) continue;  // no other rank shares the memory
+    if (counter == nullptr) continue;  // this rank does not share the buffer
     counters.push_back(const_cast<uint32_t*>(counter));
     where = buffer->where();
   }

@@ -12,8 +12,8 @@
 namespace hirgen {
 namespace {
 
-/// Adds 1 to each of up to kMostCounters counters.
 constexpr size_t kMostCounters = 64;
+/// Adds 1 to each of up to kMostCounters counters.
 struct Increment {
   uint32_t* counters[kMostCounters];
   HG_HOST_DEVICE void operator()(int64_t i) const { ++*counters[i]; }

@@ -1,5 +1,5 @@
-// The messages between the watchdogs of the ranks, over separate connections: a star through rank
-// 0. Used by one thread.
+// The messages between the watchdogs of the ranks: over a star of connections to rank 0, separate
+// from the connections of the rendezvous. Only the watchdog's thread uses a channel.
 #pragma once
 
 #include <optional>

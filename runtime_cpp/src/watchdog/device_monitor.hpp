@@ -29,7 +29,7 @@ struct Incomplete {
   std::string where;
   int64_t count = 0;             ///< number of the statement's events
   std::vector<int64_t> indices;  ///< indices of the incomplete events, ascending
-  int64_t first = 0;             ///< the incomplete event that the host recorded first
+  int64_t first = 0;             ///< index of the incomplete event that the host recorded first
   uint64_t use = 0;              ///< when the host recorded `first` (EventClock::uses)
 };
 
