@@ -112,7 +112,7 @@ class Events {
   /// The number of events that the statement has in one call.
   int64_t size() const { return set_->count; }
 
-  /// For the watchdog: of_call() returns the i-th event of a call. use_in_call() returns the value
+  /// For DeviceMonitor: of_call() returns the i-th event of a call. use_in_call() returns the value
   /// of EventClock::uses when the host last recorded this event (0: never).
   cudaEvent_t of_call(int64_t call, int64_t i) const {
     return set_->events[static_cast<size_t>(slot(call) * set_->count + i)];

@@ -85,8 +85,7 @@ class Shared {
     return flags_[static_cast<size_t>(rank)] + static_cast<CUdeviceptr>(i) * sizeof(uint32_t);
   }
   // Returns the address of a flag that this rank waits for, and notes the wait. done_at() and
-  // ready_at() note which rank writes the flag: the rank whose done flag of a transfer this rank
-  // sets is also the rank that sets this rank's ready flag of the transfer, and vice versa.
+  // ready_at() note which rank writes the flag: in a transfer, two ranks write each other's flags.
   CUdeviceptr awaited(std::vector<FlagWaits::Entry>& entries, int64_t i, int64_t first) const {
     entries[static_cast<size_t>(i)].awaited = sequence_;
     return flag(rank_, first + i);

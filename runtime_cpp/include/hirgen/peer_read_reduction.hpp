@@ -20,7 +20,7 @@ namespace hirgen {
 /// kernels wait for the flags and set them.
 ///
 /// The kernel may occupy all SMs, also while it waits. So kernels of this GPU that peers wait for
-/// must finish before the reduction starts: later, they might find no free SM. Stream memory
+/// must finish before the reduction starts: a later kernel might find no free SM. Stream memory
 /// operations and copy engines need no SM, so they may set ready flags on another stream meanwhile.
 /// hirgen verify warns of kernels that may wait for each other in this way, such as the kernel with
 /// which a CUDA graph sets flags on the copy stream.

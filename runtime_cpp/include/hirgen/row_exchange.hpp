@@ -263,7 +263,7 @@ __global__ void __launch_bounds__(T* PerBlock, 1024 / (T * PerBlock))
     __syncthreads();
     if (me < own.count) list.calls[own.first + me] = call;
     (call % 2 == 0 ? even : odd)(i);
-    // The watchdog reads the number of calls from this counter.
+    // FlagWaits reads the number of calls from this counter.
     if (i == 0 && me == 0 && list.sequence.counter != nullptr) {
       *const_cast<uint32_t*>(list.sequence.counter) = call;
     }

@@ -41,7 +41,8 @@ struct Figures {
   double limit_gbps = 0;  ///< limit for all transfers of a GPU in one direction
   CollectiveFigures pair;
   std::vector<CollectiveFigures> allreduce, teams;  ///< in ascending order of ranks
-  std::map<std::string, double> beside;  ///< share of a GEMM's rate lost to other work, by its kind
+  /// The share of a GEMM's rate that is lost to other work, by the kind of the other work.
+  std::map<std::string, double> beside;
 };
 
 /// Returns the number of SMs that a collective occupies on a GPU with `sms` SMs.

@@ -62,7 +62,7 @@ struct Products {
   /// Relative errors: an error that all terms have in common, of the ranks' partial sums, and of
   /// adding in fp32.
   double common, partial, sum;
-  bool unsure;                  ///< a bound of an operand is infinite
+  bool unsure;  ///< a bound of an operand is infinite
 };
 void product_bound(const Products& products, float* noise, float* other, int64_t n, DType dtype,
                    cudaStream_t stream);

@@ -61,7 +61,7 @@ HG_HOST_DEVICE inline float kept(DType type, float raw, double bound) {
                                                       : rounded(type, raw, bound);
 }
 
-/// The factor for the bound of an uncertain integer. Its error is a whole number, so
+/// The factor for the bound of an uncertain integer. The error of the integer is a whole number, so
 /// the errors of later roundings add to it and do not average out.
 constexpr double kMissed = 1 + 1.0 / 16;
 

@@ -29,7 +29,8 @@ void Context::call_issued(cudaStream_t caller) {
   cudaEvent_t event = nullptr;
   if (!captured_) {
     event = monitor.take_event();
-    // "::" calls CUDA itself instead of the traced wrapper: the event belongs to the watchdog.
+    // "::" calls CUDA itself instead of the traced wrapper: the event belongs to DeviceMonitor, not
+    // to the program.
     HG_CHECK(::cudaEventRecord(event, caller), "end of call");
   }
   monitor.call_issued(event);

@@ -28,8 +28,8 @@ struct PlanMeasurement {
   std::string program;
   int64_t ranks = 0;
   int64_t candidates = 0;      ///< algorithms that were timed
-  double default_seconds = 0;  ///< a program call with the first candidate, on the slowest rank
-  double seconds = 0;          ///< a program call with the choice, on the slowest rank
+  double default_seconds = 0;  ///< time of a call with the first candidate, on the slowest rank
+  double seconds = 0;          ///< time of a call with the choice, on the slowest rank
 };
 
 /// The algorithm of one GEMM on one GPU model, of one version of a library.

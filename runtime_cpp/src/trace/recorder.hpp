@@ -29,7 +29,7 @@ struct RecordedCall {
   int64_t call;                       ///< number of the program's call (Context::call)
   int64_t issued;                     ///< when the host issued it, nanoseconds of its steady clock
   size_t begin;                       ///< index of the timing event before the call
-  size_t end;                         ///< index of the one after it; for an event record, `begin`
+  size_t end;  ///< index of the timing event after the call; for an event record, equal to `begin`
   std::optional<size_t> record;  ///< for an event wait: index of the call that recorded the event
 };
 
@@ -60,8 +60,8 @@ class TraceRecorder {
   friend class TracedCall;
   struct Track {
     cudaStream_t stream;
-    size_t last;                    // index of the timing event recorded last on it
-    std::optional<size_t> grouped;  // index of its call in the open NCCL group, if any
+    size_t last;                    // index of the timing event recorded last on the stream
+    std::optional<size_t> grouped;  // index of the stream's call in the open NCCL group, if any
   };
   void begin(TraceKind kind, const char* name, const char* where, cudaStream_t stream,
              cudaEvent_t event);

@@ -18,7 +18,7 @@ struct Progress {
   std::string position;     ///< statement that the host has begun last
 };
 
-/// The information that one rank has about a rank, itself included.
+/// The information that a rank has about another rank or about itself.
 struct RankView {
   Progress progress;
   double silent_seconds = 0;  ///< time since its last message
