@@ -45,7 +45,7 @@ struct ContextOptions {
   std::string program;          ///< name of the program
   std::string digest;           ///< ProgramInfo::digest: equal on every rank
   std::string parameters;       ///< of the spec, as "D=2 M=128"; shown if digests differ
-  int mesh_size = 1;            ///< ranks that the program was generated for
+  int mesh_size = 1;            ///< number of ranks that the program was generated for
   bool survives = false;        ///< a failure of any rank ends this process only if a call is stuck
   /// Called on another thread with the code and report of a failure, before this process ends or
   /// its calls return. The watchdog waits at most one second for it. May be empty.
@@ -132,7 +132,7 @@ class Events {
   static int64_t slot(int64_t call) { return call % kCalls; }
 
   std::shared_ptr<Set> set_;
-  EventClock* clock_ = nullptr;  // the context's, which outlives its programs
+  EventClock* clock_ = nullptr;  // owned by the context, which outlives its programs
 };
 
 /// One rank's resources. Not thread-safe: callers must not run member functions concurrently, and

@@ -33,8 +33,8 @@ struct Accesses {
   /// The number of reads of each operand that a thread issues before it uses the first of them.
   /// With fewer operands, the registers suffice for more reads of each.
   static constexpr int kAtOnce = Operands <= 2 ? 4 : Operands <= 4 ? 2 : 1;
-  /// The same number for kernels on rows. With this number, the registers of an SM suffice for
-  /// kThreadsOfSm threads.
+  /// The number of such reads in kernels on rows. With this number, the registers of an SM suffice
+  /// for kThreadsOfSm threads.
   static constexpr int kOfRow = Operands <= 4 ? 4 : 2;
   bool aligned;
 

@@ -172,7 +172,7 @@ struct MatmulPlan : GemmCall {
 
   MatmulShape shape_;
   std::vector<std::unique_ptr<GemmMethod>> methods_;  // one for each library that can be used
-  GemmMethod* method_ = nullptr;                      // the one in use
+  GemmMethod* method_ = nullptr;                      // the method in use
   GemmAlgorithm algorithm_;
   PlanBook* book_ = nullptr;  // null if the plan is in no book
 };

@@ -1,7 +1,7 @@
 // The arithmetic of one element: conversions and functions, in fp32. Kernels and the reference both
-// use these functions. So on one device each function gives the same bits in both, except sin and
-// cos next to numbers of 400,000 or more (see turn()). In a fused kernel, the compiler may contract
-// a product and a sum to an FMA.
+// use these functions. So on one device each function gives the same bits in both, except turn(),
+// whose results depend on all numbers of a call. In a fused kernel, the compiler may contract a
+// product and a sum to an FMA.
 #pragma once
 
 #include <cmath>

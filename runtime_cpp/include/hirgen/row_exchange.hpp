@@ -116,7 +116,7 @@ class RowExchange {
     SequenceNumber sequence;  ///< on a GPU, the kernel ignores the value and sets the counter
     uint32_t* calls;          ///< number of earlier calls, by row
     size_t inbox_bytes = 0;   ///< offset of the second inbox; 0: one inbox, with ready flags
-    Copy own = {};            ///< keep(); null: the local part is read where it was computed
+    Copy own = {};            ///< set by keep(); null: the local part needs no copy
     int peers = 0;
     Peer peer[kMostPeers] = {};
   };

@@ -23,7 +23,7 @@ struct Identity {
   std::string digest;
   std::string parameters;
   std::string host;
-  std::string device;   ///< PCI bus id of its GPU; empty if ranks may share it or on a problem
+  std::string device;   ///< PCI bus id of its GPU; empty if ranks may share it or `problem` is set
   std::string problem;  ///< why this rank cannot run, "" if it can; all ranks report it
 
   static constexpr uint32_t kProtocol = 2;

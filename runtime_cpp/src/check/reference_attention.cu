@@ -81,7 +81,7 @@ struct ForwardRow {
   }
 };
 
-/// The probability of a key, and the gradient of the dot product of query and key.
+/// The probability of a key, and the gradient with respect to the dot product of query and key.
 struct Slope {
   float weight, score;
 };

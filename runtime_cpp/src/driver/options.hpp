@@ -24,7 +24,7 @@ struct Options {
   bool paced = false;           ///< a line on rank 0's standard input starts a round of repeats
   bool tune = false;            ///< choose the GEMMs' algorithms by timing them
   bool require_secret = false;  ///< several ranks do not start without a job secret
-  bool running_time = false;    ///< limits count only the time that the process runs
+  bool running_time = false;    ///< deadlines count at most 0.2 s of each stop of the process
   bool help = false;
   std::string json;       ///< report file; "" for none
   std::string plans;      ///< file of chosen algorithms; "": PROGRAM.plans.json if tune, else none

@@ -33,7 +33,7 @@ struct Versions {
 /// The results of a whole run, as one rank knows them.
 struct Report {
   const ProgramInfo* info = nullptr;
-  std::string transport;  ///< the one in use: "nccl", "ipc-get", ... (MadeProgram::transport)
+  std::string transport;  ///< the transport in use: "nccl", "ipc-get", ... (MadeProgram::transport)
   MemoryBytes memory;     ///< memory of this rank, without inputs and outputs
   Options options;
   DType dtype = DType::kBf16;  ///< type of the first tensor; the counts of elements assume it
