@@ -52,7 +52,8 @@ struct ProgramInfo {
   int team_size = 1;           ///< number of ranks of `largest` if it is a collective, else 1
   std::string transport = {};  ///< of the program that `create` makes: "nccl", "ipc-get", ...
   bool graph = false;          ///< calls launch CUDA graphs (GraphCache)
-  /// Parameters of the spec by name, with the values of this program; for the JSON report.
+  /// Parameters of the spec by name, with the values of this program. Reports show them, and ranks
+  /// compare them when they join.
   std::vector<std::pair<std::string, int64_t>> parameters = {};
 };
 
