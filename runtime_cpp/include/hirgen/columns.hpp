@@ -14,9 +14,9 @@
 
 namespace hirgen {
 
-/// W columns of one row, the argument of a body. load() reads the elements of an operand in memory
-/// immediately and keeps them in registers, in the element type of the operand. Arithmetic on them
-/// builds expressions, which are evaluated after the reads of several rows have been issued.
+/// W columns of one row, the argument of a body. For an operand in memory, load() reads the
+/// elements immediately and keeps them in registers, in the operand's element type. Arithmetic on
+/// them builds expressions, which are evaluated after the reads of several rows have been issued.
 template <int W, int A>
 struct ColumnsOfRow : RowPlace<A> {
   Place place;

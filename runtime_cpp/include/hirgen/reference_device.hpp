@@ -39,8 +39,9 @@ class DeviceReference final : public Reference {
   /// object is destroyed.
   const float* data(const std::string& name) const { return found(name.c_str()).data.get(); }
   /// Returns, for each element, a bound of the distance between data() and the result of a correct
-  /// program, which is stored as `dtype`. Returns null if every correct result equals data(), or if
-  /// the constructor got no `ranks`. May block on the stream.
+  /// program, which is stored as `dtype`. Returns null if operations have only moved the elements,
+  /// so that every correct result equals data(), or if the constructor got no `ranks`. May block on
+  /// the stream.
   const float* bounds(const std::string& name, DType dtype);
   /// The shape of a defined tensor over all ranks.
   const Shape& shape(const std::string& name) const { return found(name.c_str()).shape; }
@@ -78,8 +79,8 @@ class DeviceReference final : public Reference {
     DType dtype = DType::kFp32;   ///< the type that elements are rounded to
     /// The exact value of an uploaded int64 tensor of one element, which `data` rounds to 24 bits.
     std::optional<int64_t> seed = {};
-    // The members below are for bounds. `bound` has the bound of each element. It is null if no
-    // element depends on rounding, or if there are no `ranks`.
+    // The members below are for bounds. `bound` has the bound of each element. It is null if
+    // operations have only moved the elements, not computed them, or if there are no `ranks`.
     std::shared_ptr<float> bound = {};
     std::shared_ptr<float> other = {};  ///< elements of a second evaluation, rounded differently
     bool rounds = false;  ///< elements were rounded to 16 or 8 bits, here or in an operand

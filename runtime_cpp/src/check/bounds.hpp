@@ -15,7 +15,7 @@
 
 namespace hirgen::reference {
 
-/// An operand and the error bounds of its elements. `bound` is null if no element has an error.
+/// An operand and the error bounds of its elements. If `bound` is null, no element has an error.
 struct Noisy {
   const float* data;
   const float* bound;
