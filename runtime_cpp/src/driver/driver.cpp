@@ -95,7 +95,8 @@ Code Driver::run() {
   choose_algorithms();
   const bool is_checked = options_.check || !options_.dump.empty();
   if (is_checked) issue_checked_calls();
-  // Timed calls use tensors at other addresses, and may make more flags, which do not count.
+  // Timed calls use tensors at other addresses, and may allocate more flags, which the report must
+  // not count.
   report_.memory = context_.memory().since(memory_before_);
   if (options_.check) report_.wrong = count_all_wrong();
   reference_.reset();  // frees whole tensors: other processes on this GPU may need the memory

@@ -53,8 +53,8 @@ double silence_limit(double timeout_seconds);
 Verdict judge(const std::vector<RankView>& ranks, const std::vector<Failure>& failures,
               double timeout_seconds);
 
-/// The exit code of rank `rank`: the verdict's code if it is the culprit or there is none, else
-/// kPeer.
+/// The exit code of rank `rank`: the verdict's code if the rank is the culprit, or if there is no
+/// culprit; else kPeer.
 Code exit_code(const Verdict& verdict, int rank);
 
 }  // namespace hirgen
