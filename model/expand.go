@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/names"
 )
@@ -192,8 +193,8 @@ func (e *expansion) add(out, fn string, args, attrs []string, lists ...sourceAtt
 	e.a.operation(op)
 }
 
-// spelling returns the composite as specs write it, without its result, and with only the first value of a list. For a
-// part of another composite, it returns that composite.
+// spelling returns the composite as specs write it, without its result. For a part of another composite, it returns that
+// composite.
 func (e *expansion) spelling() string {
 	if e.src.whole != "" { // it is a part of another composite
 		return e.src.whole
@@ -203,7 +204,11 @@ func (e *expansion) spelling() string {
 		parts = append(parts, arg.value)
 	}
 	for _, attr := range e.src.attrs {
-		parts = append(parts, attr.name.value+"="+attr.values[0].value)
+		value := strings.Join(lists.Map(attr.values, func(v text) string { return v.value }), ", ")
+		if len(attr.values) > 1 {
+			value = "[" + value + "]"
+		}
+		parts = append(parts, attr.name.value+"="+value)
 	}
 	return e.src.fn.value + "(" + strings.Join(parts, ", ") + ")"
 }

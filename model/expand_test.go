@@ -113,6 +113,15 @@ func TestQuantizedOperandsOfAnyName(t *testing.T) {
 	}
 }
 
+// TestSpellingOfComposites checks that the operations of a composite name it as the spec does, with all values of a list.
+func TestSpellingOfComposites(t *testing.T) {
+	const want = "linear(X, V, quantize=[fp8_e5m2, fp8_e4m3])"
+	p := mustLoad(t, "hirgen: 1\nname: p\nmesh: {x: 1}\ndtype: bf16\ntensors: {X: [16, 32], V: [16, 32]}\nops: [\"Y = "+want+"\"]\n")
+	if got := p.Ops[len(p.Ops)-1].Whole; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // TestMistakesOfSharedOperands checks that each GEMM reports a mistake in its attribute quantize.
 func TestMistakesOfSharedOperands(t *testing.T) {
 	_, err := Load("spec.yaml", []byte(spec("X: [4, 4], V: [4, 4]",

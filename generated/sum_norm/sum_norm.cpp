@@ -87,8 +87,8 @@ class SumNorm final : public hirgen::Program {
 };
 
 // Launches a CUDA graph of issue(). Each list of pointers has its own graph. The cache keeps the graphs of
-// kMostLists lists. In the first call with new pointers, and while the caller captures, issue() runs on the
-// caller's stream instead.
+// kMostLists lists. While the caller captures, issue() runs on the caller's stream instead. It also does in
+// the first call with new pointers, unless capture_first_calls is true.
 void SumNorm::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
   context_.call_issued(caller);  // for the watchdog

@@ -10,8 +10,8 @@ import (
 )
 
 // folds reports whether the result of a statement that ends a group has one element per row. That is so if the
-// statement reduces rows, or if it is elementwise and not in flat, and an operand is such a result of a statement that
-// may be in its kernel. An example is the division of a mean.
+// statement reduces rows. It is also so if the statement is elementwise and not in flat, and an operand is such a result
+// of a statement that may be in its kernel. An example is the division of a mean.
 func (f *fuser) folds(s hostir.Stmt) bool {
 	if is, known := f.ofFolds[s]; known {
 		return is

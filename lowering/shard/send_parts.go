@@ -16,8 +16,8 @@ import (
 // Requires: a movement is one step, or local.
 // Establishes: if shards are put over CUDA IPC, a gather, an all-to-all or a reduce-scatter of small parts along one mesh axis is a
 // pipeline over the ranks that send. Exceptions are tensors with a Stream axis, movements along the mesh axis that connects nodes
-// (nodes), movements whose schedule has a ring, brackets or sub-chunks, and sums that have separate choices in the schedule or read
-// the parts of peers in place.
+// (nodes), and movements whose schedule has a ring, brackets or sub-chunks. So are sums that have separate choices in the schedule,
+// or read the parts of peers in place.
 //
 //	before: B = Set(A)                          A [DIDx(D), D, M], B [D, DIDx(D), M]
 //	after:  B_parts = Set(A); B = Set(B_parts)      B_parts [Stream(D), DIDx(D), M]
@@ -53,8 +53,8 @@ func SendParts(p *hostir.Program) error {
 	return nil
 }
 
-// sentParts returns the movement of s. sends is true if s is a gather, an all-to-all, or a sum that leaves each rank its part, and if the
-// schedule moves its small parts by IPC-put, as a whole, and not between nodes. A sum for which the schedule has separate choices keeps
+// sentParts returns the movement of s. sends is true for a gather, an all-to-all, or a sum that leaves each rank its part. The schedule
+// must move its small parts by IPC-put, as a whole, and not between nodes. A sum for which the schedule has separate choices keeps
 // its collective.
 func sentParts(p *hostir.Program, s hostir.Stmt, moves func(hostir.Stmt) string) (m Movement, sends bool) {
 	if !Reshards(s) || !SameMesh(hostir.Uses(s)[0], hostir.Result(s)) {

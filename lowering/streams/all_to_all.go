@@ -43,8 +43,8 @@ func (c *slicer) withoutRanks(s hostir.Stmt, t *hostir.Tensor, ranks, lacks int)
 	return c.selected(s, nil, t, ranks, expr.Int(0))
 }
 
-// sendsToEach reports whether a Set that turns a split axis into a Stream axis is an all-to-all from rank to rank: another axis is
-// split in the result, and the schedule has pipeline: p2p.
+// sendsToEach reports whether a Set that turns a split axis into a Stream axis is an all-to-all from rank to rank. Then another axis
+// is split in the result, and the schedule has pipeline: p2p.
 func (l *streamLowering) sendsToEach(s hostir.Stmt) bool {
 	m := shard.Describe(s)
 	return l.program.Choices.Get(schedule.Pipeline) == schedule.P2P && len(m.Shifts) == 1 && m.Shifts[0].From != shard.NoAxis &&

@@ -26,8 +26,8 @@ type BuildOptions struct {
 }
 
 // Build configures the folder if necessary, builds its program and returns the program's path. Builds in the same
-// folder run one after the other. So do builds that compile the same runtime for the same cache, which is that of
-// package cache unless the option Cache names another. Missing tools and failures of the compiler are an
+// folder run one after the other. So do builds that compile the same runtime for the same cache, by default the
+// cache of package cache. Missing tools and failures of the compiler are an
 // *EnvironmentError. If ctx ends, Build returns its error.
 func Build(ctx context.Context, options BuildOptions) (string, error) {
 	dir, err := filepath.Abs(options.Dir)

@@ -13,8 +13,8 @@ import (
 // BetweenPasses runs only the verifier of the call IR (calls/verify), which emit runs before it prints a program.
 func BetweenPasses(_ *Subject, p *calls.Program) error { return verify.Program(p) }
 
-// Prove runs all checks of hirgen verify that need only the calls, such as those for memory, flags, NCCL calls, deadlocks
-// and races. It does not check values. It returns the first finding that is not a warning.
+// Prove runs all checks of hirgen verify that need only the calls, such as the checks of memory, flags, NCCL calls,
+// deadlocks and races. It does not check values. It returns the first finding that is not a warning.
 func Prove(_ *Subject, p *calls.Program) error {
 	report, err := prove.Program(p)
 	if err != nil {

@@ -18,8 +18,8 @@ const (
 	Hangs Effect = "hangs"
 	// HangsSerialized: hangs if the communications of a GPU run one after the other in issue order.
 	HangsSerialized Effect = "hangs, serialized"
-	// Invalid: the interpreter reports an error other than a deadlock, such as a wait for an event that was not recorded or
-	// memory that is never freed, or it panics, for example because of an access out of bounds.
+	// Invalid: the interpreter reports an error other than a deadlock, or it panics. Such errors are a wait for an event
+	// that was not recorded, or memory that is never freed. It panics, for example, at an access out of bounds.
 	Invalid Effect = "invalid"
 )
 

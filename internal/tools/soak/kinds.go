@@ -249,8 +249,8 @@ func scattersToSlices(p *model.Pipeline, _ *hostir.Program) bool {
 	})
 }
 
-// runsInSubChunks reports whether a kernel, an elementwise operation, a cast, a concat or a GEMM in a loop uses the part of a
-// tensor that the loop variable selects, such as a sub-chunk.
+// runsInSubChunks reports whether a statement in a loop uses the part of a tensor that the loop variable selects, such as a
+// sub-chunk. The statement is a kernel, an elementwise operation, a cast, a concat or a GEMM.
 func runsInSubChunks(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool {
 		loop, ok := s.(*hostir.For)

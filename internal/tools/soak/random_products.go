@@ -146,7 +146,7 @@ func (g *generator) drop(op Op) {
 	g.spec.Tensors = slices.DeleteFunc(g.spec.Tensors, func(t Tensor) bool { return t.Name != op.In[0] && unread(t.Name) })
 }
 
-// batch makes the batch axes of a second operand from those of the first. It may drop leading axes, and may give axes other
+// batch makes the batch axes of a second operand from the batch axes of the first. It may drop leading axes, and may give axes other
 // extents so that one operand is broadcast along them.
 func (g *generator) batch(first []int64) []int64 {
 	batch := slices.Clone(first)

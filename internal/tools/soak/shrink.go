@@ -160,8 +160,8 @@ func fewerRanks(s Spec, propose func(func(*Spec))) {
 	}
 }
 
-// smallerExtents proposes to drop the parameters, or to replace an extent by a smaller one: in tensors, attributes and the
-// world, or only in attributes and in axes of tensors that are not split over ranks.
+// smallerExtents proposes to drop the parameters, or to replace an extent by a smaller one. It does so in tensors, attributes
+// and the world, or only in attributes and in axes of tensors that are not split over ranks.
 func smallerExtents(s Spec, propose func(func(*Spec))) {
 	propose(func(c *Spec) { c.Params = nil })
 	for _, was := range s.sizes() {

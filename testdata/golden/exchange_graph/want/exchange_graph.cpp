@@ -93,8 +93,9 @@ class ExchangeGraph final : public hirgen::Program {
 };
 
 // Launches a CUDA graph of issue(). Each list of pointers has its own graph. The cache keeps the graphs of
-// kMostLists lists. In the first call with new pointers, and while the caller captures, issue() runs on the
-// caller's stream instead. A capture cannot share memory, so outputs that ranks share are prepared first.
+// kMostLists lists. While the caller captures, issue() runs on the caller's stream instead. It also does in
+// the first call with new pointers, unless capture_first_calls is true. A capture cannot share memory, so
+// outputs that ranks share are prepared first.
 void ExchangeGraph::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[0], kAShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
