@@ -181,9 +181,9 @@ func (e *expansion) resultOf(fn string, args []string, attrs ...string) {
 	e.add(e.src.out.value, fn, args, attrs)
 }
 
-func (e *expansion) add(out, fn string, args, attrs []string, lists ...sourceAttr) {
+func (e *expansion) add(out, fn string, args, attrs []string, more ...sourceAttr) {
 	at := func(value string) text { return text{value: value, pos: e.src.pos} }
-	op := &sourceOp{out: at(out), fn: at(fn), attrs: lists, pos: e.src.pos, whole: e.spelling()}
+	op := &sourceOp{out: at(out), fn: at(fn), attrs: more, pos: e.src.pos, whole: e.spelling()}
 	for _, arg := range args {
 		op.args = append(op.args, at(arg))
 	}

@@ -1,11 +1,10 @@
 // Tests of kernels that reduce along columns, against loops on the host: few and many rows, columns
 // with and without 16-byte reads, operands that are not dense.
-#include "hirgen/columns.hpp"
-
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "hirgen/columns.hpp"
 #include "test.hpp"
 
 namespace {

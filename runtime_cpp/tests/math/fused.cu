@@ -1,12 +1,11 @@
 // Tests of fused kernels against loops on the host: tiles and rows in registers, rows that are read
 // several times, operands that are not dense.
-#include "hirgen/fused.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "hirgen/fused.hpp"
 #include "test.hpp"
 
 namespace {
