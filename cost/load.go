@@ -83,7 +83,7 @@ func offsetOf(err error, d *json.Decoder) int64 {
 	return d.InputOffset()
 }
 
-// position returns the line and column of an offset, both from 1.
+// position returns the line and column, both from 1, of the last of the first offset bytes of the text.
 func position(text []byte, offset int64) (line, column int) {
 	before := text[:min(max(offset-1, 0), int64(len(text)))]
 	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')

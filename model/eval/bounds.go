@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -93,6 +94,9 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 		}
 	}
 	for i, t := range op.Results() {
+		if t.DType.Saturates() { // so an infinity becomes a number in the second evaluation, too
+			others[i] = &Array{others[i].Shape, lists.Map(others[i].Data, t.DType.Saturate)}
+		}
 		rounds = rounds || t.DType.Epsilon() > domain.FP32.Epsilon()
 		own := len(raw[i].Data)
 		if chooses(op) {

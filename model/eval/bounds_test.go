@@ -210,6 +210,17 @@ func TestBoundsOfOverflow(t *testing.T) {
 	}
 }
 
+// TestBoundsOfSaturatedInfinity checks that a number that a cast made of an infinity may overflow in a kernel, or not.
+func TestBoundsOfSaturatedInfinity(t *testing.T) {
+	p := mustLoad(t, "hirgen: 1\nname: s\nmesh: {x: 1}\ndtype: fp16\ntensors: {A: [4]}\nops: [\"Z = sub(A, A)\", \"R = rsqrt(Z)\", "+
+		"\"Q = cast(R, dtype=fp8_e4m3)\", \"S = cast(Q, dtype=fp16)\", \"T = scale(S, by=1e9)\", "+
+		"\"Y = cast(T, dtype=bf16)\"]\n")
+	values, bounds, err := Bounds(p, FillNormal(p, 1))
+	if err != nil || !math.IsInf(values["Y"].Data[0], 1) || !math.IsInf(bounds["Y"].Data[0], 1) {
+		t.Errorf("Y is %v within %v: %v", values["Y"], bounds["Y"], err)
+	}
+}
+
 // TestBoundsOfDroppedNaN checks that a NaN of a max has an infinite bound in a program of several ranks, because NCCL may
 // drop NaN.
 func TestBoundsOfDroppedNaN(t *testing.T) {

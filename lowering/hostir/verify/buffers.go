@@ -103,7 +103,8 @@ func (f *flow) root(t *hostir.Tensor) *hostir.Tensor {
 	return t
 }
 
-// ready checks that t has a buffer at statement s, and the indices of the views that t is made of.
+// ready checks that t has a buffer at statement s. It also checks the expressions of t, if t is a view, and of all views
+// from t to the buffer.
 func (f *flow) ready(s hostir.Stmt, t *hostir.Tensor) {
 	if t.Role == hostir.View && t.Of == nil && !f.facts[fact{viewed, t}] {
 		f.breach(s, "view", "%s uses view %s before it is made", hostir.Op(s), t.Name)

@@ -4,6 +4,7 @@
 #include "check/reference_shapes.hpp"
 #include "hirgen/error.hpp"
 #include "hirgen/kernels.hpp"
+#include "hirgen/numerics.hpp"
 #include "hirgen/reference_device.hpp"
 
 namespace hirgen {
@@ -67,6 +68,12 @@ void DeviceReference::unary(const char* out, const char* fn, const char* in, DTy
   Tensor& result = bounded(out, {source}, dtype, reference::chooses(function));
   reference::unary(function, result.other.get(), source.again(), n,
                    is_integer(dtype) ? dtype : DType::kFp32, stream_);
+  if (size_of(dtype) == 1) {  // saturates: an infinity becomes a number here, too
+    const float most = round_to(dtype, INFINITY);
+    for (const UnaryFn clamp : {UnaryFn{UnaryFn::kClampMin, -most}, {UnaryFn::kClampMax, most}}) {
+      reference::unary(clamp, result.other.get(), result.other.get(), n, DType::kFp32, stream_);
+    }
+  }
   const reference::Largest jumps(stream_);
   reference::unary_bound(function, result.bound.get(), {source.data.get(), source.bound.get()}, n,
                          dtype, jumps.get(), stream_);
