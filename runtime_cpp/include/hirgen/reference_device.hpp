@@ -111,7 +111,8 @@ class DeviceReference final : public Reference {
   /// Returns whether any element has an infinite bound. Blocks on the stream.
   bool unsure(const Tensor& operand) const;
   /// Returns a bound of the relative error of a sum over ranks. The partial sum of each rank is
-  /// rounded to `operand` or `result`, whichever type is less precise. Returns 0 if the whole sum
+  /// rounded to `operand` or `result`, whichever type is less precise, but never to integers or
+  /// numbers of 8 bits. Returns 0 if the whole sum
   /// has one term (`terms` is 1).
   double partial(int64_t terms, DType operand, DType result) const;
   void bound_product(const char* out, const std::vector<Tensor>& operands, bool transposed_b,

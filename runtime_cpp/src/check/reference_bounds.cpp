@@ -109,7 +109,8 @@ bool DeviceReference::unsure(const Tensor& operand) const {
 double DeviceReference::partial(int64_t terms, DType operand, DType result) const {
   if (terms == 1) return 0;
   double epsilon = reference::epsilon_of(result);
-  if (!is_integer(operand)) epsilon = std::max(epsilon, reference::epsilon_of(operand));
+  if (!is_integer(operand) && size_of(operand) > 1)
+    epsilon = std::max(epsilon, reference::epsilon_of(operand));
   return reference::kSpread / 2 * std::sqrt(ranks_) * epsilon;
 }
 
