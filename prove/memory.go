@@ -36,7 +36,7 @@ func (v *verification) unbegun() {
 					said[r.Ops[i].Stmt] = true
 					at := place(v.p, int32(n), int32(i), 0)
 					v.add(Finding{
-						Check: Memory, Severity: Error, At: []Place{at}, Missing: "a BeginCall before it",
+						Check: Memory, Severity: Error, At: []Place{at}, Missing: "a BeginCall before it, or the kernel that counts its calls",
 						Message: fmt.Sprintf("%s uses the flag %s before the call of what is shared begins", at.Operation, v.p.FlagName(s.Owner, s.Flag)),
 					})
 				}

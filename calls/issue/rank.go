@@ -22,6 +22,8 @@ type Rank struct {
 	Accesses func(s *calls.If) bool
 	Left     func()
 
+	started []bool // by share: whether its BeginCall was issued
+
 	visit func(calls.Stmt)
 	env   []int64 // values of names, by slot in the scope
 	named map[string]Place
@@ -51,7 +53,8 @@ const (
 // Rank returns a Rank that issues the program on the rank with the given number.
 func (w *World) Rank(number int32) *Rank {
 	r := &Rank{
-		World: w, Number: number, Begun: make([]int32, len(w.Shares)), env: slices.Repeat([]int64{unset}, len(w.scope.slots)),
+		World: w, Number: number, Begun: make([]int32, len(w.Shares)), started: make([]bool, len(w.Shares)),
+		env:   slices.Repeat([]int64{unset}, len(w.scope.slots)),
 		named: map[string]Place{}, alias: map[string]int16{},
 	}
 	r.env[w.scope.slots["rank"]] = int64(number)

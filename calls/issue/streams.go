@@ -67,15 +67,19 @@ func (r *Rank) Begin(s *calls.BeginCall) (share int32, counted []int32, ok bool)
 	if share, ok = r.share(s, s.Share); !ok {
 		return share, nil, false
 	}
-	if !r.counts || r.Shares[share].Declared.Rows != nil {
+	r.started[share] = true
+	if !r.KernelsCount || r.Shares[share].Declared.Rows != nil {
 		counted = append(counted, share)
 	}
 	for _, name := range s.Counts {
 		other, known := r.share(s, name)
-		if !known {
+		switch {
+		case !known:
 			return share, nil, false
-		}
-		if slices.Contains(counted, other) {
+		case !r.started[other]:
+			r.fault(s, BadName, "a kernel counts the call of %s, which has not begun", name)
+			return share, nil, false
+		case slices.Contains(counted, other):
 			r.fault(s, BadName, "threads of one kernel count the call of %s twice", name)
 			return share, nil, false
 		}

@@ -22,8 +22,10 @@ type World struct {
 	Spans    []*Span // one for each memory, and one for each buffer in another memory
 	Shares   []Share
 	Events   int32 // number of events
-	counts   bool  // whether some BeginCall has Counts; if not, each BeginCall counts its own call
-	comms    []Comm
+	// KernelsCount: a BeginCall counts the calls of the shares in its Counts. If it is false, each BeginCall counts its own call.
+	// New sets it if some BeginCall has Counts. In a finished program that is captured as a CUDA graph it is always true.
+	KernelsCount bool
+	comms        []Comm
 
 	scope      *scope
 	meshes     map[string]*mesh
@@ -62,7 +64,7 @@ func New(p *calls.Program, nodes []int) *World {
 	}
 	w.declareMemories()
 	for s := range calls.Each[*calls.BeginCall](p.Body) {
-		w.counts = w.counts || len(s.Counts) > 0
+		w.KernelsCount = w.KernelsCount || len(s.Counts) > 0
 	}
 	return w
 }

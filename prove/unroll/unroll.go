@@ -51,6 +51,7 @@ type unroller struct {
 
 func newUnroller(p *calls.Program, nodes []int) *unroller {
 	w := issue.New(p, nodes)
+	w.KernelsCount = w.KernelsCount || p.Graph
 	u := &unroller{
 		world: w, out: &Program{World: w}, numbers: map[calls.Stmt]int32{}, effects: effects.New(p), known: map[calls.Stmt][]operand{},
 		layouts: map[string]int32{}, said: map[string]bool{}, oneByte: -1,
