@@ -22,7 +22,7 @@ import (
 //
 // becomes
 //
-//	EventRecord(event started_, on caller)  # transfers below wait for ... The compute streams wait for those transfers, ...
+//	EventRecord(event started_, on caller)  # transfers below wait for ... The compute streams wait for transfers, ...
 func explainStarts(p *calls.Program) {
 	labels := calls.ByName(p.Labels)
 	byCaller := map[string]bool{} // sets of events that the caller's stream records
@@ -50,7 +50,7 @@ func explainStarts(p *calls.Program) {
 			case first != nil:
 				open = !record && !waits
 				if start != nil && (flag || ok && !byCaller[event.Event.Set]) {
-					start.Note += ". The compute streams wait for those transfers, and so follow that work, too"
+					start.Note += ". The compute streams wait for transfers, and so follow that work, too"
 				}
 				start = nil
 			}

@@ -12,7 +12,7 @@
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
 //
 // Derived: allgather of A over x, one slice in each iteration over s.
-// Schedule: pipeline collective, 4 compute streams.
+// Schedule: pipeline collective, 4 compute streams (the default).
 #include "ag_linear.hpp"
 
 #include <cuda_bf16.h>
@@ -50,8 +50,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
-/// ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
+/// plans. All ranks construct together. A call only issues work.
 class AgLinear final : public hirgen::Program {
  public:
   explicit AgLinear(hirgen::Context& context) : context_(context) {
@@ -83,11 +83,11 @@ void AgLinear::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* C = static_cast<bf16*>(tensors[3]);                 // [S, D, kSliceShardM, N]
 
   // Transfers below wait for the caller's earlier work, which may use their buffers. The compute streams wait
-  // for those transfers, and so follow that work, too.
+  // for transfers, and so follow that work, too.
   HG_CHECK(cudaEventRecord(before_allgather_A_[0], caller), kAllgatherA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_A_[0], 0), kAllgatherA);
 
-  // Allgather of A over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // Allgather of A over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(A + s * kSliceShardM * K, A_all_ + s * kSliceM * K, kSliceShardM * K, ncclBfloat16,
                            x_.comm, x_.stream),
@@ -136,7 +136,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_linear", .spec = "spec.yaml",
-               .digest = "ef6e6fcbcccbe35e6b974e289b3e51e02ae5a38772a375e1c9e4fb9c0faf560a", .mesh_size = D,
+               .digest = "82ed53a3b7134d063e1bff80d78bb82530af6863cc2d0b646fe92ab41170b540", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"allgather x"}, .bytes = M * K * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -13,7 +13,7 @@
 //
 // Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice in each
 // iteration over s.
-// Schedule: pipeline p2p, 4 compute streams, via ipc-get.
+// Schedule: pipeline p2p, 4 compute streams (the default), via ipc-get.
 #include "ag_linear_p2p.hpp"
 
 #include <cuda_bf16.h>
@@ -63,8 +63,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
-/// context owns; all ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
+/// all but the plans. All ranks construct together. A call only issues work.
 class AgLinearP2p final : public hirgen::Program {
  public:
   explicit AgLinearP2p(hirgen::Context& context) : context_(context) {
@@ -114,7 +114,7 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
              kReadyA);
   }
 
-  // All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
 
@@ -190,7 +190,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_linear_p2p", .spec = "spec.yaml",
-               .digest = "5fde0d3fa5a0a750073f2e6aa66c6bf57df363e2bc1e06d0aafd4e645bf63f71", .mesh_size = D,
+               .digest = "210c53e8a0e2523f5d454dee6679e60d425c0f43901e854129925c2a81531935", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

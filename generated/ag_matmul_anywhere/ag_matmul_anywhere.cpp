@@ -62,8 +62,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
-/// context owns; all ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
+/// all but the plans. All ranks construct together. A call only issues work.
 class AgMatmulAnywhere final : public hirgen::Program {
  public:
   explicit AgMatmulAnywhere(hirgen::Context& context) : context_(context) {
@@ -112,7 +112,7 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
   }
   ready_flags.submit(copy, kReadyA);
 
-  // All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
 
@@ -187,7 +187,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_anywhere", .spec = "spec.yaml",
-               .digest = "29b376d2cbd3126db7e891c3f61a78ae3b0f8b711e9a0109ac3fa8de62dc5d1b", .mesh_size = D,
+               .digest = "a3a58155f3a1cd1eec0f5eb8fab1525b36a09dc2bde35c829c60b8ea45c8196c", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -62,8 +62,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
-/// context owns; all ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
+/// all but the plans. All ranks construct together. A call only issues work.
 class AgMatmulAuto final : public hirgen::Program {
  public:
   explicit AgMatmulAuto(hirgen::Context& context) : context_(context) {}
@@ -104,7 +104,7 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   ready_flags.submit(copy, kReadyA);
 
-  // All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
 
@@ -165,7 +165,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_auto", .spec = "spec.yaml",
-               .digest = "732db28c17c91dcca452de1356ae8e5a5bdff54501c9f64c4e66ce62a52dd2eb", .mesh_size = D,
+               .digest = "1a6cd4e9930ce44cb42f78604ca8a6f7209947b7acea3aa0ad63576cc2233baa", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -11,7 +11,7 @@
 // DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration.
 //
 // Derived: broadcast of A over x, one slice in each iteration over s.
-// Schedule: pipeline broadcast, 4 compute streams.
+// Schedule: pipeline broadcast, 4 compute streams (the default).
 #include "ag_matmul_bcast.hpp"
 
 #include <cuda_bf16.h>
@@ -48,8 +48,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
-/// ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
+/// plans. All ranks construct together. A call only issues work.
 class AgMatmulBcast final : public hirgen::Program {
  public:
   explicit AgMatmulBcast(hirgen::Context& context) : context_(context) {
@@ -80,11 +80,11 @@ void AgMatmulBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
 
   // Transfers below wait for the caller's earlier work, which may use their buffers. The compute streams wait
-  // for those transfers, and so follow that work, too.
+  // for transfers, and so follow that work, too.
   HG_CHECK(cudaEventRecord(before_broadcast_A_[0], caller), kBroadcastA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_broadcast_A_[0], 0), kBroadcastA);
 
-  // Broadcast of A over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // Broadcast of A over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 0; s < D; ++s) {
     HG_CHECK(ncclBroadcast(A, A_all_ + s * kShardM * K, kShardM * K, ncclBfloat16, static_cast<int>(s),
                            x_.comm, x_.stream),
@@ -131,7 +131,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_bcast", .spec = "spec.yaml",
-               .digest = "c7030848c0de91c4176c92e3f825c277e25b4561aa0f6767c9e7da07620a97f0", .mesh_size = D,
+               .digest = "b6dbd8b3314c6c4eaed9045744c1c7147b5e9f7a52fcf793fd5ffbe266fd74af", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"broadcast x"}, .bytes = M * K * sizeof(bf16),
                .largest = "broadcast", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

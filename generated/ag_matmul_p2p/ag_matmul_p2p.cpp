@@ -12,7 +12,7 @@
 //
 // Derived: allgather of A over x: transfers into A_all from rank to rank by NCCL, one slice in each iteration
 // over s.
-// Schedule: pipeline p2p, 4 compute streams.
+// Schedule: pipeline p2p, 4 compute streams (the default).
 #include "ag_matmul_p2p.hpp"
 
 #include <cuda_bf16.h>
@@ -52,8 +52,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
-/// ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
+/// plans. All ranks construct together. A call only issues work.
 class AgMatmulP2p final : public hirgen::Program {
  public:
   explicit AgMatmulP2p(hirgen::Context& context) : context_(context) {
@@ -88,7 +88,7 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(before_exchange_A_[0], caller), kExchangeA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_exchange_A_[0], 0), kExchangeA);
 
-  // Allgather of A over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // Allgather of A over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
@@ -152,7 +152,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_p2p", .spec = "spec.yaml",
-               .digest = "600d830d4e80cea3abaee492e4eb6ee376bb7650081d8c146790f152041f0557", .mesh_size = D,
+               .digest = "2c3a6f2939c083e8171bb6879aee7d4aebd1795d3281e7075f47d2942fe979d9", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

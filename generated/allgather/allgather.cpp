@@ -33,8 +33,8 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr const char* kAllgatherA = "spec.yaml:11:5 allgather of A";
 constexpr const char* kWaitAllgatherA = "spec.yaml:11:5 wait for the allgather of A";
 
-/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
-/// ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
+/// plans. All ranks construct together. A call only issues work.
 class Allgather final : public hirgen::Program {
  public:
   explicit Allgather(hirgen::Context& context) : context_(context) {}

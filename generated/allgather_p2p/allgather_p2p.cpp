@@ -11,7 +11,7 @@
 //
 // Derived: allgather of A over x: transfers into C from rank to rank by IPC-put, one slice in each iteration
 // over s.
-// Schedule: pipeline p2p, 4 compute streams, via ipc-put.
+// Schedule: pipeline p2p, 4 compute streams (the default), via ipc-put.
 #include "allgather_p2p.hpp"
 
 #include <cuda_bf16.h>
@@ -49,8 +49,8 @@ constexpr const char* kWaitSendA = "spec.yaml:12:5 wait until A is sent";
 constexpr hirgen::SharedShape kCShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
-/// context owns; all ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
+/// all but the plans. All ranks construct together. A call only issues work.
 class AllgatherP2p final : public hirgen::Program {
  public:
   explicit AllgatherP2p(hirgen::Context& context) : context_(context) {
@@ -93,7 +93,7 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
              kReadyC);
   }
 
-  // All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, C_ipc.ready(s), C_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -158,7 +158,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allgather_p2p", .spec = "spec.yaml",
-               .digest = "9b3e544d94b192b708aba25f05c828f3cd4eab5d875f28f51be518546b1247e6", .mesh_size = D,
+               .digest = "ca6b4eb449aab8198d9ddd5ff4166f2823cbcc8468e2d3b81739060a5b9ccfd0", .mesh_size = D,
                .gemms = {}, .communications = {"sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

@@ -61,8 +61,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
-/// context owns; all ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
+/// all but the plans. All ranks construct together. A call only issues work.
 class GatherConsume final : public hirgen::Program {
  public:
   explicit GatherConsume(hirgen::Context& context) : context_(context) {
@@ -111,7 +111,7 @@ void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) 
              kReadyA);
   }
 
-  // All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
 
@@ -185,7 +185,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "gather_consume", .spec = "spec.yaml",
-               .digest = "8afb5e8b970d7ead6f04a82d0e36cca40b6f53356410fec154e29a49885743e7", .mesh_size = D,
+               .digest = "f8b07ed022a38f3f9c705f0994d9d288d986d526908da27e36aa7b12d354b30d", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -22,7 +22,7 @@
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
 // Views, which move nothing unless a copy is below: broadcast, permute, reshape.
 //
-// Schedule: pipeline collective, 4 compute streams.
+// Schedule: pipeline collective, 4 compute streams (the default).
 #include "linear_ar_backward.hpp"
 
 #include <cuda_bf16.h>
@@ -64,8 +64,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events, which the context owns. A call
-/// only issues work.
+/// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
+/// plans. A call only issues work.
 class LinearArBackward final : public hirgen::Program {
  public:
   explicit LinearArBackward(hirgen::Context& context) : context_(context) {

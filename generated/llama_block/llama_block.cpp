@@ -157,8 +157,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
-/// context owns; all ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
+/// all but the plans. All ranks construct together. A call only issues work.
 class LlamaBlock final : public hirgen::Program {
  public:
   explicit LlamaBlock(hirgen::Context& context) : context_(context) {
@@ -228,9 +228,9 @@ class LlamaBlock final : public hirgen::Program {
 };
 
 // Launches a CUDA graph of issue(). Each list of pointers has its own graph. The cache keeps the graphs of
-// kMostLists lists. While the caller captures, issue() runs on the caller's stream instead. It also does in
-// the first call with new pointers, unless capture_first_calls is true. A capture cannot share memory, so
-// outputs that ranks share are prepared first.
+// kMostLists lists. While the caller captures, issue() runs on the caller's stream instead. So does the first
+// call with new pointers, unless capture_first_calls is true. A capture cannot share memory, so outputs that
+// ranks share are prepared first.
 void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[8], kYShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
@@ -330,7 +330,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   add_rms_norm(U2_, X1_, X + rank * kShardBL * E, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
 
   // Peers may write U2_all, W2p_parts only after earlier work, which may use that memory; transfers below
-  // wait for it, too. The compute streams wait for those transfers, and so follow that work, too.
+  // wait for it, too. The compute streams wait for transfers, and so follow that work, too.
   HG_CHECK(cudaEventRecord(started_gate_[0], caller), kStartedGate);
   HG_CHECK(cudaStreamWaitEvent(copy, started_gate_[0], 0), kStartedGate);
 
@@ -345,7 +345,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   ready_flags2.submit(copy, kReadyU2All);
 
-  // Allgather of U2 over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // Allgather of U2 over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
@@ -466,7 +466,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "0f819223236008ec73cdb50a199a2165ff0a1dae7b0d15036043480edf5173dd", .mesh_size = D,
+               .digest = "d94af530b2f343562d2ca9e5653038f21bb91800aa9ac6cbf39e322ee9f35ea2", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},

@@ -180,8 +180,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
-/// context owns; all ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
+/// all but the plans. All ranks construct together. A call only issues work.
 class LlamaBlockAcrossNodes final : public hirgen::Program {
  public:
   explicit LlamaBlockAcrossNodes(hirgen::Context& context) : context_(context) {
@@ -257,9 +257,9 @@ class LlamaBlockAcrossNodes final : public hirgen::Program {
 };
 
 // Launches a CUDA graph of issue(). Each list of pointers has its own graph. The cache keeps the graphs of
-// kMostLists lists. While the caller captures, issue() runs on the caller's stream instead. It also does in
-// the first call with new pointers, unless capture_first_calls is true. A capture cannot share memory, so
-// outputs that ranks share are prepared first.
+// kMostLists lists. While the caller captures, issue() runs on the caller's stream instead. So does the first
+// call with new pointers, unless capture_first_calls is true. A capture cannot share memory, so outputs that
+// ranks share are prepared first.
 void LlamaBlockAcrossNodes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[8], kYShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
@@ -389,7 +389,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   add_rms_norm(U2_, X1_, X + rank * kShardBL * E, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
 
   // Peers may write U2_all, W2p_parts only after earlier work, which may use that memory; transfers below
-  // wait for it, too. The compute streams wait for those transfers, and so follow that work, too.
+  // wait for it, too. The compute streams wait for transfers, and so follow that work, too.
   HG_CHECK(cudaEventRecord(started_gate_[0], caller), kStartedGate);
   HG_CHECK(cudaStreamWaitEvent(copy, started_gate_[0], 0), kStartedGate);
 
@@ -409,7 +409,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   }
   ready_flags2.submit(copy, kReadyU2All);
 
-  // Allgather of U2 over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // Allgather of U2 over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
@@ -423,7 +423,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, started_gate_[0], 0), kExchangeU2);
 
-  // All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;

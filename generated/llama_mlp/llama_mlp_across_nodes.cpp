@@ -103,8 +103,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
-/// context owns; all ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
+/// all but the plans. All ranks construct together. A call only issues work.
 class LlamaMlpAcrossNodes final : public hirgen::Program {
  public:
   explicit LlamaMlpAcrossNodes(hirgen::Context& context) : context_(context) {
@@ -144,9 +144,9 @@ class LlamaMlpAcrossNodes final : public hirgen::Program {
 };
 
 // Launches a CUDA graph of issue(). Each list of pointers has its own graph. The cache keeps the graphs of
-// kMostLists lists. While the caller captures, issue() runs on the caller's stream instead. It also does in
-// the first call with new pointers, unless capture_first_calls is true. A capture cannot share memory, so
-// outputs that ranks share are prepared first.
+// kMostLists lists. While the caller captures, issue() runs on the caller's stream instead. So does the first
+// call with new pointers, unless capture_first_calls is true. A capture cannot share memory, so outputs that
+// ranks share are prepared first.
 void LlamaMlpAcrossNodes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[5], kYShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });

@@ -18,7 +18,7 @@
 // in each iteration over s.
 // Derived: allgather of R over x: transfers into C from rank to rank by IPC-get, one slice in each iteration
 // over s.
-// Schedule: pipeline p2p, 4 compute streams, via ipc-get.
+// Schedule: pipeline p2p, 4 compute streams (the default), via ipc-get.
 #include "matmul_ar_p2p.hpp"
 
 #include <cuda_bf16.h>
@@ -79,8 +79,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
-/// context owns; all ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
+/// all but the plans. All ranks construct together. A call only issues work.
 class MatmulArP2p final : public hirgen::Program {
  public:
   explicit MatmulArP2p(hirgen::Context& context) : context_(context) {

@@ -69,8 +69,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
-/// context owns; all ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
+/// all but the plans. All ranks construct together. A call only issues work.
 class MatmulArPeerRead final : public hirgen::Program {
  public:
   explicit MatmulArPeerRead(hirgen::Context& context) : context_(context) {

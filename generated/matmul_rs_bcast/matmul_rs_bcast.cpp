@@ -14,7 +14,7 @@
 // Views, which move nothing unless a copy is below: broadcast.
 //
 // Derived: reduce-scatter of P over x, into C, one slice in each iteration over s.
-// Schedule: pipeline collective, 4 compute streams.
+// Schedule: pipeline collective, 4 compute streams (the default).
 #include "matmul_rs_bcast.hpp"
 
 #include <cuda_bf16.h>
@@ -52,8 +52,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
-/// ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
+/// plans. All ranks construct together. A call only issues work.
 class MatmulRsBcast final : public hirgen::Program {
  public:
   explicit MatmulRsBcast(hirgen::Context& context) : context_(context) {

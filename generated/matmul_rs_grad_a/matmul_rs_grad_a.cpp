@@ -14,7 +14,7 @@
 // Views, which move nothing unless a copy is below: permute, reshape.
 //
 // Derived: allgather of dC over x, one slice in each iteration over s.
-// Schedule: pipeline collective, 4 compute streams.
+// Schedule: pipeline collective, 4 compute streams (the default).
 #include "matmul_rs_grad_a.hpp"
 
 #include <cuda_bf16.h>
@@ -53,8 +53,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
-/// ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
+/// plans. All ranks construct together. A call only issues work.
 class MatmulRsGradA final : public hirgen::Program {
  public:
   explicit MatmulRsGradA(hirgen::Context& context) : context_(context) {
@@ -85,11 +85,11 @@ void MatmulRsGradA::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   bf16* dA = static_cast<bf16*>(tensors[2]);              // [S, 1, kSliceM, kShardK]
 
   // Transfers below wait for the caller's earlier work, which may use their buffers. The compute streams wait
-  // for those transfers, and so follow that work, too.
+  // for transfers, and so follow that work, too.
   HG_CHECK(cudaEventRecord(before_allgather_dC_[0], caller), kAllgatherDC);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_dC_[0], 0), kAllgatherDC);
 
-  // Allgather of dC over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // Allgather of dC over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(dC + s * kSliceShardM * N, dC_all_ + s * kSliceM * N, kSliceShardM * N,
                            ncclBfloat16, x_.comm, x_.stream),
@@ -136,7 +136,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_a", .spec = "spec.yaml",
-               .digest = "45069c81b2eaa8056d6b4033b42cf05ed78464e0ba061dda3ba1a592db9bd74f", .mesh_size = D,
+               .digest = "c73151864f0d372a016abcb2dbd9e97227a36e68042b3195c160fe7a1ab538b1", .mesh_size = D,
                .gemms = {{M, kShardK, N, 1}}, .communications = {"allgather x"},
                .bytes = M * N * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -15,7 +15,7 @@
 // Views, which move nothing unless a copy is below: permute, reshape.
 //
 // Derived: allgather of dC over x, one slice in each iteration over s.
-// Schedule: pipeline collective, 4 compute streams.
+// Schedule: pipeline collective, 4 compute streams (the default).
 #include "matmul_rs_grad_b.hpp"
 
 #include <cuda_bf16.h>
@@ -56,8 +56,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
-/// ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
+/// plans. All ranks construct together. A call only issues work.
 class MatmulRsGradB final : public hirgen::Program {
  public:
   explicit MatmulRsGradB(hirgen::Context& context) : context_(context) {
@@ -89,11 +89,11 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   bf16* dB = static_cast<bf16*>(tensors[2]);              // [1, kShardK, N]
 
   // Transfers below wait for the caller's earlier work, which may use their buffers. The compute streams wait
-  // for those transfers, and so follow that work, too.
+  // for transfers, and so follow that work, too.
   HG_CHECK(cudaEventRecord(before_allgather_dC_[0], caller), kAllgatherDC);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_dC_[0], 0), kAllgatherDC);
 
-  // Allgather of dC over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // Allgather of dC over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(dC + s * kSliceShardM * N, dC_all_ + s * kSliceM * N, kSliceShardM * N,
                            ncclBfloat16, x_.comm, x_.stream),
@@ -144,7 +144,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_b", .spec = "spec.yaml",
-               .digest = "48d0bcec5b881ca8d1bf7178236d7085a3f43d2a8843d0acf690f1783fb89b77", .mesh_size = D,
+               .digest = "b6244977ad5ef0fdc8c29a6d33ee2867493619800633effb9bf362da1f487465", .mesh_size = D,
                .gemms = {{S * kShardK, N, kSliceM, 1}}, .communications = {"allgather x"},
                .bytes = M * N * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -15,7 +15,7 @@
 //
 // Derived: reduce-scatter of P over x, into C: transfers into P_parts from rank to rank by IPC-put, one slice
 // in each iteration over s.
-// Schedule: pipeline p2p, 4 compute streams, via ipc-put.
+// Schedule: pipeline p2p, 4 compute streams (the default), via ipc-put.
 #include "matmul_rs_p2p.hpp"
 
 #include <cuda_bf16.h>
@@ -66,8 +66,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
-/// context owns; all ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
+/// all but the plans. All ranks construct together. A call only issues work.
 class MatmulRsP2p final : public hirgen::Program {
  public:
   explicit MatmulRsP2p(hirgen::Context& context) : context_(context) {

@@ -19,7 +19,7 @@
 //
 // Derived: allgather of X over x, one slice in each iteration over s.
 // Derived: reduce-scatter of R over x, into Y, one slice in each iteration over s.
-// Schedule: pipeline collective, 4 compute streams.
+// Schedule: pipeline collective, 4 compute streams (the default).
 #include "mlp_tp.hpp"
 
 #include <cuda_bf16.h>
@@ -64,8 +64,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
-/// ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
+/// plans. All ranks construct together. A call only issues work.
 class MlpTp final : public hirgen::Program {
  public:
   explicit MlpTp(hirgen::Context& context) : context_(context) {
@@ -106,11 +106,11 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* Y = static_cast<bf16*>(tensors[3]);               // [S, 1, kSliceShardM, K]
 
   // Transfers below wait for the caller's earlier work, which may use their buffers. The compute streams wait
-  // for those transfers, and so follow that work, too.
+  // for transfers, and so follow that work, too.
   HG_CHECK(cudaEventRecord(before_allgather_X_[0], caller), kAllgatherX);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_X_[0], 0), kAllgatherX);
 
-  // Allgather of X over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // Allgather of X over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(X + s * kSliceShardM * K, X_all_ + s * kSliceM * K, kSliceShardM * K, ncclBfloat16,
                            x_.comm, x_.stream),
@@ -169,7 +169,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp", .spec = "spec.yaml",
-               .digest = "324f1f2cf5a2c4e959847fbb429467e53a4cd2fee1ed48853afd77a7cf677bde", .mesh_size = D,
+               .digest = "f2205991b513ff105e5b70d03a1671cfc1f33eb33dce0206dfbbbb2cfa0e592c", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = M * K * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",

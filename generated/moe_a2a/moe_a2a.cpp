@@ -17,7 +17,7 @@
 //
 // Derived: all-to-all of X over x, one slice in each iteration over s.
 // Derived: all-to-all of P over x, one slice in each iteration over s.
-// Schedule: pipeline collective, 4 compute streams.
+// Schedule: pipeline collective, 4 compute streams (the default).
 #include "moe_a2a.hpp"
 
 #include <cuda_bf16.h>
@@ -57,8 +57,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
-/// ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
+/// plans. All ranks construct together. A call only issues work.
 class MoeA2a final : public hirgen::Program {
  public:
   explicit MoeA2a(hirgen::Context& context) : context_(context) {
@@ -99,11 +99,11 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* Y = static_cast<bf16*>(tensors[3]);               // [S, 1, D, C, K]
 
   // Transfers below wait for the caller's earlier work, which may use their buffers. The compute streams wait
-  // for those transfers, and so follow that work, too.
+  // for transfers, and so follow that work, too.
   HG_CHECK(cudaEventRecord(before_all_to_all_X_[0], caller), kAllToAllX);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_all_to_all_X_[0], 0), kAllToAllX);
 
-  // All-to-all of X over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // All-to-all of X over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclGroupStart(), kAllToAllX);
     for (int peer = 0; peer < x_.size; ++peer) {
@@ -176,7 +176,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "moe_a2a", .spec = "spec.yaml",
-               .digest = "5d3906cca3d36f5d08cea2bb63e5ddbe4a92a16f50d6be29d41965e7c38cf3f6", .mesh_size = D,
+               .digest = "605473b53a313acf1dd4f5dedcfac863ea144437c3c27a29be405e19569737f6", .mesh_size = D,
                .gemms = {{S * D * C, N, K, 1}, {S * D * C, K, N, 1}},
                .communications = {"alltoall x", "alltoall x"}, .bytes = S * D * C * K * sizeof(bf16),
                .largest = "alltoall", .team_size = D, .transport = "nccl",

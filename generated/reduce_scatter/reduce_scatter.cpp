@@ -33,8 +33,8 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr const char* kReduceScatterA = "spec.yaml:11:5 reduce-scatter of A";
 constexpr const char* kWaitReduceScatterA = "spec.yaml:11:5 wait for the reduce-scatter of A";
 
-/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
-/// ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
+/// plans. All ranks construct together. A call only issues work.
 class ReduceScatter final : public hirgen::Program {
  public:
   explicit ReduceScatter(hirgen::Context& context) : context_(context) {}

@@ -21,7 +21,7 @@
 //
 // Derived: reduce-scatter of R over x, into V, one slice in each iteration over s.
 // Derived: allgather of U over x, one slice in each iteration over s.
-// Schedule: pipeline collective, 4 compute streams.
+// Schedule: pipeline collective, 4 compute streams (the default).
 #include "rs_norm_ag.hpp"
 
 #include <cuda_bf16.h>
@@ -66,8 +66,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
-/// ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
+/// plans. All ranks construct together. A call only issues work.
 class RsNormAg final : public hirgen::Program {
  public:
   explicit RsNormAg(hirgen::Context& context) : context_(context) {

@@ -87,8 +87,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
-/// context owns; all ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
+/// all but the plans. All ranks construct together. A call only issues work.
 class SwigluP2p final : public hirgen::Program {
  public:
   explicit SwigluP2p(hirgen::Context& context) : context_(context) {
@@ -161,7 +161,7 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   ready_flags.submit(copy, kReadyU);
 
-  // Allgather of G over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // Allgather of G over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 2; s < 2 * D; ++s) {
     const int64_t to = (D + rank - s / 2) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U_ipc.ready(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -273,7 +273,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_p2p", .spec = "spec.yaml",
-               .digest = "440a6940bce6b0f10bffec14a64569f2dacefc0119addb3d49314e8696320b3c", .mesh_size = D,
+               .digest = "884528dda3a2b0bbfccd2625ce9d64148a54d58aff17643956840412cd23591d", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, kShardN, K, 1}, {D * kHalfM * 2, kShardN, K, 1},
                          {D * kHalfM * 2, K, kShardN, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (2 * D - 2) * kHalfM * K * sizeof(bf16), .largest = "sendrecv",

@@ -22,7 +22,7 @@
 //
 // Derived: allgather of X over x, one slice in each iteration over s.
 // Derived: reduce-scatter of R over x, into Y, one slice in each iteration over s.
-// Schedule: pipeline collective, 4 compute streams.
+// Schedule: pipeline collective, 4 compute streams (the default).
 #include "swiglu_tp.hpp"
 
 #include <cuda_bf16.h>
@@ -66,8 +66,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
-/// ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
+/// plans. All ranks construct together. A call only issues work.
 class SwigluTp final : public hirgen::Program {
  public:
   explicit SwigluTp(hirgen::Context& context) : context_(context) {
@@ -112,11 +112,11 @@ void SwigluTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* Y = static_cast<bf16*>(tensors[4]);               // [S, 1, kSliceShardM, K]
 
   // Transfers below wait for the caller's earlier work, which may use their buffers. The compute streams wait
-  // for those transfers, and so follow that work, too.
+  // for transfers, and so follow that work, too.
   HG_CHECK(cudaEventRecord(before_allgather_X_[0], caller), kAllgatherX);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_X_[0], 0), kAllgatherX);
 
-  // Allgather of X over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // Allgather of X over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(X + s * kSliceShardM * K, X_all_ + s * kSliceM * K, kSliceShardM * K, ncclBfloat16,
                            x_.comm, x_.stream),
@@ -181,7 +181,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_tp", .spec = "spec.yaml",
-               .digest = "776861953b8082e8e34b50fc4c49f133ec53094e98a9b778ef4fb7f7c3b1deb4", .mesh_size = D,
+               .digest = "5084b8e1604327ee4e9a8abddcae62e4789310924a862e03bea8434b854eca67", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = M * K * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",

@@ -196,8 +196,8 @@ void gemm_add(hirgen::Context& context, const hirgen::MatmulPlan& plan, const vo
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
-/// ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
+/// plans. All ranks construct together. A call only issues work.
 class TransformerBlockBackward final : public hirgen::Program {
  public:
   explicit TransformerBlockBackward(hirgen::Context& context) : context_(context) {}
@@ -241,7 +241,8 @@ class TransformerBlockBackward final : public hirgen::Program {
   hirgen::MatmulPlan dWk_plan_{context_, kDWqShape, kMatmulDWk};
   hirgen::MatmulPlan dWv_plan_{context_, kDWqShape, kMatmulDWv};
   hirgen::AttentionGradPlan dQ_attention_{context_, kDQAttention, kDQLayout, kDQGradients, kAttentionDQ};
-  // in dU1q_, which is unused during the attention, if it has enough bytes; otherwise separate memory
+  // in a part of dU1q_ that nothing else uses during the attention, if it has enough bytes; otherwise
+  // separate memory
   void* dQ_attention_workspace_ = context_.workspace(dQ_attention_.scratch_bytes(), dU1q_, 4259840 * 4,
                                                      "spec.yaml:71:5 attention into dQ, workspace");
   void* workspace_ = context_.workspace(

@@ -2,6 +2,7 @@ package fromhost
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -67,7 +68,10 @@ func (b *builder) workers() string {
 		return "computes on the caller's stream"
 	case 1:
 		return "1 compute stream"
-	default:
-		return fmt.Sprintf("%d compute streams", b.out.Streams)
 	}
+	words := fmt.Sprintf("%d compute streams", b.out.Streams)
+	if field, _ := schedule.Named(schedule.Streams); field.Default == strconv.Itoa(b.out.Streams) {
+		words += " (the default)"
+	}
+	return words
 }

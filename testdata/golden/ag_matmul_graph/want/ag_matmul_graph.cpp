@@ -11,7 +11,7 @@
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
 //
 // Derived: allgather of A over x, one slice in each iteration over s.
-// Schedule: pipeline collective, 4 compute streams, replayed as a CUDA graph.
+// Schedule: pipeline collective, 4 compute streams (the default), replayed as a CUDA graph.
 #include "ag_matmul_graph.hpp"
 
 #include "hirgen/graph.hpp"
@@ -47,8 +47,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
-/// ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
+/// plans. All ranks construct together. A call only issues work.
 class AgMatmulGraph final : public hirgen::Program {
  public:
   explicit AgMatmulGraph(hirgen::Context& context) : context_(context) {
@@ -76,8 +76,8 @@ class AgMatmulGraph final : public hirgen::Program {
 };
 
 // Launches a CUDA graph of issue(). Each list of pointers has its own graph. The cache keeps the graphs of
-// kMostLists lists. While the caller captures, issue() runs on the caller's stream instead. It also does in
-// the first call with new pointers, unless capture_first_calls is true.
+// kMostLists lists. While the caller captures, issue() runs on the caller's stream instead. So does the first
+// call with new pointers, unless capture_first_calls is true.
 void AgMatmulGraph::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
   context_.call_issued(caller);  // for the watchdog
@@ -89,11 +89,11 @@ void AgMatmulGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
   fp32* C = static_cast<fp32*>(tensors[2]);              // [S, D, kSliceShardM, N]
 
   // Transfers below wait for the caller's earlier work, which may use their buffers. The compute streams wait
-  // for those transfers, and so follow that work, too.
+  // for transfers, and so follow that work, too.
   HG_CHECK(cudaEventRecord(before_allgather_A_[0], caller), kAllgatherA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_A_[0], 0), kAllgatherA);
 
-  // Allgather of A over x. All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // Allgather of A over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(A + s * kSliceShardM * K, A_all_ + s * kSliceM * K, kSliceShardM * K, ncclFloat32,
                            x_.comm, x_.stream),
@@ -139,7 +139,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_graph", .spec = "spec.yaml",
-               .digest = "51242722cdda1440a31a6d9e09de13afa9297541323aa4c8b04cc0a3b98cfb31", .mesh_size = D,
+               .digest = "b1d9e87b67d8b5fd0e707cd12489c978a7e3beb43bd0887ddbf011328760aa2b", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"allgather x"}, .bytes = M * K * sizeof(fp32),
                .largest = "allgather", .team_size = D, .transport = "nccl", .graph = true,
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -56,8 +56,8 @@ constexpr const char* kBroadcastAtRoot = "collectives.hir:8:5 broadcast of at_ro
 constexpr const char* kReduceToRootParts = "collectives.hir:12:5 reduce-to-root of parts";
 constexpr const char* kScatterSumAtRoot = "collectives.hir:9:5 scatter of sum_at_root";
 
-/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
-/// ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
+/// plans. All ranks construct together. A call only issues work.
 class Collectives final : public hirgen::Program {
  public:
   explicit Collectives(hirgen::Context& context) : context_(context) {}

@@ -60,8 +60,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
-/// context owns; all ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
+/// all but the plans. All ranks construct together. A call only issues work.
 class ExchangeFused final : public hirgen::Program {
  public:
   explicit ExchangeFused(hirgen::Context& context) : context_(context) {
@@ -109,7 +109,7 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   }
   ready_flags.submit(copy, kReadyA);
 
-  // All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
   hirgen::TransferKernel copies;
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -180,7 +180,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_fused", .spec = "spec.yaml",
-               .digest = "7fb8a4a03a03c40e2547aecb403b78d3accba152dbf046268f55084971d72c8a", .mesh_size = D,
+               .digest = "b0b6c403ec22f0d55a7c5e8fc4933d6e1c9fb028d0545633d5cae5584b5b5641", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -62,8 +62,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
-/// context owns; all ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
+/// all but the plans. All ranks construct together. A call only issues work.
 class ExchangeGraph final : public hirgen::Program {
  public:
   explicit ExchangeGraph(hirgen::Context& context) : context_(context) {
@@ -93,9 +93,9 @@ class ExchangeGraph final : public hirgen::Program {
 };
 
 // Launches a CUDA graph of issue(). Each list of pointers has its own graph. The cache keeps the graphs of
-// kMostLists lists. While the caller captures, issue() runs on the caller's stream instead. It also does in
-// the first call with new pointers, unless capture_first_calls is true. A capture cannot share memory, so
-// outputs that ranks share are prepared first.
+// kMostLists lists. While the caller captures, issue() runs on the caller's stream instead. So does the first
+// call with new pointers, unless capture_first_calls is true. A capture cannot share memory, so outputs that
+// ranks share are prepared first.
 void ExchangeGraph::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[0], kAShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
@@ -123,7 +123,7 @@ void ExchangeGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
     hirgen::launch_flag_write(A_ipc.ready_at(to, s), A_ipc.sequence_number(), copy, kReadyA);
   }
 
-  // All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
 
@@ -191,7 +191,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_graph", .spec = "spec.yaml",
-               .digest = "babe044b57a5d16d63e18698b2267504a5ab292667e12883cd3a7ac558a8346a", .mesh_size = D,
+               .digest = "dc1953f240ed4085730115e8f0d4117b2cf68d0b619b0b8dba78d5ed9fb414e7", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .graph = true, .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

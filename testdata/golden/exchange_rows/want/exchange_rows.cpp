@@ -69,8 +69,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events, which the
-/// context owns; all ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
+/// all but the plans. All ranks construct together. A call only issues work.
 class ExchangeRows final : public hirgen::Program {
  public:
   explicit ExchangeRows(hirgen::Context& context) : context_(context) {
@@ -125,7 +125,7 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     ready_flags.submit(copy, kReadyA);
   }
 
-  // All iterations are issued before the work: transfer s + 1 overlaps with work s.
+  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
   for (int64_t s = 1; s < D; ++s) {
     if (on_grid_) {
       const int64_t from_x = (x + s) % D;
@@ -235,7 +235,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_rows", .spec = "spec.yaml",
-               .digest = "100bf4850d9bf99d4cf47317ac2874b6748af160f11e66918894b3a4bb96577b", .mesh_size = 6,
+               .digest = "087e1777a02726dfb5e48ff98c02ea162dc4fa66bbb068979b401e42f4df5160", .mesh_size = 6,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x of grid", "sendrecv y of grid"},
                .bytes = (R - 1) * M * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"R", R}, {"M", M}, {"K", K}, {"N", N}}},

@@ -57,8 +57,8 @@ constexpr const char* kBroadcastAtRoot = "ucc.hir:8:5 broadcast of at_root";
 constexpr const char* kReduceToRootParts = "ucc.hir:12:5 reduce-to-root of parts";
 constexpr const char* kScatterSumAtRoot = "ucc.hir:9:5 scatter of sum_at_root";
 
-/// One rank's program. The constructor allocates and makes plans and events, which the context owns; all
-/// ranks construct together. A call only issues work.
+/// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
+/// plans. All ranks construct together. A call only issues work.
 class Ucc final : public hirgen::Program {
  public:
   explicit Ucc(hirgen::Context& context) : context_(context) {}
