@@ -72,6 +72,11 @@ auto accesses(const Operand&... operands) {
   return Accesses<kWidth, sizeof...(Operand)>{(aligned(operands) && ...)};
 }
 
+/// launch_parts() divides rows of more than kLongestRow columns. It divides rows of at least
+/// kLeastPart columns, too, if it accesses one element at a time. Rows that are exchanged stay
+/// whole.
+constexpr int64_t kLeastPart = 1024, kLongestRow = 1 << 14;
+
 #ifdef __CUDACC__
 
 /// Kernels are compiled so that an SM can run at least this number of threads. Fewer threads would
@@ -153,11 +158,6 @@ constexpr int64_t columns_of_part(int width, int each) {
   return int64_t{width} * each * kTileThreads;
 }
 
-/// launch_parts() divides rows of more than kLongestRow columns. It divides rows of at least
-/// kLeastPart columns, too, if it accesses one element at a time. Rows that are exchanged stay
-/// whole.
-constexpr int64_t kLeastPart = 1024, kLongestRow = 1 << 14;
-
 HG_HOST_DEVICE inline int64_t row_of_block() {
 #ifdef __CUDA_ARCH__
   return threadIdx.y;
@@ -181,7 +181,6 @@ constexpr int kStreamedThreads = 1;
 constexpr int64_t kMostChunks = 8;
 constexpr int rows_of_block(int /*threads*/) { return 1; }
 constexpr int64_t columns_of_part(int /*width*/, int /*each*/) { return 8192; }
-constexpr int64_t kLeastPart = 1024, kLongestRow = 1 << 14;
 inline int64_t row_of_block() { return 0; }
 
 #endif
