@@ -210,6 +210,15 @@ func TestBoundsOfOverflow(t *testing.T) {
 	}
 }
 
+// TestBoundsOfGelu checks that gelu_tanh may lose the digits that 1 + tanh loses.
+func TestBoundsOfGelu(t *testing.T) {
+	p := mustLoad(t, "hirgen: 1\nname: s\nmesh: {x: 1}\ndtype: fp32\ntensors: {A: [1]}\nops: [\"Y = gelu_tanh(A)\"]\n")
+	values, bounds, err := Bounds(p, map[string]*Array{"A": {[]int64{1}, []float64{-3.9}}})
+	if err != nil || bounds["Y"].Data[0] < 3.9*0x1p-24 || bounds["Y"].Data[0] > math.Abs(values["Y"].Data[0])/10 {
+		t.Errorf("Y is %v within %v: %v", values["Y"], bounds["Y"], err)
+	}
+}
+
 // TestBoundsOfSaturatedInfinity checks that a number that a cast made of an infinity may overflow in a kernel, or not.
 func TestBoundsOfSaturatedInfinity(t *testing.T) {
 	p := mustLoad(t, "hirgen: 1\nname: s\nmesh: {x: 1}\ndtype: fp16\ntensors: {A: [4]}\nops: [\"Z = sub(A, A)\", \"R = rsqrt(Z)\", "+

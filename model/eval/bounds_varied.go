@@ -102,6 +102,9 @@ func varied(op *model.Op, in, e []*Array) (raw, bound *Array, jumps bool) {
 	if op.Fn == "sin" || op.Fn == "cos" { // within a wide range of angles the result may be any number from -1 to 1
 		bound = combined(bound, e[0], func(b, e float64) float64 { return choose(e > mostTurned, max(b, 2), b) })
 	}
+	if op.Fn == "gelu_tanh" { // an epilogue of cuBLASLt adds 1 to a tanh near -1, which loses its last digits
+		bound = combined(bound, in[0], func(b, v float64) float64 { return b + choose(v-v == 0, spread*0x1p-23*math.Abs(v), 0) })
+	}
 	decides := other
 	if bound = combined(bound, other, math.Hypot); fn.Gradient == domain.NoGradient || op.Out.DType.IsInteger() {
 		decides = bound
