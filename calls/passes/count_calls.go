@@ -10,22 +10,21 @@ func countCalls(p *calls.Program) {
 	}
 	shares := calls.ByName(p.Shares)
 	calls.EditLists(p.Body, func(body []calls.Stmt) []calls.Stmt {
-		var counted []string
-		for i, s := range body {
+		var before *calls.BeginCall // the statement before, if it is a BeginCall
+		for _, s := range body {
 			b, ok := s.(*calls.BeginCall)
 			if !ok {
+				before = nil
 				continue
 			}
+			b.Counts = nil
+			if before != nil {
+				b.Counts, before.Counts = before.Counts, nil
+			}
 			if d := shares[b.Share]; d != nil && d.Rows == nil {
-				counted = append(counted, b.Share)
+				b.Counts = append(b.Counts, b.Share)
 			}
-			if i+1 < len(body) {
-				if _, more := body[i+1].(*calls.BeginCall); more {
-					b.Counts = nil
-					continue
-				}
-			}
-			b.Counts, counted = counted, nil
+			before = b
 		}
 		return body
 	})
