@@ -64,6 +64,7 @@ type About struct {
 	Given     []string  // the schedule fields of the spec, which auto kept
 	Transport string    // "nccl", or if there are others, all of these: "ipc-get", "ipc-get, ipc-put"
 	Movements []string  // the communications, in a few words each: "allgather x", "broadcast of right"
+	Declared  []Tensor  // the other tensors whose axes the spec declares: name, type, axes and mesh
 	Derived   []string  // the communications in words, in order, without adjacent duplicates
 	Gemms     []Size    // the GEMMs of one rank in a call
 	Bytes     expr.Expr // bytes of the largest communication in a call, as nccl-tests count them; nil: there is none
@@ -73,7 +74,7 @@ type About struct {
 	HostIR    string    // the text of the host program
 }
 
-// Tensor is an input or output of the program.
+// Tensor is an input or output of the program, or a tensor of the spec.
 type Tensor struct {
 	Name      string
 	Type      domain.DType

@@ -1,6 +1,9 @@
 package calls
 
-import "github.com/hirgen/hirgen/model/domain"
+import (
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
 
 // WorkspaceBytes is the largest workspace of a GEMM's algorithm, in bytes. It equals hirgen::kWorkspaceBytes of the
 // runtime.
@@ -97,23 +100,25 @@ func (a *Attention) WorkspaceBytes(values Values) int64 {
 // ScratchType is the element type of scratch memory of attentions.
 const ScratchType = domain.FP32
 
-// ScratchBytes returns the bytes of scratch memory of an attention. For a gradient of a 2-byte type, these are the
-// bytes that cuDNN 9 needs: the gradient of Q in fp32, and two fp32 numbers for each query row. If several query heads
-// share a key head, cuDNN also needs the gradients of K and V for each query head. In other cases the result is
-// WorkspaceBytes.
-func (a *Attention) ScratchBytes(values Values) int64 {
-	if a.Gradients == "" || a.Type.Size() != domain.BF16.Size() {
-		return a.WorkspaceBytes(values)
+// ScratchElements returns the elements of scratch memory of an attention, or nil if it needs none. For a gradient of a
+// 2-byte type, these are the bytes that cuDNN 9 needs: the gradient of Q in fp32, and two fp32 numbers for each query
+// row. If several query heads share a key head, cuDNN also needs the gradients of K and V for each query head. In other
+// cases they are the bytes of WorkspaceBytes.
+func (a *Attention) ScratchElements(values Values) expr.Expr {
+	if a.Gradients == "" {
+		return nil
 	}
-	size, _ := values.Eval(a.Size)
-	keys, _ := values.Eval(a.KeyRows)
-	rows, _ := values.Eval(a.QueryRows)
-	bytes := domain.FP32.Size() * (size + 2) * a.queries(values)
+	heads := expr.Op("*", a.Batch, a.QueryHeads)
+	queries := expr.Op("*", heads, a.QueryRows)
+	if a.Type.Size() != domain.BF16.Size() {
+		return expr.Fold(queries)
+	}
+	elements := expr.Op("*", queries, expr.Op("+", a.Size, expr.Int(2)))
 	queryHeads, _ := values.Eval(a.QueryHeads)
 	if keyHeads, _ := values.Eval(a.KeyHeads); keyHeads < queryHeads {
-		bytes += 2 * a.Type.Size() * size * a.queries(values) / max(rows, 1) * keys
+		elements = expr.Op("+", elements, expr.Op("*", expr.Op("*", heads, a.KeyRows), a.Size))
 	}
-	return bytes
+	return expr.Fold(elements)
 }
 
 // queries returns the number of query rows of all batches and heads.

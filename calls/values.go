@@ -27,6 +27,18 @@ func (v Values) Eval(e expr.Expr) (value int64, ok bool) {
 	return value, err == nil
 }
 
+// Definition returns the expression by which the spec defines a parameter. It returns nil if the spec gives a number, or
+// if an override changed the value.
+func (v Values) Definition(d *Param) expr.Expr {
+	if d.From == nil {
+		return nil
+	}
+	if value, ok := v.Eval(d.From); !ok || value != d.Value {
+		return nil
+	}
+	return d.From
+}
+
 // Ranks lists the world ranks.
 func (p *Program) Ranks() []int64 { return p.Members(p.Meshes[0]) }
 

@@ -25,12 +25,11 @@ func (f *form) interfaceTensors() {
 		t, argument := &f.calls.Tensors[i], f.calls.Arguments[i]
 		view := tensorView{
 			Tensor: t, Var: argument.Name, Local: f.local(t), Type: *t.Type.Row(), Axes: f.globalAxes(t),
-			Shape: domain.FormatAxes(domain.WithoutReductions(t.Axes)), Saved: f.saves(t.Name), Output: argument.Output, Where: calls.At(t.Pos, ""),
+			Shape: axesOf(t, domain.WithoutReductions(t.Axes)), Saved: f.saves(t.Name), Output: argument.Output, Where: calls.At(t.Pos, ""),
 			Deviation: cmp.Or(roots[t.Deviation], decimal(t.Deviation)),
 		}
 		if t.On != "" {
 			f.view.UsesRank = true
-			view.Shape += " on mesh " + t.Mesh.Name
 			view.Present = t.On + ".holds(rank)"
 		}
 		if t.Terms != expr.Int(1) {
@@ -38,6 +37,15 @@ func (f *form) interfaceTensors() {
 		}
 		f.view.Tensors = append(f.view.Tensors, view)
 	}
+}
+
+// axesOf prints axes of a tensor, and the mesh that holds it if not all ranks have a part.
+func axesOf(t *calls.Tensor, axes []domain.Axis) string {
+	text := domain.FormatAxes(axes)
+	if t.On != "" {
+		text += " on mesh " + t.Mesh.Name
+	}
+	return text
 }
 
 // inverseRoots maps 1 / sqrt(K), for the K of each GEMM, to the C++ expression that computes it. Weights often have

@@ -16,8 +16,8 @@ import (
 // schedule.
 func (f *form) summary() []string {
 	lines := slices.Concat(firstComment(f.spec), indented(f.view.Operations), []string{""})
-	for _, t := range f.view.Tensors {
-		lines = append(lines, fmt.Sprintf("  %s %s %s", t.Name, t.Shape, t.Type.Alias()))
+	for _, t := range slices.Concat(f.calls.Tensors, f.calls.Declared) {
+		lines = append(lines, fmt.Sprintf("  %s %s %s", t.Name, axesOf(&t, t.Axes), t.Type.Row().Alias()))
 	}
 	about := f.sizes()
 	for _, text := range []string{f.legend(), f.views()} {
@@ -64,8 +64,13 @@ func firstComment(spec []byte) []string {
 // sizes returns a line with the parameters and the axes of the meshes, or nil if there are none.
 func (f *form) sizes() []string {
 	var parts []string
+	values := f.calls.Values()
 	for _, p := range f.calls.Params {
-		parts = append(parts, fmt.Sprintf("%s = %d", p.Name, p.Value))
+		name := p.Name
+		if definition := values.Definition(p); definition != nil {
+			name += " = " + expr.Compact(definition)
+		}
+		parts = append(parts, fmt.Sprintf("%s = %d", name, p.Value))
 	}
 	for _, m := range f.calls.Meshes {
 		name := "mesh "
@@ -83,15 +88,15 @@ func (f *form) sizes() []string {
 // notations explain the kinds of axes that shapes spell differently from their extents.
 var notations = map[domain.Kind]string{
 	domain.Device: "%s: one of %s parts per rank.", domain.Stream: "%s: %s slices, one per iteration.",
-	domain.Broadcast: "%s: %s for any number.",
+	domain.Broadcast: "%s: %s for any number.", domain.Reduction: "%s: an axis of %s, removed by a reduction.",
 }
 
 // legend explains the notations of axes that occur in the shapes of tensors. It also explains loops over ranks, whose
 // number of iterations is the extent of a mesh axis.
 func (f *form) legend() string {
 	var list []string
-	for _, t := range f.view.Tensors {
-		for _, a := range t.Tensor.Axes {
+	for _, t := range slices.Concat(f.calls.Tensors, f.calls.Declared) {
+		for _, a := range t.Axes {
 			if words := notations[a.Kind]; words != "" {
 				list = append(list, fmt.Sprintf(words, a, a.Extent))
 			}

@@ -80,6 +80,7 @@ func (s *speller) funcs() template.FuncMap {
 		}, "attend": s.attend, "attention": s.attentionNamed, "attentionshape": s.attentionOf, "layout": layoutOf, "gradients": gradientsOf,
 		"attentionplan": planOfAttention, "fn": fnOf, "collective": collective.Of, "view": view, "extents": extents,
 		"holds": s.holds, "condition": s.condition, "use": useOf, "branch": s.branchOf, "workspace": workspace, "scratch": s.scratch,
+		"scratchname": scratchName, "scratchsize": s.scratchSize,
 		"offset": peerOffset,
 		"params": s.paramsOf, "constants": constantsOf, "create": createOf, "bytes": bytesOf, "source": sourceOf, "dims": brackets,
 		"number": letValue, "begin": s.begin, "shares": sharesOf, "receive": s.receive, "ranks": intList[int64], "shape": shapeOf,

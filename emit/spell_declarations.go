@@ -135,8 +135,8 @@ func planOfAttention(d *calls.Attention) string {
 // given buffer if that is large enough.
 func (s *speller) scratch(b *calls.Buffer) string {
 	at, _ := s.start(b)
-	return fmt.Sprintf("context_.workspace(%s.scratch_bytes(), %s, %s, %s)", s.attentions[b.Works].Plan, at,
-		spell(expr.Op("*", b.Elements, expr.Int(b.Type.Size()))), cstr(b.Where))
+	return fmt.Sprintf("context_.workspace(%s.scratch_bytes(), %s, %s * sizeof(float), %s)", s.attentions[b.Works].Plan, at,
+		scratchName(b), cstr(b.Where))
 }
 
 // attend prints the pointers of an attention or of its gradient as an initialiser.
@@ -212,17 +212,34 @@ func (s *speller) holds(g *calls.Guard) string {
 // paramsOf declares parameters as constants: by their expressions, or by their values if an override has changed these.
 func (s *speller) paramsOf(params []*calls.Param) string {
 	return fiveOnALine(lists.Map(params, func(p *calls.Param) string {
-		value := cmp.Or[expr.Expr](p.From, expr.Int(p.Value))
-		if n, _ := s.values.Eval(value); n != p.Value {
-			value = expr.Int(p.Value)
-		}
-		return p.Name + " = " + spell(value)
+		return p.Name + " = " + spell(cmp.Or[expr.Expr](s.values.Definition(p), expr.Int(p.Value)))
 	}))
 }
 
 // constantsOf prints extents as constants.
 func constantsOf(constants []*calls.Constant) string {
 	return fiveOnALine(lists.Map(constants, func(c *calls.Constant) string { return c.Name + " = " + spell(c.Value) }))
+}
+
+// Relations prints which constants are another constant times a parameter: "kSliceM = kSliceShardM * D". A parameter that
+// is a product counts as its factors: if E is H * C, then E / D is kShardH * C.
+func (v *programView) Relations() string {
+	values, products := v.Values(), map[string]expr.Expr{}
+	for _, d := range v.Params {
+		if definition := values.Definition(d); definition != nil && len(expr.Factors(definition)) > 1 {
+			products[d.Name] = definition
+		}
+	}
+	var list []string
+	for _, whole := range v.Constants {
+		for _, part := range v.Constants {
+			by, name := expr.Cancel(expr.Op("/", expr.Substitute(whole.Value, products), part.Value)).(expr.Var)
+			if name {
+				list = append(list, fmt.Sprintf("%s = %s * %s", whole.Name, part.Name, by))
+			}
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // fiveOnALine declares int64_t constants, at most five on a line.

@@ -3,33 +3,43 @@ package emit
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // This file spells where the memory of buffers is, and how long they live.
 
 // neighbours maps a buffer in the memory of another buffer to an earlier buffer there that ends where this buffer
-// begins. Of several, it prefers one with the same last statement as this buffer. It omits scratch memory of attentions.
+// begins. Of several, it prefers one with the same last statement as this buffer, and takes the scratch memory of an
+// attention only if there is no other. Scratch memory itself has no neighbour.
 func neighbours(p *calls.Program) map[string]*calls.Buffer {
 	type place struct {
 		in string
 		at int64
 	}
 	values, ending, behind := p.Values(), map[place][]*calls.Buffer{}, map[string]*calls.Buffer{}
+	note := func(b *calls.Buffer) {
+		if elements, ok := values.Eval(b.Elements); ok {
+			at := place{b.In, b.Offset + elements*b.Type.Size()}
+			ending[at] = append(ending[at], b)
+		}
+	}
+	for _, b := range scratchOf(p.Buffers) {
+		note(b)
+	}
 	for _, b := range p.Buffers {
 		if b.In == "" || b.Works != "" {
 			continue
 		}
 		for _, before := range ending[place{b.In, b.Offset}] {
-			if old := behind[b.Name]; old == nil || old.Last != b.Last {
+			if old := behind[b.Name]; old == nil || old.Works != "" || old.Last != b.Last {
 				behind[b.Name] = before
 			}
 		}
-		if elements, ok := values.Eval(b.Elements); ok {
-			at := place{b.In, b.Offset + elements*b.Type.Size()}
-			ending[at] = append(ending[at], b)
-		}
+		note(b)
 	}
 	return behind
 }
@@ -96,12 +106,45 @@ func (s *speller) lives(b *calls.Buffer) string {
 
 // start prints the pointer of a buffer without the cast, and returns the buffer whose element type this pointer has.
 func (s *speller) start(b *calls.Buffer) (at string, in *calls.Buffer) {
-	if before := s.behind[b.Name]; before != nil {
-		return before.Name + " + " + spell(before.Elements), before
-	}
 	at, in = b.In, s.buffers[b.In]
+	before := s.behind[b.Name]
+	switch {
+	case before == nil:
+	case before.Works == "":
+		return before.Name + " + " + spell(before.Elements), before
+	case before.Offset == 0 && in.Type == before.Type:
+		return at + " + " + scratchName(before), in
+	case before.Offset == 0 && before.Type.Size()%in.Type.Size() == 0:
+		return fmt.Sprintf("%s + %s * sizeof(float) / sizeof(%s)", at, scratchName(before), alias(in.Type)), in
+	}
 	if b.Offset > 0 {
 		at += fmt.Sprintf(" + %d", b.Offset/in.Type.Size())
 	}
 	return at, in
+}
+
+// scratchOf returns the buffers that are scratch memory of attentions.
+func scratchOf(list []*calls.Buffer) []*calls.Buffer {
+	return slices.DeleteFunc(slices.Clone(list), func(b *calls.Buffer) bool { return b.Works == "" })
+}
+
+// scratchName returns the name of the constant that counts the elements of an attention's scratch memory.
+func scratchName(b *calls.Buffer) string { return b.Works + "Scratch" }
+
+// scratchSize prints a comment on the size of an attention's scratch memory (calls.Attention.ScratchElements).
+func (s *speller) scratchSize(b *calls.Buffer) string {
+	d := s.attentions[b.Works]
+	_, literal := b.Elements.(expr.Int)
+	queryHeads, _ := s.values.Eval(d.QueryHeads)
+	keyHeads, _ := s.values.Eval(d.KeyHeads)
+	switch text := "scratch memory in fp32 elements, for cuDNN: dQ and two numbers for each of its rows"; {
+	case literal:
+		return "scratch memory in fp32 elements: all that is free during the attention"
+	case d.Type.Size() != domain.BF16.Size():
+		return "scratch memory: one fp32 number for each row of dQ"
+	case keyHeads < queryHeads:
+		return text + ", and dK and dV of each query head in bf16"
+	default:
+		return text
+	}
 }

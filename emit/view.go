@@ -1,10 +1,12 @@
 package emit
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -197,26 +199,31 @@ func (v *programView) Loops() bool {
 	})
 }
 
-// NamedParts explains the names of constants that are parts of parameters: "kShardX is one rank's part of X".
+// NamedParts explains the names of constants that are parts of parameters, each kind by an example: "kShardM is one
+// rank's part of M".
 func (v *programView) NamedParts() string {
 	var parts []string
-	for _, p := range [][2]string{
-		{"kShard", "one rank's part of X"}, {"kSlice", "one iteration's part"}, {"kSliceShard", "one rank's part of an iteration's"},
+	for _, kind := range [][2]string{
+		{"kShard", "one rank's part"}, {"kSlice", "one iteration's part"}, {"kSliceShard", "one rank's part of an iteration's part"},
 	} {
-		if slices.ContainsFunc(v.Constants, func(c *calls.Constant) bool {
-			rest, found := strings.CutPrefix(c.Name, p[0])
-			return found && (p[0] != "kSlice" || !strings.HasPrefix(rest, "Shard"))
-		}) {
-			parts = append(parts, p[0]+"X is "+p[1])
+		example := ""
+		for _, c := range slices.Backward(v.Constants) {
+			rest, found := strings.CutPrefix(c.Name, kind[0])
+			whole := c.Value.(*expr.Binary).X
+			_, plain := whole.(expr.Var)
+			if found && (kind[0] != "kSlice" || !strings.HasPrefix(rest, "Shard")) && (plain || example == "") {
+				example = fmt.Sprintf("%s is %s of %s", c.Name, kind[1], spell(whole))
+			}
+		}
+		if example != "" {
+			parts = append(parts, example)
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
 // Scratch returns the scratch buffers of attentions.
-func (v *programView) Scratch() []*calls.Buffer {
-	return slices.DeleteFunc(slices.Clone(v.Buffers), func(b *calls.Buffer) bool { return b.Works == "" })
-}
+func (v *programView) Scratch() []*calls.Buffer { return scratchOf(v.Buffers) }
 
 // InOutputs returns the buffers in the memory of the caller's tensors.
 func (v *programView) InOutputs() []*calls.Buffer { return v.buffersOf(true) }

@@ -41,14 +41,14 @@ func NewParts(n *names.Table, meshes []*calls.Mesh) *Parts {
 	return p
 }
 
-// shortened replaces parts in an extent by the names of their constants. It declares new constants unless Parts is
+// Shortened replaces parts in an extent by the names of their constants. It declares new constants unless Parts is
 // Fixed.
-func (s *Scope) shortened(e expr.Expr) expr.Expr {
+func (s *Scope) Shortened(e expr.Expr) expr.Expr {
 	b, ok := e.(*expr.Binary)
 	if !ok || s.Parts == nil {
 		return e
 	}
-	short := &expr.Binary{Op: b.Op, X: s.shortened(b.X), Y: s.shortened(b.Y)}
+	short := &expr.Binary{Op: b.Op, X: s.Shortened(b.X), Y: s.Shortened(b.Y)}
 	if b.Op != "/" {
 		return short
 	}
@@ -178,9 +178,9 @@ func (p *Parts) constant(s *Scope, part *expr.Binary, whole string) string {
 		return 0, false
 	})
 	p.sizes[c.Name] = size
-	for _, by := range Multiplied(part.Y) {
+	for _, by := range expr.Factors(part.Y) {
 		if !p.mesh[by.String()] {
-			s.shortened(expr.Op("/", part.X, by)) // also declare the slice of which this part is a shard
+			s.Shortened(expr.Op("/", part.X, by)) // also declare the slice of which this part is a shard
 		}
 	}
 	return c.Name
@@ -193,7 +193,7 @@ func (p *Parts) Wholes() func(expr.Expr) expr.Expr {
 	for _, c := range p.List {
 		part, _ := c.Value.(*expr.Binary)
 		of := func(value, whole expr.Expr) {
-			rules = append(rules, wholeRule{append(Multiplied(expr.Cancel(expr.Op("/", value, part))), expr.Var(c.Name)), whole})
+			rules = append(rules, wholeRule{append(expr.Factors(expr.Cancel(expr.Op("/", value, part))), expr.Var(c.Name)), whole})
 		}
 		of(part.X, part.X)
 		for _, larger := range p.List {
@@ -204,7 +204,7 @@ func (p *Parts) Wholes() func(expr.Expr) expr.Expr {
 	}
 	return func(e expr.Expr) expr.Expr {
 		return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
-			factors := Multiplied(e)
+			factors := expr.Factors(e)
 			short := replaced(slices.Clone(factors), rules)
 			if len(short) == len(factors) {
 				return nil

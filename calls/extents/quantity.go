@@ -36,7 +36,7 @@ func Times(factors ...Quantity) Quantity {
 	var product expr.Expr
 	for _, f := range factors {
 		size = MustMultiply(size, f.Size)
-		for _, e := range Multiplied(f.Expr) {
+		for _, e := range expr.Factors(f.Expr) {
 			n, plain := e.(expr.Int)
 			switch {
 			case plain:
@@ -71,7 +71,7 @@ func Plus(x, y Quantity) Quantity {
 
 // Divided divides q by a quantity that divides it. If by is a factor of q, it removes this factor.
 func Divided(q, by Quantity) Quantity {
-	factors := Multiplied(q.Expr)
+	factors := expr.Factors(q.Expr)
 	for i, f := range factors {
 		if f.String() != by.String() {
 			continue
@@ -87,7 +87,7 @@ func Divided(q, by Quantity) Quantity {
 
 // Together multiplies a part of an extent by the number of parts, and simplifies the result: "K / D" and "D" give "K".
 func Together(parts, count Quantity) Quantity {
-	factors := Multiplied(parts.Expr)
+	factors := expr.Factors(parts.Expr)
 	for i, f := range factors {
 		part, ok := f.(*expr.Binary)
 		if !ok || part.Op != "/" || part.Y.String() != count.String() {
@@ -103,14 +103,6 @@ func Together(parts, count Quantity) Quantity {
 		return Quantity{whole.Expr, MustMultiply(parts.Size, count.Size)}
 	}
 	return Times(parts, count)
-}
-
-// Multiplied lists the factors of a product, or the expression itself if it is no product.
-func Multiplied(e expr.Expr) []expr.Expr {
-	if b, ok := e.(*expr.Binary); ok && b.Op == "*" {
-		return append(Multiplied(b.X), Multiplied(b.Y)...)
-	}
-	return []expr.Expr{e}
 }
 
 // ErrOverflow is the panic value of Times, Together and MustMultiply.
@@ -149,7 +141,7 @@ func (s *Scope) Extent(e domain.Extent) Quantity {
 	if s.Parts == nil {
 		return Quantity{s.Rename(expr.Fold(parsed)), e.Size}
 	}
-	return Quantity{s.Parts.once(parsed, s.shortened(s.Rename(expr.Fold(expr.Cancel(parsed)))), e.Size), e.Size}
+	return Quantity{s.Parts.once(parsed, s.Shortened(s.Rename(expr.Fold(expr.Cancel(parsed)))), e.Size), e.Size}
 }
 
 // Raw returns the quantity of an extent in which parts are written as divisions, not as named constants.

@@ -49,7 +49,7 @@ func explainOperands(k *calls.Kernel, axes string, said map[string]bool) []strin
 		parts[0] = "operands are {pointer, {stride along a row}}, and there is {1} row"
 	case !said[form] && !said[along]:
 		said[form], said[along] = true, true
-		parts[0] = form + ", with " + along + "; {" + axes + "} counts the rows"
+		parts[0] = form + ", with " + along + ", without axes of extent 1; {" + axes + "} counts the rows"
 	}
 	if slices.Contains(k.Types, calls.InPositions) {
 		parts = append(parts, "an operand without a pointer counts along the axis of stride 1")

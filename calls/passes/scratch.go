@@ -12,7 +12,7 @@ import (
 // cuDNN reports how much it needs when the program starts. If the scratch memory is too small, the attention allocates
 // separate memory.
 
-// addScratch declares scratch memory of ScratchBytes for each attention on the caller's stream that needs any.
+// addScratch declares scratch memory of ScratchElements for each attention on the caller's stream that needs any.
 func addScratch(p *calls.Program) {
 	attentions, labels, values, taken := calls.ByName(p.Attentions), calls.ByName(p.Labels), p.Values(), namesOf(p)
 	for s := range calls.All(p.Body) {
@@ -22,11 +22,10 @@ func addScratch(p *calls.Program) {
 		}
 		d := attentions[a.Attention]
 		name := strings.TrimSuffix(d.Plan, "_") + "_workspace_"
-		if bytes := d.ScratchBytes(values); bytes > 0 && !taken[name] {
+		if elements := d.ScratchElements(values); elements != nil && !taken[name] {
 			a.Scratch.Base = name
 			p.Buffers = append(p.Buffers, &calls.Buffer{
-				Name: name, Type: calls.ScratchType, Elements: expr.Int((bytes + calls.ScratchType.Size() - 1) / calls.ScratchType.Size()),
-				Where: labels[d.Label].Text + ", workspace", Works: d.Name,
+				Name: name, Type: calls.ScratchType, Elements: elements, Where: labels[d.Label].Text + ", workspace", Works: d.Name,
 			})
 		}
 	}
@@ -53,8 +52,10 @@ func widenScratch(blocks []*block) {
 				end = min(end, o.at)
 			}
 		}
-		b.at, b.bytes = first, end-first
-		b.life.Buffer.Elements = expr.Int(b.bytes / b.life.Buffer.Type.Size())
+		if end-first > b.bytes {
+			b.at, b.bytes = first, end-first
+			b.life.Buffer.Elements = expr.Int(b.bytes / b.life.Buffer.Type.Size())
+		}
 	}
 }
 

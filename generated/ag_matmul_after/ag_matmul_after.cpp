@@ -24,8 +24,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kSliceShardX is one rank's part of an iteration's. The program is for
-// these values; for others, emit it again.
+// The parameters, and parts of them: kSliceShardM is one rank's part of an iteration's part of M. The program
+// is for these values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceShardM = M / (S * D);
 constexpr int kComputeStreams = 4;  // the number of compute streams, see Schedule above

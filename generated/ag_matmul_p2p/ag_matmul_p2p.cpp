@@ -25,7 +25,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardM is one rank's part of M. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D;

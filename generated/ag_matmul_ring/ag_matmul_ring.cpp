@@ -26,7 +26,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardM is one rank's part of M. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kHalfM = kShardM / 2;
@@ -45,8 +45,8 @@ constexpr const char* kMatmulC = "spec.yaml:13:5 matmul into C";
 constexpr const char* kWaitReceiveAAll = "spec.yaml:13:5 wait until A_all is received";
 constexpr const char* kWaitSendA = "spec.yaml:13:5 wait until A is sent";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
-// shard's step are unused.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; the step of the local
+// shard uses none.
 constexpr hirgen::SharedShape kAAllShared =
     {.bytes = M * K * sizeof(bf16), .transfers = (D - 1) * 2, .name = "A_all", .where = kShareAAll};
 
@@ -60,7 +60,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 }
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
-/// all but the plans. All ranks construct together. A call only issues work.
+/// all but the plans, and the stream, flags and mappings of peers_. All ranks construct together. A call only
+/// issues work.
 class AgMatmulRing final : public hirgen::Program {
  public:
   explicit AgMatmulRing(hirgen::Context& context) : context_(context) {
@@ -77,7 +78,7 @@ class AgMatmulRing final : public hirgen::Program {
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   void* workspace_ = context_.workspace(hirgen::workspace_for(C_plan_), "spec.yaml:13:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop. Those of the local shard's step are unused.
+  // Sets have an event for each step of a loop; the step of the local shard uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_A_ = context_.events("before_send_A", kSendA, D * 2);
   hirgen::Events after_send_A_ = context_.events("after_send_A", kSendA, D * 2);
@@ -98,7 +99,7 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of A over x. Ready flags come before the copies of this rank, since peers wait for them.
+  // Allgather of A over x. Ready flags are set first, since peers wait for them.
   for (int64_t s = 0; s < D - 1; ++s) {
     for (int64_t c = 0; c < 2; ++c) {
       HG_CHECK(driver_.cuStreamWriteValue32(copy, A_all_ipc.ready_at(from, s * 2 + c), A_all_ipc.sequence(),
@@ -173,7 +174,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_ring", .spec = "spec.yaml",
-               .digest = "c4d17f459691a508091baf06e2f6fc8d86b6578b9495b48c48a27c082a5b8c1a", .mesh_size = D,
+               .digest = "cf86939cf6b6380e2bbc18c9f7acd8d7eca52bcebb3c38f7d8aa68feca9595aa", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kHalfM * K * sizeof(bf16) * 2, .largest = "sendrecv",
                .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

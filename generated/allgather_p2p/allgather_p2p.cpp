@@ -24,7 +24,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardM is one rank's part of M. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 4, M = 8192, K = 8192;
 constexpr int64_t kShardM = M / D;
@@ -44,13 +44,14 @@ constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
 constexpr const char* kWaitReceiveC = "spec.yaml:12:5 wait until C is received";
 constexpr const char* kWaitSendA = "spec.yaml:12:5 wait until A is sent";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
-// shard's step are unused.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; the step of the local
+// shard uses none.
 constexpr hirgen::SharedShape kCShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
-/// all but the plans. All ranks construct together. A call only issues work.
+/// all but the plans, and the stream, flags and mappings of peers_. All ranks construct together. A call only
+/// issues work.
 class AllgatherP2p final : public hirgen::Program {
  public:
   explicit AllgatherP2p(hirgen::Context& context) : context_(context) {
@@ -66,8 +67,8 @@ class AllgatherP2p final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();      // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. Those of the local shard's step are
-  // unused.
+  // Sets have an event for each step of a loop, or each compute stream; the step of the local shard uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_send_A_ = context_.events("after_send_A", kSendA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -85,7 +86,7 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of A over x. Ready flags come before the copies of this rank, since peers wait for them.
+  // Allgather of A over x. Ready flags are set first, since peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.ready_at(from, s), C_ipc.sequence(),
@@ -158,7 +159,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allgather_p2p", .spec = "spec.yaml",
-               .digest = "ca6b4eb449aab8198d9ddd5ff4166f2823cbcc8468e2d3b81739060a5b9ccfd0", .mesh_size = D,
+               .digest = "e0d3e9b6795e854989810aa074dd522285a0a22d2fc54c07d67d04cc9ae5b173", .mesh_size = D,
                .gemms = {}, .communications = {"sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

@@ -19,7 +19,7 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [M, K] bf16
 //
-// D = 8, M = 4096, K = 8192, N = 32768, mesh x of D.
+// D = 8, M = 4096, K = 8192, N = 4*K = 32768, mesh x of D.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 // Views, which move nothing unless a copy is below: broadcast.
 //
@@ -47,7 +47,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardK is one rank's part of K. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 8, M = 4096, K = 8192, N = 4 * K;
 constexpr int64_t kShardK = K / D, kShardN = N / D, kShardM = M / D;
@@ -102,8 +102,8 @@ constexpr const char* kWaitReadW2p = "spec.yaml:25:5 wait until peers have read 
 constexpr const char* kWaitReadY = "spec.yaml:26:5 wait until peers have read Y";
 constexpr const char* kWaitReceiveY = "spec.yaml:26:5 wait until Y is received";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
-// shard's step are unused.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; the step of the local
+// shard uses none.
 constexpr hirgen::SharedShape kWopShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Wop", .where = kShareWop};
 constexpr hirgen::SharedShape kUShared =
@@ -123,7 +123,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 }
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
-/// all but the plans. All ranks construct together. A call only issues work.
+/// all but the plans, and the stream, flags and mappings of peers_. All ranks construct together. A call only
+/// issues work.
 class BlockEnd final : public hirgen::Program {
  public:
   explicit BlockEnd(hirgen::Context& context) : context_(context) {
@@ -145,7 +146,8 @@ class BlockEnd final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   // Buffers. Those that share memory have the labels of the first and the last statement that uses them (in a
-  // loop: of each iteration). A transfer uses its memory until it is waited for.
+  // loop: of each iteration). A transfer uses its memory until something waits for it, or for later work on
+  // its stream.
 
   bf16* Wop_ = context_.allocate<bf16>(M * K, "spec.yaml:18:5 Wop");  // [1, D, kShardM, K]
   // [D, 1, kShardM, K], filled by the reduce-scatter of Wop over x, kLinearWop to kSumAttention
@@ -165,8 +167,8 @@ class BlockEnd final : public hirgen::Program {
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. Those of the local shard's step are
-  // unused.
+  // Sets have an event for each step of a loop, or each compute stream; the step of the local shard uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_receive_Wop_ = context_.events("before_receive_Wop", kReceiveWop, D);
   hirgen::Events after_receive_Wop_ = context_.events("after_receive_Wop", kReceiveWop, D);
@@ -250,7 +252,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_Z_[0], caller), kStartedZ);
   HG_CHECK(cudaStreamWaitEvent(copy, started_Z_[0], 0), kStartedZ);
 
-  // Allgather of U over x. Ready flags come before the copies of this rank, since peers wait for them.
+  // Allgather of U over x. Ready flags are set first, since peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.ready_at(to, s), U_ipc.sequence(),
@@ -329,7 +331,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_Y_[0], caller), kStartedY);
   HG_CHECK(cudaStreamWaitEvent(copy, started_Y_[0], 0), kStartedY);
 
-  // Allgather of Y over x. Ready flags come before the copies of this rank, since peers wait for them.
+  // Allgather of Y over x. Ready flags are set first, since peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     HG_CHECK(driver_.cuStreamWriteValue32(copy, Y_ipc.ready_at(to, s), Y_ipc.sequence(),
@@ -416,7 +418,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "block_end", .spec = "spec.yaml",
-               .digest = "b858444a37af9c5ae75b8c9ff1438b5268beb81c7527e93454584d4062126604", .mesh_size = D,
+               .digest = "7f85d0f3c327cf37f9637277297e9cf75e3ddacb811d08f08d55a99dbb2fad51", .mesh_size = D,
                .gemms = {{M, K, kShardK, 1}, {M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",

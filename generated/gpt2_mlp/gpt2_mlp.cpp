@@ -15,9 +15,13 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   b2 [K] bf16
 //   Y [DIDx(D), M/D, K] bf16
+//   U [Stream(D), 1, M/D, K] bf16
+//   P [Stream(D), DIDx(D), M/D, K] bf16
+//   V [DIDx(D), r(D), M/D, K] bf16
 //
-// D = 8, M = 8192, K = 4096, N = 16384, mesh x of D.
-// DIDx(D): one of D parts per rank. Loops over D: one step per rank.
+// D = 8, M = 8192, K = 4096, N = 4*K = 16384, mesh x of D.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. r(D): an axis of D, removed by a
+// reduction. Loops over D: one step per rank.
 // Views, which move nothing unless a copy is below: reshape.
 //
 // Derived: allgather of G over x: transfers into U from rank to rank by IPC-put, one slice in each iteration
@@ -40,7 +44,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardM is one rank's part of M. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 8, M = 8192, K = 4096, N = 4 * K;
 constexpr int64_t kShardM = M / D, kShardN = N / D;
@@ -73,8 +77,8 @@ constexpr const char* kSumV = "spec.yaml:24:5 sum into V";
 constexpr const char* kAddY = "spec.yaml:25:5 add into Y";
 constexpr const char* kWaitSendP = "spec.yaml:24:5 wait until P is sent";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
-// shard's step are unused.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; the step of the local
+// shard uses none.
 constexpr hirgen::SharedShape kUShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "U", .where = kShareU};
 constexpr hirgen::SharedShape kPPartsShared =
@@ -90,7 +94,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 }
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
-/// all but the plans. All ranks construct together. A call only issues work.
+/// all but the plans, and the stream, flags and mappings of peers_. All ranks construct together. A call only
+/// issues work.
 class Gpt2Mlp final : public hirgen::Program {
  public:
   explicit Gpt2Mlp(hirgen::Context& context) : context_(context) {
@@ -111,20 +116,21 @@ class Gpt2Mlp final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   // Buffers. Those that share memory have the labels of the first and the last statement that uses them (in a
-  // loop: of each iteration). A transfer uses its memory until it is waited for.
+  // loop: of each iteration). A transfer uses its memory until something waits for it, or for later work on
+  // its stream.
 
   // [D, 1, kShardM, K], filled by the allgather of G over x, kReadyU to kLinearA
   bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:20:5 U");
   bf16* A_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:21:5 A");  // [D, 1, kShardM, kShardN]
   bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:23:5 P");        // [D, 1, kShardM, K]
-  // [1, D, kShardM, K], filled by the reduce-scatter of P over x
+  // [D, 1, kShardM, K], filled by the reduce-scatter of P over x
   bf16* P_parts_ = context_.allocate<bf16>(M * K, "spec.yaml:24:5 P_parts");
   bf16* V_ = U_;  // [1, kShardM, K], kSumV to kAddY
   hirgen::MatmulPlan A_plan_{context_, kAShape, kLinearA};
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. Those of the local shard's step are
-  // unused.
+  // Sets have an event for each step of a loop, or each compute stream; the step of the local shard uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events wait_receive_U_ = context_.events("wait_receive_U", kWaitReceiveU, D);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, D);
@@ -150,8 +156,8 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of G over x; reduce-scatter of P over x, into V. Ready flags come before the copies of this
-  // rank, since peers wait for them.
+  // Allgather of G over x; reduce-scatter of P over x, into V. Ready flags are set first, since peers wait
+  // for them.
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -268,7 +274,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "gpt2_mlp", .spec = "spec.yaml",
-               .digest = "b69b294e1e0cdd9867448c211de102eb644d10c82ca5fdbe29fc254e6e700863", .mesh_size = D,
+               .digest = "acdc1d0781197586eebf726bb02c26bfdfaa2df37a308d72c939c8f04625c4ba", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-put",

@@ -15,11 +15,13 @@
 //   X [S, M/S, DIDx(D), K/D] bf16
 //   W [N, DIDx(D), K/D] bf16
 //   dX [Stream(S), DIDx(D), M/S, K/D] bf16
-//   dW [DIDx(D), N, K/D] bf16
-//   dbias [N] bf16
+//   dW [r(S), DIDx(D), N, K/D] bf16
+//   dbias [r(M), N] bf16
+//   P [Stream(S), DIDx(D), N, K/D] bf16
 //
 // D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D.
-// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(M): an axis of M, removed by a
+// reduction. r(S): an axis of S, removed by a reduction.
 // Views, which move nothing unless a copy is below: broadcast, permute, reshape.
 //
 // Schedule: pipeline collective, 4 compute streams (the default).
@@ -36,8 +38,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X, kSliceX is one iteration's part. The
-// program is for these values; for others, emit it again.
+// The parameters, and parts of them: kShardK is one rank's part of K, kSliceM is one iteration's part of M.
+// The program is for these values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceM = M / S, kShardK = K / D;
 constexpr int kComputeStreams = 4;  // the number of compute streams, see Schedule above

@@ -37,7 +37,7 @@
 //   W2 [DIDx(D), E, F/D] bf16
 //   Y [B*L, E] bf16
 //
-// D = 8, B = 1, L = 4096, H = 32, G = 8, C = 128, E = 4096, F = 14336, mesh x of D.
+// D = 8, B = 1, L = 4096, H = 32, G = 8, C = 128, E = H*C = 4096, F = 7*E/2 = 14336, mesh x of D.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 // Views, which move nothing unless a copy is below: broadcast, permute, reshape, slice, split.
 //
@@ -79,13 +79,14 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardE is one rank's part of E. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = H * C, F = 7 * E / 2;
 constexpr int64_t kShardH2G =
     (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kHalfC = C / 2;
 constexpr int64_t kShardG = G / D, kShardBL = B * L / D;
+// Hence kShardE = kShardH * C.
 constexpr int kComputeStreams = 2;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
@@ -103,7 +104,7 @@ constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_he
                                                  .causal = true,
                                                  .scale = 0.088388346F /* 1 / sqrt(head_size) */,
                                                  .dtype = hirgen::DType::kBf16};
-// strides along batches, heads, rows
+// strides along batches (0 for one batch), heads, rows
 constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, C, kShardH * C}, .k = {0, C, kShardG * C},
                                                .v = {0, C, kShardH2G * C}, .o = {0, C, kShardH * C}};
 
@@ -159,9 +160,8 @@ constexpr const char* kWaitReceiveY = "spec.yaml:50:5 wait until Y is received";
 constexpr const char* kWaitSendY = "spec.yaml:50:5 wait until Y is sent";
 constexpr const char* kWaitExchangeY = "spec.yaml:50:5 wait for the exchange of Y";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
-// shard's step are unused. launch_transfer waits for the peer's ready flag, copies, and sets the peer's done
-// flag.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; the step of the local
+// shard uses none. launch_transfer waits for the peer's ready flag, copies, and sets the peer's done flag.
 constexpr hirgen::SharedShape kWopPartsShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Wop_parts", .where = kShareWopParts};
 constexpr hirgen::SharedShape kU2AllShared =
@@ -181,7 +181,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 }
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
-/// all but the plans. All ranks construct together. A call only issues work.
+/// all but the plans, the graphs, and the stream, flags and mappings of peers_. All ranks construct together.
+/// A call only issues work, or captures a graph first.
 class LlamaBlockAcrossNodes final : public hirgen::Program {
  public:
   explicit LlamaBlockAcrossNodes(hirgen::Context& context) : context_(context) {
@@ -234,8 +235,8 @@ class LlamaBlockAcrossNodes final : public hirgen::Program {
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
-  // Sets have an event for each step of a loop, or each compute stream. Those of the local shard's step are
-  // unused.
+  // Sets have an event for each step of a loop, or each compute stream; the step of the local shard uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_exchange_Wop_ = context_.events("before_exchange_Wop", kExchangeWop, D + 1);
   hirgen::Events after_exchange_Wop_ = context_.events("after_exchange_Wop", kExchangeWop, D + 1);
@@ -289,8 +290,8 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   rms_norm(U1_, X, gamma1, B * L, caller, kRmsNormU1);
   gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspaces_[0], caller, kLinearQKV);
 
-  // Operands are {pointer, {strides}}, with strides along [L, kShardH] and then along a row; {L, kShardH}
-  // counts the rows; an operand without a pointer counts along the axis of stride 1.
+  // Operands are {pointer, {strides}}, with strides along [L, kShardH] and then along a row, without axes of
+  // extent 1; {L, kShardH} counts the rows; an operand without a pointer counts along the axis of stride 1.
   rope({Rq_, {kShardH * C, C, 1}}, {Rq_ + kHalfC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
        {QKV_ + kHalfC, {kShardH2G * C, C, 1}}, /*Rq_pairs=*/{{0, 0, 1}}, /*Rq_at=*/{{1, 0, 0}}, {L, kShardH},
        caller, kRopeRq);
@@ -306,8 +307,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Reduce-scatter of Wop over x, into attention. Ready flags come before the copies of this rank, since
-  // peers wait for them.
+  // Reduce-scatter of Wop over x, into attention. Ready flags are set first, since peers wait for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
@@ -393,8 +393,8 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   HG_CHECK(cudaEventRecord(started_gate_[0], caller), kStartedGate);
   HG_CHECK(cudaStreamWaitEvent(copy, started_gate_[0], 0), kStartedGate);
 
-  // Allgather of U2 over x; reduce-scatter of W2p over x, into mlp. Ready flags come before the copies of
-  // this rank, since peers wait for them.
+  // Allgather of U2 over x; reduce-scatter of W2p over x, into mlp. Ready flags are set first, since peers
+  // wait for them.
   hirgen::FlagKernel ready_flags2(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -528,7 +528,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   HG_CHECK(cudaEventRecord(started_Y_[0], caller), kStartedY);
   HG_CHECK(cudaStreamWaitEvent(copy, started_Y_[0], 0), kStartedY);
 
-  // Allgather of Y over x. Ready flags come before the copies of this rank, since peers wait for them.
+  // Allgather of Y over x. Ready flags are set first, since peers wait for them.
   hirgen::FlagKernel ready_flags3(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;

@@ -37,7 +37,7 @@
 //   W2 [DIDx(D), 1, E, F/D] bf16
 //   Y [DIDx(D), B*L/D, E] bf16
 //
-// D = 8, B = 1, L = 4096, H = 32, G = 8, C = 128, E = 4096, F = 14336, mesh x of D.
+// D = 8, B = 1, L = 4096, H = 32, G = 8, C = 128, E = H*C = 4096, F = 7*E/2 = 14336, mesh x of D.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 // Views, which move nothing unless a copy is below: broadcast, permute, reshape, slice, split.
 //
@@ -66,13 +66,14 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardE is one rank's part of E. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = H * C, F = 7 * E / 2;
 constexpr int64_t kShardBL =
     B * L / D, kShardH2G = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D;
 constexpr int64_t kHalfC = C / 2, kShardG = G / D;
+// Hence kShardE = kShardH * C.
 constexpr int kComputeStreams = 2;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
@@ -90,7 +91,7 @@ constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_he
                                                  .causal = true,
                                                  .scale = 0.088388346F /* 1 / sqrt(head_size) */,
                                                  .dtype = hirgen::DType::kBf16};
-// strides along batches, heads, rows
+// strides along batches (0 for one batch), heads, rows
 constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, C, kShardH * C}, .k = {0, C, kShardG * C},
                                                .v = {0, C, kShardH2G * C}, .o = {0, C, kShardH * C}};
 
@@ -142,8 +143,8 @@ constexpr const char* kWaitReadWop = "spec.yaml:39:5 wait until peers have read 
 constexpr const char* kWaitReadU2 = "spec.yaml:44:5 wait until peers have read U2";
 constexpr const char* kWaitReadW2p = "spec.yaml:49:5 wait until peers have read W2p";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
-// shard's step are unused.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; the step of the local
+// shard uses none.
 constexpr hirgen::SharedShape kU1Shared =
     {.bytes = kShardBL * E * sizeof(bf16), .transfers = D, .name = "U1", .where = kShareU1};
 constexpr hirgen::SharedShape kWopShared =
@@ -163,7 +164,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 }
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
-/// all but the plans. All ranks construct together. A call only issues work.
+/// all but the plans, and the stream, flags and mappings of peers_. All ranks construct together. A call only
+/// issues work.
 class LlamaBlockSp final : public hirgen::Program {
  public:
   explicit LlamaBlockSp(hirgen::Context& context) : context_(context) {
@@ -188,7 +190,8 @@ class LlamaBlockSp final : public hirgen::Program {
   // one per compute stream: their GEMMs may run at the same time. The caller's stream uses the first
   void* workspaces_[kComputeStreams];
   // Buffers. Those that share memory have the labels of the first and the last statement that uses them (in a
-  // loop: of each iteration). A transfer uses its memory until it is waited for.
+  // loop: of each iteration). A transfer uses its memory until something waits for it, or for later work on
+  // its stream.
 
   bf16* U1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:22:5 U1");  // [1, kShardBL, E]
   // [D, kShardBL, E], filled by the allgather of U1 over x, kReceiveU1 to kLinearQKV
@@ -220,8 +223,8 @@ class LlamaBlockSp final : public hirgen::Program {
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. Those of the local shard's step are
-  // unused.
+  // Sets have an event for each step of a loop, or each compute stream; the step of the local shard uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_receive_U1_ = context_.events("after_receive_U1", kReceiveU1, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -261,7 +264,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of U1 over x. Ready flags come before the copies of this rank, since peers wait for them.
+  // Allgather of U1 over x. Ready flags are set first, since peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     HG_CHECK(driver_.cuStreamWriteValue32(copy, U1_ipc.ready_at(to, s), U1_ipc.sequence(),
@@ -311,8 +314,8 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i], 0), kJoined);
   }
 
-  // Operands are {pointer, {strides}}, with strides along [L, kShardH] and then along a row; {L, kShardH}
-  // counts the rows; an operand without a pointer counts along the axis of stride 1.
+  // Operands are {pointer, {strides}}, with strides along [L, kShardH] and then along a row, without axes of
+  // extent 1; {L, kShardH} counts the rows; an operand without a pointer counts along the axis of stride 1.
   rope({Rq_, {kShardH * C, C, 1}}, {Rq_ + kHalfC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
        {QKV_ + kHalfC, {kShardH2G * C, C, 1}}, /*Rq_pairs=*/{{0, 0, 1}}, /*Rq_at=*/{{1, 0, 0}}, {L, kShardH},
        caller, kRopeRq);
@@ -376,7 +379,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_gate_[0], caller), kStartedGate);
   HG_CHECK(cudaStreamWaitEvent(copy, started_gate_[0], 0), kStartedGate);
 
-  // Allgather of U2 over x. Ready flags come before the copies of this rank, since peers wait for them.
+  // Allgather of U2 over x. Ready flags are set first, since peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     HG_CHECK(driver_.cuStreamWriteValue32(copy, U2_ipc.ready_at(to, s), U2_ipc.sequence(),
@@ -520,7 +523,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "b745c98cdaa90e981cb884b6376ea31f601b9cabd220501f5f37aff51d43bd85", .mesh_size = D,
+               .digest = "b4361c73279a553d84a626a3b7079bcb529076b02549df0d43a0b5ac0c061386", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},

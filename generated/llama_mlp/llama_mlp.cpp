@@ -17,7 +17,7 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [M, K] bf16
 //
-// D = 8, M = 4096, K = 4096, N = 14336, mesh x of D.
+// D = 8, M = 4096, K = 4096, N = 7*K/2 = 14336, mesh x of D.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 // Views, which move nothing unless a copy is below: broadcast.
 //
@@ -46,7 +46,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardN is one rank's part of N. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 8, M = 4096, K = 4096, N = 7 * K / 2;
 constexpr int64_t kShardN = N / D, kShardM = M / D;
@@ -76,9 +76,8 @@ constexpr const char* kReceiveY = "spec.yaml:23:5 receive Y";
 constexpr const char* kWaitReadP = "spec.yaml:22:5 wait until peers have read P, Y";
 constexpr const char* kWaitReceiveY = "spec.yaml:23:5 wait until Y is received";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
-// shard's step are unused. launch_transfer waits for the peer's ready flag, copies, and sets the peer's done
-// flag.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; the step of the local
+// shard uses none. launch_transfer waits for the peer's ready flag, copies, and sets the peer's done flag.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kYShared =
@@ -94,7 +93,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 }
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
-/// all but the plans. All ranks construct together. A call only issues work.
+/// all but the plans, the graphs, and the stream, flags and mappings of peers_. All ranks construct together.
+/// A call only issues work, or captures a graph first.
 class LlamaMlp final : public hirgen::Program {
  public:
   explicit LlamaMlp(hirgen::Context& context) : context_(context) {
@@ -109,7 +109,8 @@ class LlamaMlp final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml llama_mlp"};  // memory that ranks share
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_mlp");
   // Buffers. Those that share memory have the labels of the first and the last statement that uses them (in a
-  // loop: of each iteration). A transfer uses its memory until it is waited for.
+  // loop: of each iteration). A transfer uses its memory until something waits for it, or for later work on
+  // its stream.
 
   bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:16:5 U");  // [M, K], kRmsNormU to kLinearUp
   // [1, M, kShardN], kLinearGate to kSiluMulA
@@ -125,7 +126,7 @@ class LlamaMlp final : public hirgen::Program {
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(gate_plan_, up_plan_, P_s_plan_), "spec.yaml:17:5 workspace");
-  // Sets have an event for each step of a loop. Those of the local shard's step are unused.
+  // Sets have an event for each step of a loop; the step of the local shard uses none.
   hirgen::Events before_receive_P_ = context_.events("before_receive_P", kReceiveP, D);
   hirgen::Events after_receive_P_ = context_.events("after_receive_P", kReceiveP, 1);
   hirgen::Events started_ = context_.events("started", kStarted, 1);
@@ -192,7 +193,7 @@ void LlamaMlp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of Y over x. Ready flags come before the copies of this rank, since peers wait for them.
+  // Allgather of Y over x. Ready flags are set first, since peers wait for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
@@ -248,7 +249,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_mlp", .spec = "spec.yaml",
-               .digest = "6f3b61ba379dcc5f706fea24a451dbcc3212d7e459d4a4613c97546c03d609aa", .mesh_size = D,
+               .digest = "67e6c01f04e5067a42cbae9ce27bad60d64e3ddad90af42beade1470502741cc", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-get", .graph = true,

@@ -17,7 +17,7 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [M, K] bf16
 //
-// D = 8, M = 4096, K = 4096, N = 14336, mesh x of D.
+// D = 8, M = 4096, K = 4096, N = 7*K/2 = 14336, mesh x of D.
 // DIDx(D): one of D parts per rank. Loops over D: one step per rank.
 // Views, which move nothing unless a copy is below: broadcast.
 //
@@ -50,7 +50,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardN is one rank's part of N. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 8, M = 4096, K = 4096, N = 7 * K / 2;
 constexpr int64_t kShardN = N / D, kShardM = M / D;
@@ -86,9 +86,8 @@ constexpr const char* kWaitReadP = "spec.yaml:22:5 wait until peers have read P,
 constexpr const char* kWaitReceiveY = "spec.yaml:23:5 wait until Y is received";
 constexpr const char* kWaitExchangeY = "spec.yaml:23:5 wait for the exchange of Y";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
-// shard's step are unused. launch_transfer waits for the peer's ready flag, copies, and sets the peer's done
-// flag.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; the step of the local
+// shard uses none. launch_transfer waits for the peer's ready flag, copies, and sets the peer's done flag.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kYShared =
@@ -104,7 +103,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 }
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
-/// all but the plans. All ranks construct together. A call only issues work.
+/// all but the plans, the graphs, and the stream, flags and mappings of peers_. All ranks construct together.
+/// A call only issues work, or captures a graph first.
 class LlamaMlpAcrossNodes final : public hirgen::Program {
  public:
   explicit LlamaMlpAcrossNodes(hirgen::Context& context) : context_(context) {
@@ -132,7 +132,7 @@ class LlamaMlpAcrossNodes final : public hirgen::Program {
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(gate_plan_, up_plan_, P_s_plan_), "spec.yaml:17:5 workspace");
-  // Sets have an event for each step of a loop. Those of the local shard's step are unused.
+  // Sets have an event for each step of a loop; the step of the local shard uses none.
   hirgen::Events before_exchange_P_ = context_.events("before_exchange_P", kExchangeP, D);
   hirgen::Events after_exchange_P_ = context_.events("after_exchange_P", kExchangeP, D);
   hirgen::Events before_receive_P_ = context_.events("before_receive_P", kReceiveP, D);
@@ -234,7 +234,7 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of Y over x. Ready flags come before the copies of this rank, since peers wait for them.
+  // Allgather of Y over x. Ready flags are set first, since peers wait for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;

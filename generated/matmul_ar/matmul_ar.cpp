@@ -6,10 +6,12 @@
 //
 //   A [S, DIDx(D), M/S, K/D] bf16
 //   B [DIDx(D), K/D, N] bf16
-//   C [Stream(S), M/S, N] bf16
+//   C [Stream(S), r(D), M/S, N] bf16
+//   P [Stream(S), DIDx(D), M/S, N] bf16
 //
 // D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D.
-// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): an axis of D, removed by a
+// reduction.
 //
 // Derived: allreduce of P over x, into C, one slice in each iteration over s.
 // Schedule: pipeline collective, 4 compute streams (the default).
@@ -25,8 +27,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X, kSliceX is one iteration's part. The
-// program is for these values; for others, emit it again.
+// The parameters, and parts of them: kShardK is one rank's part of K, kSliceM is one iteration's part of M.
+// The program is for these values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceM = M / S, kShardK = K / D;
 constexpr int kComputeStreams = 4;  // the number of compute streams, see Schedule above

@@ -9,9 +9,12 @@
 //   A [DIDx(D), D, M/D, K/D] bf16
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(D), M/D, N] bf16
+//   P [DIDx(D), Stream(D), M/D, N] bf16
+//   R [r(D), DIDx(D), M/D, N] bf16
 //
 // D = 4, M = 8192, N = 8192, K = 8192, mesh x of D.
-// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. r(D): an axis of D, removed by a
+// reduction. Loops over D: one step per rank.
 // Views, which move nothing unless a copy is below: broadcast.
 //
 // Derived: reduce-scatter of P over x, into R: transfers into P_parts from rank to rank by IPC-get, one slice
@@ -33,7 +36,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardM is one rank's part of M. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
@@ -63,8 +66,8 @@ constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P"
 constexpr const char* kWaitReadC = "spec.yaml:18:5 wait until peers have read C";
 constexpr const char* kWaitReceiveR = "spec.yaml:18:5 wait until R is received";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
-// shard's step are unused.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; the step of the local
+// shard uses none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kCShared =
@@ -80,7 +83,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 }
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
-/// all but the plans. All ranks construct together. A call only issues work.
+/// all but the plans, and the stream, flags and mappings of peers_. All ranks construct together. A call only
+/// issues work.
 class MatmulArP2p final : public hirgen::Program {
  public:
   explicit MatmulArP2p(hirgen::Context& context) : context_(context) {
@@ -103,8 +107,8 @@ class MatmulArP2p final : public hirgen::Program {
   bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:17:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. Those of the local shard's step are
-  // unused.
+  // Sets have an event for each step of a loop, or each compute stream; the step of the local shard uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_receive_P_ = context_.events("before_receive_P", kReceiveP, D);
   hirgen::Events after_receive_P_ = context_.events("after_receive_P", kReceiveP, D);
@@ -182,7 +186,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_C_[0], caller), kStartedC);
   HG_CHECK(cudaStreamWaitEvent(copy, started_C_[0], 0), kStartedC);
 
-  // Allgather of R over x. Ready flags come before the copies of this rank, since peers wait for them.
+  // Allgather of R over x. Ready flags are set first, since peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.ready_at(to, s), C_ipc.sequence(),
@@ -245,7 +249,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_p2p", .spec = "spec.yaml",
-               .digest = "a84769d58bd13b8a9e761b1a4ebe2518f458a263ef7df3b86c4078f5d814f903", .mesh_size = D,
+               .digest = "b4421efd1401bbe5a95a7dc542af35eb2efdc8941d725c5ad42d6282fd5c08a4", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

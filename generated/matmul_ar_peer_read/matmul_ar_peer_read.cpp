@@ -9,9 +9,12 @@
 //   A [DIDx(D), D, M/D, K/D] bf16
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(D), M/D, N] bf16
+//   P [DIDx(D), Stream(D), M/D, N] bf16
+//   R [r(D), DIDx(D), M/D, N] bf16
 //
 // D = 4, M = 1024, N = 8192, K = 8192, mesh x of D.
-// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. r(D): an axis of D, removed by a
+// reduction. Loops over D: one step per rank.
 // Views, which move nothing unless a copy is below: broadcast.
 //
 // Derived: allgather of R over x: transfers into C from rank to rank by IPC-put, one slice in each iteration
@@ -34,7 +37,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardM is one rank's part of M. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 4, M = 1024, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
@@ -53,8 +56,8 @@ constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
 constexpr const char* kSumR = "spec.yaml:17:5 sum into R";
 constexpr const char* kWaitReceiveC = "spec.yaml:18:5 wait until C is received, wait until peers have read P";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
-// shard's step are unused.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; the step of the local
+// shard uses none.
 constexpr hirgen::SharedShape kCShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 constexpr hirgen::SharedShape kPShared =
@@ -70,7 +73,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 }
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
-/// all but the plans. All ranks construct together. A call only issues work.
+/// all but the plans, and the stream, flags and mappings of peers_. All ranks construct together. A call only
+/// issues work.
 class MatmulArPeerRead final : public hirgen::Program {
  public:
   explicit MatmulArPeerRead(hirgen::Context& context) : context_(context) {
@@ -105,7 +109,7 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of R over x. Ready flags come before the copies of this rank, since peers wait for them.
+  // Allgather of R over x. Ready flags are set first, since peers wait for them.
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -118,8 +122,7 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   HG_CHECK(cudaEventRecord(started_R_[0], caller), kStartedR);
   HG_CHECK(cudaStreamWaitEvent(copy, started_R_[0], 0), kStartedR);
 
-  // Reduce-scatter of P over x, into R. Ready flags come before the copies of this rank, since peers wait for
-  // them.
+  // Reduce-scatter of P over x, into R. Ready flags are set first, since peers wait for them.
   hirgen::MemOpBatch ready_flags2(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
@@ -176,7 +179,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_peer_read", .spec = "spec.yaml",
-               .digest = "b3b85d290e90dd7762ece3cc9099cb8ab02343d0388cf74a3545715814e3330d", .mesh_size = D,
+               .digest = "d752c62fd4b20a1f19ae1bf041ae35881a6d1d707bbc4a39f368b3e06e41ac62", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv",
                .transport = "ipc-get, ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -7,10 +7,12 @@
 //
 //   A [S, DIDx(D), D, M/(S*D), K/D] bf16
 //   B [DIDx(D), K/D, N] bf16
-//   C [Stream(S), DIDx(D), M/(S*D), N] bf16
+//   C [Stream(S), r(D), DIDx(D), M/(S*D), N] bf16
+//   P [Stream(S), DIDx(D), D, M/(S*D), N] bf16
 //
 // D = 4, S = 4, M = 8192, N = 8192, K = 8192, mesh x of D.
-// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): an axis of D, removed by a
+// reduction.
 // Views, which move nothing unless a copy is below: broadcast.
 //
 // Derived: reduce-scatter of P over x, into C, one slice in each iteration over s.
@@ -27,11 +29,12 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X, kSliceX is one iteration's part,
-// kSliceShardX is one rank's part of an iteration's. The program is for these values; for others, emit it
-// again.
+// The parameters, and parts of them: kShardK is one rank's part of K, kSliceM is one iteration's part of M,
+// kSliceShardM is one rank's part of an iteration's part of M. The program is for these values; for others,
+// emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S, kShardK = K / D;
+// Hence kSliceM = kSliceShardM * D.
 constexpr int kComputeStreams = 4;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks

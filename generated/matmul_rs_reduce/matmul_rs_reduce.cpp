@@ -7,10 +7,12 @@
 //
 //   A [DIDx(D), D, M/D, K/D] bf16
 //   B [DIDx(D), K/D, N] bf16
-//   C [DIDx(D), M/D, N] bf16
+//   C [r(D), DIDx(D), M/D, N] bf16
+//   P [DIDx(D), Stream(D), M/D, N] bf16
 //
 // D = 4, M = 8192, N = 8192, K = 8192, mesh x of D.
-// DIDx(D): one of D parts per rank.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. r(D): an axis of D, removed by a
+// reduction.
 // Views, which move nothing unless a copy is below: broadcast.
 //
 // Derived: reduce-to-root of P over x, into C, one slice in each iteration over s.
@@ -27,7 +29,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardM is one rank's part of M. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D;

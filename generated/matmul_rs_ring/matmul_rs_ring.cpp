@@ -7,10 +7,12 @@
 //
 //   A [DIDx(D), D, M/D, K/D] bf16
 //   B [DIDx(D), K/D, N] bf16
-//   C [DIDx(D), M/D, N] bf16
+//   C [r(D), DIDx(D), M/D, N] bf16
+//   P [DIDx(D), Stream(D), M/D, N] bf16
 //
 // D = 4, M = 8192, N = 8192, K = 8192, mesh x of D.
-// DIDx(D): one of D parts per rank. Loops over D: one step per rank.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. r(D): an axis of D, removed by a
+// reduction. Loops over D: one step per rank.
 // Views, which move nothing unless a copy is below: broadcast.
 //
 // Derived: reduce-scatter of P over x, into C: transfers into P_sums from rank to rank by IPC-put, one slice
@@ -30,7 +32,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardM is one rank's part of M. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D, kHalfM = kShardM / 2;
@@ -50,8 +52,8 @@ constexpr const char* kWaitReceivePSums = "spec.yaml:16:5 wait until P_sums is r
 constexpr const char* kAddP = "spec.yaml:16:5 add into P";
 constexpr const char* kWaitSendP = "spec.yaml:16:5 wait until P is sent";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
-// shard's step are unused.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; the step of the local
+// shard uses none.
 constexpr hirgen::SharedShape kPSumsShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D * 2, .name = "P_sums", .where = kSharePSums};
 
@@ -65,7 +67,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 }
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
-/// all but the plans. All ranks construct together. A call only issues work.
+/// all but the plans, and the stream, flags and mappings of peers_. All ranks construct together. A call only
+/// issues work.
 class MatmulRsRing final : public hirgen::Program {
  public:
   explicit MatmulRsRing(hirgen::Context& context) : context_(context) {
@@ -83,7 +86,7 @@ class MatmulRsRing final : public hirgen::Program {
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_s_c_plan_), "spec.yaml:15:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop. Those of the local shard's step are unused.
+  // Sets have an event for each step of a loop; the step of the local shard uses none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, D * 2);
   hirgen::Events after_send_P_ = context_.events("after_send_P", kSendP, D * 2);
@@ -104,8 +107,7 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Reduce-scatter of P over x, into C. Ready flags come before the copies of this rank, since peers wait for
-  // them.
+  // Reduce-scatter of P over x, into C. Ready flags are set first, since peers wait for them.
   for (int64_t s = 1; s < D; ++s) {
     for (int64_t c = 0; c < 2; ++c) {
       HG_CHECK(driver_.cuStreamWriteValue32(copy, P_sums_ipc.ready_at(from, s * 2 + c), P_sums_ipc.sequence(),
@@ -184,7 +186,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_ring", .spec = "spec.yaml",
-               .digest = "eb5ff0920523b0d4e24b39f8c1279bd16a0edc95eb220885a213cbad3aacf914", .mesh_size = D,
+               .digest = "fd7a061f49cbba84bf63ac574fe878f905d8051db670f9d3ca142ef1f2ae8605", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kHalfM * N * sizeof(bf16) * 2, .largest = "sendrecv",
                .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

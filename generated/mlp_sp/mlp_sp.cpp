@@ -16,9 +16,10 @@
 //   W1 [DIDx(D), N/D, K] bf16
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [DIDx(D), M/D, K] bf16
+//   V [r(D), DIDx(D), M/D, K] bf16
 //
-// D = 8, M = 8192, K = 8192, N = 32768, mesh x of D.
-// DIDx(D): one of D parts per rank.
+// D = 8, M = 8192, K = 8192, N = 4*K = 32768, mesh x of D.
+// DIDx(D): one of D parts per rank. r(D): an axis of D, removed by a reduction.
 // Views, which move nothing unless a copy is below: broadcast, reshape.
 //
 // Derived: allgather of U over x.
@@ -37,7 +38,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardM is one rank's part of M. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 8, M = 8192, K = 8192, N = 4 * K;
 constexpr int64_t kShardM = M / D, kShardN = N / D;
@@ -77,7 +78,7 @@ class MlpSp final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:18:5 mesh world axis x");
   // Buffers. Those that share memory have the labels of the first and the last statement that uses them. A
-  // transfer uses its memory until it is waited for.
+  // transfer uses its memory until something waits for it, or for later work on its stream.
 
   // [D, kShardM, K], filled by the allgather of U over x, kAllgatherU to kLinearZ
   bf16* U_all_ = context_.allocate<bf16>(M * K, "spec.yaml:18:5 U_all");

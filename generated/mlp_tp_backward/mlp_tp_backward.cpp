@@ -20,12 +20,12 @@
 //   Z [DIDx(D), M, N/D] bf16
 //   W1 [DIDx(D), N/D, K] bf16
 //   W2 [DIDx(D), K, N/D] bf16
-//   dX [DIDx(D), M/D, K] bf16
+//   dX [r(D), DIDx(D), M/D, K] bf16
 //   dW1 [DIDx(D), N/D, K] bf16
 //   dW2 [DIDx(D), K, N/D] bf16
 //
-// D = 8, M = 8192, K = 8192, N = 32768, mesh x of D.
-// DIDx(D): one of D parts per rank.
+// D = 8, M = 8192, K = 8192, N = 4*K = 32768, mesh x of D.
+// DIDx(D): one of D parts per rank. r(D): an axis of D, removed by a reduction.
 // Views, which move nothing unless a copy is below: permute, reshape.
 //
 // Derived: allgather of dY over x.
@@ -45,7 +45,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardM is one rank's part of M. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 8, M = 8192, K = 8192, N = 4 * K;
 constexpr int64_t kShardM = M / D, kShardN = N / D;

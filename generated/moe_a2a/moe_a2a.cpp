@@ -11,6 +11,7 @@
 //   W1 [DIDx(D), K, N] bf16
 //   W2 [DIDx(D), N, K] bf16
 //   Y [Stream(S), DIDx(D), D, C, K] bf16
+//   T [Stream(S), D, DIDx(D), C, K] bf16
 //
 // D = 8, S = 4, C = 256, K = 4096, N = 14336, mesh x of D.
 // DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
@@ -75,7 +76,8 @@ class MoeA2a final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   // Buffers. Those that share memory have the labels of the first and the last statement that uses them (in a
-  // loop: of each iteration). A transfer uses its memory until it is waited for.
+  // loop: of each iteration). A transfer uses its memory until something waits for it, or for later work on
+  // its stream.
 
   // [S, D, 1, C, K], filled by the all-to-all of X over x
   bf16* T_ = context_.allocate<bf16>(S * D * C * K, "spec.yaml:15:5 T");

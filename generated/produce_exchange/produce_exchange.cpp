@@ -7,10 +7,12 @@
 //
 //   A [DIDx(D), D, M/D, K/D] bf16
 //   B [DIDx(D), K/D, N] bf16
-//   C [DIDx(D), M/D, N] bf16
+//   C [r(D), DIDx(D), M/D, N] bf16
+//   P [DIDx(D), Stream(D), M/D, N] bf16
 //
 // D = 4, M = 8192, N = 8192, K = 8192, mesh x of D.
-// DIDx(D): one of D parts per rank. Loops over D: one step per rank.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. r(D): an axis of D, removed by a
+// reduction. Loops over D: one step per rank.
 // Views, which move nothing unless a copy is below: broadcast.
 //
 // Derived: reduce-scatter of P over x, into C: transfers into P_parts from rank to rank by IPC-get, one slice
@@ -30,7 +32,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardM is one rank's part of M. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
@@ -53,8 +55,8 @@ constexpr const char* kWaitReceiveP = "spec.yaml:17:5 wait until P is received";
 constexpr const char* kSumC = "spec.yaml:17:5 sum into C";
 constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
-// shard's step are unused.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; the step of the local
+// shard uses none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D + 1, .name = "P", .where = kShareP};
 
@@ -68,7 +70,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 }
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
-/// all but the plans. All ranks construct together. A call only issues work.
+/// all but the plans, and the stream, flags and mappings of peers_. All ranks construct together. A call only
+/// issues work.
 class ProduceExchange final : public hirgen::Program {
  public:
   explicit ProduceExchange(hirgen::Context& context) : context_(context) {
@@ -91,8 +94,8 @@ class ProduceExchange final : public hirgen::Program {
   bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:17:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. Those of the local shard's step are
-  // unused.
+  // Sets have an event for each step of a loop, or each compute stream; the step of the local shard uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_receive_P_ = context_.events("before_receive_P", kReceiveP, D + 1);
   hirgen::Events after_receive_P_ = context_.events("after_receive_P", kReceiveP, D + 1);

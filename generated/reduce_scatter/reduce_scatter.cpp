@@ -4,10 +4,11 @@
 //   C = sum(A, axis=1)
 //
 //   A [S, DIDx(D), D, M/(S*D), N] bf16
-//   C [Stream(S), DIDx(D), M/(S*D), N] bf16
+//   C [Stream(S), r(D), DIDx(D), M/(S*D), N] bf16
 //
 // D = 4, S = 4, M = 8192, N = 8192, mesh x of D.
-// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): an axis of D, removed by a
+// reduction.
 //
 // Derived: reduce-scatter of A over x, into C, one slice in each iteration over s.
 // Schedule: pipeline collective, computes on the caller's stream.
@@ -22,8 +23,8 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kSliceShardX is one rank's part of an iteration's. The program is for
-// these values; for others, emit it again.
+// The parameters, and parts of them: kSliceShardM is one rank's part of an iteration's part of M. The program
+// is for these values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 8192, N = 8192;
 constexpr int64_t kSliceShardM = M / (S * D);
 

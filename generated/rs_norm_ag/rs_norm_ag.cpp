@@ -14,9 +14,11 @@
 //   beta [K] bf16
 //   W2 [DIDx(D), K, N/D] bf16
 //   Z [Stream(S), DIDx(D), M/S, N/D] bf16
+//   V [Stream(S), r(D), DIDx(D), M/(S*D), K] bf16
 //
-// D = 8, S = 4, M = 8192, K = 8192, N = 32768, mesh x of D.
-// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+// D = 8, S = 4, M = 8192, K = 8192, N = 4*K = 32768, mesh x of D.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): an axis of D, removed by a
+// reduction.
 // Views, which move nothing unless a copy is below: broadcast, reshape.
 //
 // Derived: reduce-scatter of R over x, into V, one slice in each iteration over s.
@@ -35,11 +37,12 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X, kSliceX is one iteration's part,
-// kSliceShardX is one rank's part of an iteration's. The program is for these values; for others, emit it
-// again.
+// The parameters, and parts of them: kShardN is one rank's part of N, kSliceM is one iteration's part of M,
+// kSliceShardM is one rank's part of an iteration's part of M. The program is for these values; for others,
+// emit it again.
 constexpr int64_t D = 8, S = 4, M = 8192, K = 8192, N = 4 * K;
 constexpr int64_t kSliceM = M / S, kShardN = N / D, kSliceShardM = M / (S * D);
+// Hence kSliceM = kSliceShardM * D.
 constexpr int kComputeStreams = 4;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks

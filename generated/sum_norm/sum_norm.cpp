@@ -37,7 +37,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardK is one rank's part of K. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 2, M = 16, K = 14336, N = 4096;
 constexpr int64_t kShardK = K / D;
@@ -50,9 +50,8 @@ constexpr const char* kMatmulP = "spec.yaml:16:5 matmul into P";
 constexpr const char* kSharePParts = "spec.yaml:17:5 sharing P_parts with the other ranks";
 constexpr const char* kSumAddRmsNormY = "spec.yaml:19:5 sum_add_rms_norm into Y";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
-// shard's step are unused. launch_transfer waits for the peer's ready flag, copies, and sets the peer's done
-// flag.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; the step of the local
+// shard uses none. launch_transfer waits for the peer's ready flag, copies, and sets the peer's done flag.
 constexpr hirgen::SharedShape kPPartsShared = {.bytes = 2 * (D * M * N) * sizeof(bf16), .transfers = D,
                                                .name = "P_parts", .where = kSharePParts, .rows = M};
 
@@ -66,7 +65,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 }
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
-/// all but the plans. All ranks construct together. A call only issues work.
+/// all but the plans, the graphs, and the stream, flags and mappings of peers_. All ranks construct together.
+/// A call only issues work, or captures a graph first.
 class SumNorm final : public hirgen::Program {
  public:
   explicit SumNorm(hirgen::Context& context) : context_(context) {

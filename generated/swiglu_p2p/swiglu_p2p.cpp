@@ -14,10 +14,13 @@
 //   Wg [DIDx(D), K, N/D] bf16
 //   Wu [DIDx(D), K, N/D] bf16
 //   W2 [DIDx(D), N/D, K] bf16
-//   Y [DIDx(D), M/D, K] bf16
+//   Y [DIDx(D), r(D), M/D, K] bf16
+//   U [Stream(D), 1, M/D, K] bf16
+//   P [Stream(D), DIDx(D), M/D, K] bf16
 //
 // D = 8, M = 8192, K = 4096, N = 14336, mesh x of D.
-// DIDx(D): one of D parts per rank.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. r(D): an axis of D, removed by a
+// reduction.
 // Views, which move nothing unless a copy is below: reshape.
 //
 // Derived: allgather of G over x: transfers into U from rank to rank by IPC-put, one slice in each iteration
@@ -40,7 +43,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardM is one rank's part of M. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 8, M = 8192, K = 4096, N = 14336;
 constexpr int64_t kShardM = M / D, kShardN = N / D, kHalfM = kShardM / 2;
@@ -71,8 +74,8 @@ constexpr const char* kWaitReceivePParts = "spec.yaml:25:5 wait until P_parts is
 constexpr const char* kSumY = "spec.yaml:25:5 sum into Y";
 constexpr const char* kWaitSendP = "spec.yaml:25:5 wait until P is sent";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
-// shard's step are unused.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; the step of the local
+// shard uses none.
 constexpr hirgen::SharedShape kUShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D * 2, .name = "U", .where = kShareU};
 constexpr hirgen::SharedShape kPPartsShared =
@@ -88,7 +91,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 }
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
-/// all but the plans. All ranks construct together. A call only issues work.
+/// all but the plans, and the stream, flags and mappings of peers_. All ranks construct together. A call only
+/// issues work.
 class SwigluP2p final : public hirgen::Program {
  public:
   explicit SwigluP2p(hirgen::Context& context) : context_(context) {
@@ -109,7 +113,8 @@ class SwigluP2p final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   // Buffers. Those that share memory have the labels of the first and the last statement that uses them (in a
-  // loop: of each iteration). A transfer uses its memory until it is waited for.
+  // loop: of each iteration). A transfer uses its memory until something waits for it, or for later work on
+  // its stream.
 
   // [D, 1, kShardM, K], filled by the allgather of G over x
   bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:19:5 U");
@@ -117,15 +122,15 @@ class SwigluP2p final : public hirgen::Program {
   bf16* Zg_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:20:5 Zg");
   bf16* Zu_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:21:5 Zu");  // [D, 1, kShardM, kShardN]
   bf16* P_ = context_.allocate<bf16>(M * K, "spec.yaml:24:5 P");          // [D, 1, kShardM, K]
-  // [1, D, kShardM, K], filled by the reduce-scatter of P over x
+  // [D, 1, kShardM, K], filled by the reduce-scatter of P over x
   bf16* P_parts_ = context_.allocate<bf16>(M * K, "spec.yaml:25:5 P_parts");
   bf16* A_ = Zg_;  // [D, 1, kShardM, kShardN], kSiluMulA (overwrites Zg_) to kMatmulP
   hirgen::MatmulPlan Zg_plan_{context_, kZgShape, kMatmulZg};
   hirgen::MatmulPlan Zu_plan_{context_, kZgShape, kMatmulZu};
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. Those of the local shard's step are
-  // unused.
+  // Sets have an event for each step of a loop, or each compute stream; the step of the local shard uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events wait_receive_U_ = context_.events("wait_receive_U", kWaitReceiveU, 2 * D + 1);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, 2 * D + 1);
@@ -150,8 +155,8 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Allgather of G over x; reduce-scatter of P over x, into Y. Ready flags come before the copies of this
-  // rank, since peers wait for them.
+  // Allgather of G over x; reduce-scatter of P over x, into Y. Ready flags are set first, since peers wait
+  // for them.
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 2; s < 2 * D; ++s) {
     const int64_t from = (rank + s / 2) % D;
@@ -273,7 +278,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_p2p", .spec = "spec.yaml",
-               .digest = "884528dda3a2b0bbfccd2625ce9d64148a54d58aff17643956840412cd23591d", .mesh_size = D,
+               .digest = "f0f158b5f1c31bbd57ba8c9df8542a50b82641ed131227826d396c3c74583cff", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, kShardN, K, 1}, {D * kHalfM * 2, kShardN, K, 1},
                          {D * kHalfM * 2, K, kShardN, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (2 * D - 2) * kHalfM * K * sizeof(bf16), .largest = "sendrecv",

@@ -14,10 +14,11 @@
 //   Wg [DIDx(D), K, N/D] bf16
 //   Wu [DIDx(D), K, N/D] bf16
 //   W2 [DIDx(D), N/D, K] bf16
-//   Y [Stream(S), DIDx(D), M/(S*D), K] bf16
+//   Y [Stream(S), r(D), DIDx(D), M/(S*D), K] bf16
 //
 // D = 8, S = 4, M = 8192, K = 4096, N = 14336, mesh x of D.
-// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration.
+// DIDx(D): one of D parts per rank. Stream(S): S slices, one per iteration. r(D): an axis of D, removed by a
+// reduction.
 // Views, which move nothing unless a copy is below: reshape.
 //
 // Derived: allgather of X over x, one slice in each iteration over s.
@@ -36,11 +37,12 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X, kSliceX is one iteration's part,
-// kSliceShardX is one rank's part of an iteration's. The program is for these values; for others, emit it
-// again.
+// The parameters, and parts of them: kShardN is one rank's part of N, kSliceM is one iteration's part of M,
+// kSliceShardM is one rank's part of an iteration's part of M. The program is for these values; for others,
+// emit it again.
 constexpr int64_t D = 8, S = 4, M = 8192, K = 4096, N = 14336;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S, kShardN = N / D;
+// Hence kSliceM = kSliceShardM * D.
 constexpr int kComputeStreams = 4;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
@@ -85,7 +87,8 @@ class SwigluTp final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs may run at the same time
   // Buffers. Those that share memory have the labels of the first and the last statement that uses them (in a
-  // loop: of each iteration). A transfer uses its memory until it is waited for.
+  // loop: of each iteration). A transfer uses its memory until something waits for it, or for later work on
+  // its stream.
 
   // [S, D, kSliceShardM, K], filled by the allgather of X over x
   bf16* X_all_ = context_.allocate<bf16>(M * K, "spec.yaml:15:5 X_all");

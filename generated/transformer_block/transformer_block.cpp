@@ -37,7 +37,7 @@
 //   W2 [DIDx(D), E, F/D] bf16
 //   Y [B*L, E] bf16
 //
-// D = 8, B = 2, L = 2048, H = 64, C = 128, E = 8192, F = 32768, mesh x of D.
+// D = 8, B = 2, L = 2048, H = 64, C = 128, E = H*C = 8192, F = 4*E = 32768, mesh x of D.
 // DIDx(D): one of D parts per rank.
 // Views, which move nothing unless a copy is below: broadcast, permute, reshape.
 //
@@ -58,11 +58,12 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardE is one rank's part of E. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 8, B = 2, L = 2048, H = 64, C = 128;
 constexpr int64_t E = H * C, F = 4 * E;
 constexpr int64_t kShardE = E / D, kShardF = F / D, kShardH = H / D;
+// Hence kShardE = kShardH * C.
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kUqShape =
@@ -79,7 +80,7 @@ constexpr hirgen::AttentionShape kPVAttention = {.batch = B, .query_heads = kSha
                                                  .causal = true,
                                                  .scale = 0.088388346F /* 1 / sqrt(head_size) */,
                                                  .dtype = hirgen::DType::kBf16};
-// strides along batches, heads, rows
+// strides along batches (0 for one batch), heads, rows
 constexpr hirgen::AttentionLayout kPVLayout = {.q = {L * kShardH * C, C, kShardH * C},
                                                .k = {L * kShardH * C, C, kShardH * C},
                                                .v = {L * kShardH * C, C, kShardH * C},
@@ -120,7 +121,7 @@ class TransformerBlock final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:40:5 mesh world axis x");
   // Buffers. Those that share memory have the labels of the first and the last statement that uses them. A
-  // transfer uses its memory until it is waited for.
+  // transfer uses its memory until something waits for it, or for later work on its stream.
 
   // [B * L, E], kLayerNormU1 to kLinearUv
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");

@@ -87,7 +87,7 @@
 //   dW1 [DIDx(D), F/D, E] bf16
 //   dW2 [DIDx(D), E, F/D] bf16
 //
-// D = 8, B = 2, L = 2048, H = 64, C = 128, E = 8192, F = 32768, mesh x of D.
+// D = 8, B = 2, L = 2048, H = 64, C = 128, E = H*C = 8192, F = 4*E = 32768, mesh x of D.
 // DIDx(D): one of D parts per rank.
 // Views, which move nothing unless a copy is below: broadcast, permute, reshape.
 //
@@ -110,11 +110,12 @@ namespace {
 using bf16 = __nv_bfloat16;
 using fp32 = float;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardH is one rank's part of H. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 8, B = 2, L = 2048, H = 64, C = 128;
 constexpr int64_t E = H * C, F = 4 * E;
 constexpr int64_t kShardH = H / D, kShardF = F / D, kShardE = E / D;
+// Hence kShardE = kShardH * C.
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kDAShape = {.m = B * L, .n = kShardF, .k = E, .dtype = hirgen::DType::kBf16};
@@ -137,7 +138,7 @@ constexpr hirgen::AttentionShape kDQAttention = {.batch = B, .query_heads = kSha
                                                  .causal = true,
                                                  .scale = 0.088388346F /* 1 / sqrt(head_size) */,
                                                  .dtype = hirgen::DType::kBf16};
-// strides along batches, heads, rows
+// strides along batches (0 for one batch), heads, rows
 constexpr hirgen::AttentionLayout kDQLayout = {.q = {kShardH * L * C, L * C, C},
                                                .k = {kShardH * L * C, L * C, C},
                                                .v = {kShardH * L * C, L * C, C},
@@ -146,6 +147,9 @@ constexpr hirgen::AttentionLayout kDQGradients = {.q = {L * kShardH * C, C, kSha
                                                   .k = {L * kShardH * C, C, kShardH * C},
                                                   .v = {L * kShardH * C, C, kShardH * C},
                                                   .o = {L * kShardH * C, C, kShardH * C}};
+
+// scratch memory in fp32 elements, for cuDNN: dQ and two numbers for each of its rows
+constexpr int64_t kDQAttentionScratch = B * kShardH * L * (C + 2);
 
 // Labels of the statements for errors and the watchdog, with their positions in the spec.
 constexpr const char* kMatmulDA = "spec.yaml:47:5 matmul into dA";
@@ -207,7 +211,7 @@ class TransformerBlockBackward final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:53:5 mesh world axis x");
   // Buffers. Those that share memory have the labels of the first and the last statement that uses them. A
-  // transfer uses its memory until it is waited for.
+  // transfer uses its memory until something waits for it, or for later work on its stream.
 
   // [1, B * L, kShardF], kMatmulDA to kGeluGradMulDZ
   bf16* dA_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:47:5 dA");
@@ -223,11 +227,12 @@ class TransformerBlockBackward final : public hirgen::Program {
   bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:89:5 dU1q");
   // [B * L, E], filled by the allreduce of dU1p over x
   bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:94:5 dU1");
-  bf16* A_ = dX1_;              // [1, B * L, kShardF], kGeluA to kMatmulDW2
-  bf16* dU1qk_ = dU1q_;         // [1, B * L, E], kMatmulDU1qk (overwrites dU1q_) to kMatmulDU1p
-  bf16* dU1p_ = dU1q_;          // [1, B * L, E], kMatmulDU1p (overwrites dU1qk_) to kAllreduceDU1p
-  bf16* dO_ = dU1q_ + 8519680;  // [1, B * L, kShardE], kMatmulDO to kAttentionDQ
-  bf16* dZ_ = dA_;              // [1, B * L, kShardF], kGeluGradMulDZ (overwrites dA_) to kMatmulDW1
+  bf16* A_ = dX1_;       // [1, B * L, kShardF], kGeluA to kMatmulDW2
+  bf16* dU1qk_ = dU1q_;  // [1, B * L, E], kMatmulDU1qk (overwrites dU1q_) to kMatmulDU1p
+  bf16* dU1p_ = dU1q_;   // [1, B * L, E], kMatmulDU1p (overwrites dU1qk_) to kAllreduceDU1p
+  // [1, B * L, kShardE], kMatmulDO to kAttentionDQ
+  bf16* dO_ = dU1q_ + kDQAttentionScratch * sizeof(float) / sizeof(bf16);
+  bf16* dZ_ = dA_;  // [1, B * L, kShardF], kGeluGradMulDZ (overwrites dA_) to kMatmulDW1
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dU2p_plan_{context_, kDU2pShape, kMatmulDU2p};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
@@ -243,7 +248,8 @@ class TransformerBlockBackward final : public hirgen::Program {
   hirgen::AttentionGradPlan dQ_attention_{context_, kDQAttention, kDQLayout, kDQGradients, kAttentionDQ};
   // in a part of dU1q_ that nothing else uses during the attention, if it has enough bytes; otherwise
   // separate memory
-  void* dQ_attention_workspace_ = context_.workspace(dQ_attention_.scratch_bytes(), dU1q_, 4259840 * 4,
+  void* dQ_attention_workspace_ = context_.workspace(dQ_attention_.scratch_bytes(), dU1q_,
+                                                     kDQAttentionScratch * sizeof(float),
                                                      "spec.yaml:71:5 attention into dQ, workspace");
   void* workspace_ = context_.workspace(
       hirgen::workspace_for(dA_plan_, dU2p_plan_, dW2_plan_, dO_plan_, dU1q_plan_, dU1qk_sum_plan_,
@@ -368,11 +374,11 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
       {.name = "gamma1", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:18:3"},
       {.name = "beta1", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:19:3"},
       {.name = "Wq", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardE}, {E}},
-       .where = "spec.yaml:20:3", .contraction = E / D, .deviation = hirgen::inverse_root(kShardE)},
+       .where = "spec.yaml:20:3", .contraction = kShardE, .deviation = hirgen::inverse_root(kShardE)},
       {.name = "Wk", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardE}, {E}},
-       .where = "spec.yaml:21:3", .contraction = E / D, .deviation = hirgen::inverse_root(kShardE)},
+       .where = "spec.yaml:21:3", .contraction = kShardE, .deviation = hirgen::inverse_root(kShardE)},
       {.name = "Wv", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardE}, {E}},
-       .where = "spec.yaml:22:3", .contraction = E / D, .deviation = hirgen::inverse_root(kShardE)},
+       .where = "spec.yaml:22:3", .contraction = kShardE, .deviation = hirgen::inverse_root(kShardE)},
       {.name = "Wo", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {E}, {kShardE}},
        .where = "spec.yaml:23:3", .contraction = E, .deviation = hirgen::inverse_root(E)},
       {.name = "gamma2", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:24:3"},
@@ -415,7 +421,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "d48ab965d76bdb52e732ef6304883faba4d6272c064b0b6e458648005f8b42d0", .mesh_size = D,
+               .digest = "90fc45f0f4ae9bb7d6fcf0a4a8a7d0fa48171730984b49d5a3b43ca8a3a6d7db", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},

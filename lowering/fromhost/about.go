@@ -23,6 +23,19 @@ func (b *builder) describe() {
 	for i, t := range b.tensors {
 		about.Tensors = append(about.Tensors, b.interfaceTensor(t, b.out.Arguments[i].Mesh, sums[t.Name]))
 	}
+	results := map[string]bool{}
+	for _, op := range p.Reference {
+		results[op.Out] = true
+	}
+	for _, t := range p.Tensors {
+		if results[t.Name] && t.Role != hostir.Output && !t.Inferred {
+			d := calls.Tensor{Name: t.Name, Type: t.DType, Axes: t.Axes, Mesh: t.Mesh}
+			if t.Mesh != p.Meshes[0] {
+				d.On = b.meshes[t.Mesh]
+			}
+			about.Declared = append(about.Declared, d)
+		}
+	}
 	for _, d := range domain.AllDTypes {
 		has := slices.ContainsFunc(p.Tensors, func(t *hostir.Tensor) bool { return t.DType == d })
 		if !d.IsInteger() && (has || b.casts(d)) {
@@ -82,7 +95,7 @@ func (b *builder) contraction(factors []domain.Extent) expr.Expr {
 	for _, f := range factors {
 		product = extents.Together(product, b.scope.Raw(f))
 	}
-	return product.Expr
+	return b.scope.Shortened(product.Expr)
 }
 
 // terms returns, by tensor name, the result of domain.Contractions for the operations of the model.

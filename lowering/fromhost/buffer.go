@@ -112,10 +112,14 @@ func rowMajor(dims []dim) bool {
 	return true
 }
 
-// shape lists one rank's extents in the order in which the axes are in memory. Axes of one element keep their positions
-// in the list, and no other axis moves past them.
+// shape lists one rank's extents in the order in which the axes are in memory: the order of the tensor's Layout if the
+// buffer is dense in it. Otherwise axes of one element keep their positions in the list, and no other axis moves past
+// them.
 func (u *buffer) shape() []expr.Expr {
-	list := slices.Clone(u.dims)
+	list := lists.Map(u.layout(), func(i int) dim { return u.dims[i] })
+	if len(list) != len(u.dims) || !rowMajor(list) {
+		list = slices.Clone(u.dims)
+	}
 	for i := range list {
 		for j := i; j > 0 && list[j].extent.Size > 1 && list[j-1].extent.Size > 1 && list[j-1].stride.Size < list[j].stride.Size; j-- {
 			list[j-1], list[j] = list[j], list[j-1]

@@ -44,7 +44,7 @@ func step(index expr.Expr, stride extents.Quantity) expr.Expr {
 		return stride.Expr
 	}
 	product := index
-	for _, factor := range extents.Multiplied(stride.Expr) {
+	for _, factor := range expr.Factors(stride.Expr) {
 		product = &expr.Binary{Op: "*", X: product, Y: factor}
 	}
 	return product

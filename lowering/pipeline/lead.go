@@ -96,7 +96,7 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 	if ready != nil || copies != nil {
 		queue, note := hostir.StreamRef{Copies: true}, calls.TransfersWait
 		if ready != nil {
-			ready.Note = "ready flags come before the copies of this rank, since peers wait for them"
+			ready.Note = "ready flags are set first, since peers wait for them"
 		}
 		list = append(list, follows(queue, on, hostir.InfoFrom(loop, note), o.whyCopies(early)))
 		for _, l := range []*hostir.For{ready, copies} {

@@ -90,6 +90,14 @@ func withoutUnits(b *Binary) Expr {
 // Op returns an operation on two expressions.
 func Op(op string, x, y Expr) Expr { return &Binary{Op: op, X: x, Y: y} }
 
+// Factors lists the factors of a product, or the expression itself if it is no product.
+func Factors(e Expr) []Expr {
+	if b, ok := e.(*Binary); ok && b.Op == "*" {
+		return append(Factors(b.X), Factors(b.Y)...)
+	}
+	return []Expr{e}
+}
+
 // Sum returns the sum of two expressions. If one is nil, it returns the other.
 func Sum(x, y Expr) Expr {
 	switch {

@@ -24,10 +24,11 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kSliceX is one iteration's part, kSliceShardX is one rank's part of an
-// iteration's. The program is for these values; for others, emit it again.
+// The parameters, and parts of them: kSliceM is one iteration's part of M, kSliceShardM is one rank's part of
+// an iteration's part of M. The program is for these values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 128, N = 24, K = 32;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S;
+// Hence kSliceM = kSliceShardM * D.
 constexpr int kComputeStreams = 3;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks

@@ -23,10 +23,11 @@ namespace {
 
 using fp32 = float;
 
-// The parameters, and parts of them: kSliceX is one iteration's part, kSliceShardX is one rank's part of an
-// iteration's. The program is for these values; for others, emit it again.
+// The parameters, and parts of them: kSliceM is one iteration's part of M, kSliceShardM is one rank's part of
+// an iteration's part of M. The program is for these values; for others, emit it again.
 constexpr int64_t D = 4, S = 4, M = 128, N = 24, K = 32;
 constexpr int64_t kSliceShardM = M / (S * D), kSliceM = M / S;
+// Hence kSliceM = kSliceShardM * D.
 constexpr int kComputeStreams = 4;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
@@ -48,7 +49,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 }
 
 /// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
-/// plans. All ranks construct together. A call only issues work.
+/// plans, the graphs. All ranks construct together. A call only issues work, or captures a graph first.
 class AgMatmulGraph final : public hirgen::Program {
  public:
   explicit AgMatmulGraph(hirgen::Context& context) : context_(context) {

@@ -11,15 +11,16 @@
 //
 //   parts [DIDx(X), X, N] fp32
 //   out_gathered [X, X, N] fp32
-//   out_reduced [X, N] fp32
-//   out_scattered [DIDx(X), N] fp32
+//   out_reduced [r(X), X, N] fp32
+//   out_scattered [r(X), DIDx(X), N] fp32
 //   out_exchanged [X, DIDx(X), N] fp32
 //   out_rooted [Stream(X), X, N] fp32
 //   out_via_root [X, X, N] fp32
-//   out_from_root [DIDx(X), N] fp32
+//   out_from_root [r(X), DIDx(X), N] fp32
 //
 // X = 2, Y = 2, N = 8, mesh x of X, y of Y.
-// DIDx(X): one of X parts per rank. Stream(X): X slices, one per iteration.
+// DIDx(X): one of X parts per rank. Stream(X): X slices, one per iteration. r(X): an axis of X, removed by a
+// reduction.
 //
 // Derived: allgather of parts over x.
 // Derived: allreduce of parts over x.
@@ -68,7 +69,8 @@ class Collectives final : public hirgen::Program {
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "collectives.hir:3:5 mesh world axis x");
   // Buffers. Those that share memory have the labels of the first and the last statement that uses them (in a
-  // loop: of each iteration). A transfer uses its memory until it is waited for.
+  // loop: of each iteration). A transfer uses its memory until something waits for it, or for later work on
+  // its stream.
 
   // [X, X, N], filled by the gather of parts over x, kGatherParts to kBroadcastAtRoot
   fp32* at_root_ = context_.allocate<fp32>(X * X * N, "collectives.hir:11:5 at_root");

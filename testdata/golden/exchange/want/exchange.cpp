@@ -52,7 +52,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 }
 
 /// One rank's program. The constructor allocates and makes plans and events. The context owns all but the
-/// plans. All ranks construct together. A call only issues work.
+/// plans, the graphs. All ranks construct together. A call only issues work, or captures a graph first.
 class Exchange final : public hirgen::Program {
  public:
   explicit Exchange(hirgen::Context& context) : context_(context) {

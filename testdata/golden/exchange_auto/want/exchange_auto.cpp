@@ -7,10 +7,12 @@
 //
 //   A [DIDx(D), D, M/D, K/D] bf16
 //   B [DIDx(D), K/D, N] bf16
-//   C [DIDx(D), M/D, N] bf16
+//   C [r(D), DIDx(D), M/D, N] bf16
+//   P [DIDx(D), Stream(D), M/D, N] bf16
 //
 // D = 2, M = 32, N = 16, K = 24, mesh x of D.
-// DIDx(D): one of D parts per rank. Loops over D: one step per rank.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. r(D): an axis of D, removed by a
+// reduction. Loops over D: one step per rank.
 // Views, which move nothing unless a copy is below: broadcast.
 //
 // Derived: reduce-scatter of P over x, into C: transfers into P_parts from rank to rank by IPC-put, one slice
@@ -31,7 +33,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardM is one rank's part of M. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 2, M = 32, N = 16, K = 24;
 constexpr int64_t kShardM = M / D, kShardK = K / D;
@@ -51,9 +53,8 @@ constexpr const char* kWaitReceivePParts = "spec.yaml:16:5 wait until P_parts is
 constexpr const char* kSumC = "spec.yaml:16:5 sum into C";
 constexpr const char* kWaitSendP = "spec.yaml:16:5 wait until P is sent";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
-// shard's step are unused. launch_transfer waits for the peer's ready flag, copies, and sets the peer's done
-// flag.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; the step of the local
+// shard uses none. launch_transfer waits for the peer's ready flag, copies, and sets the peer's done flag.
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = M * N * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
 
@@ -67,7 +68,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 }
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
-/// all but the plans. All ranks construct together. A call only issues work.
+/// all but the plans, and the stream, flags and mappings of peers_. All ranks construct together. A call only
+/// issues work.
 class ExchangeAuto final : public hirgen::Program {
  public:
   explicit ExchangeAuto(hirgen::Context& context) : context_(context) {
@@ -89,8 +91,8 @@ class ExchangeAuto final : public hirgen::Program {
   bf16* P_parts_ = context_.allocate<bf16>(M * N, "spec.yaml:16:5 P_parts");
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. Those of the local shard's step are
-  // unused.
+  // Sets have an event for each step of a loop, or each compute stream; the step of the local shard uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events before_send_P_ = context_.events("before_send_P", kSendP, D);
   hirgen::Events after_send_P_ = context_.events("after_send_P", kSendP, D);
@@ -110,8 +112,7 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
 
-  // Reduce-scatter of P over x, into C. Ready flags come before the copies of this rank, since peers wait for
-  // them.
+  // Reduce-scatter of P over x, into C. Ready flags are set first, since peers wait for them.
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
@@ -192,7 +193,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_auto", .spec = "spec.yaml",
-               .digest = "1dfc3a7e4fedb2050c821c7ed8f035dd864f26f977393aa9015efc547f9b972d", .mesh_size = D,
+               .digest = "65c86248c95831e33efa34ee9d6ffbd05638a46016b574c6cfcc2e0f3cc6d6c5", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

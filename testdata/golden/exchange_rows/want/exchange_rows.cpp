@@ -7,9 +7,11 @@
 //   A [DIDy(R), DIDx(D), M/D, K] on mesh grid bf16
 //   B [K, N] on mesh grid bf16
 //   E [Stream(R), D, M/D, N] on mesh grid bf16
+//   C [DIDy(R), Stream(D), M/D, N] on mesh grid bf16
 //
 // D = 2, R = 2, M = 8, K = 16, N = 12, mesh world: x of 6, mesh grid: y of R, x of D.
-// DIDx(D): one of D parts per rank. DIDy(R): one of R parts per rank. Stream(R): R slices, one per iteration.
+// DIDx(D): one of D parts per rank. DIDy(R): one of R parts per rank. Stream(D): D slices, one per iteration.
+// Stream(R): R slices, one per iteration.
 //
 // Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice in each
 // iteration over s.
@@ -29,7 +31,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardM is one rank's part of M. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 2, R = 2, M = 8, K = 16, N = 12;
 constexpr int64_t kShardM = M / D;
@@ -55,8 +57,8 @@ constexpr const char* kSendC = "spec.yaml:17:5 send C";
 constexpr const char* kWaitReadA = "spec.yaml:16:5 wait until peers have read A";
 constexpr const char* kWaitExchangeC = "spec.yaml:17:5 wait for the exchange of C";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
-// shard's step are unused.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; the step of the local
+// shard uses none.
 constexpr hirgen::SharedShape kAShared = {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A",
                                           .where = kShareA, .mesh = &mesh_grid, .axis = 1};
 
@@ -70,7 +72,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 }
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
-/// all but the plans. All ranks construct together. A call only issues work.
+/// all but the plans, and the stream, flags and mappings of peers_. All ranks construct together. A call only
+/// issues work.
 class ExchangeRows final : public hirgen::Program {
  public:
   explicit ExchangeRows(hirgen::Context& context) : context_(context) {
@@ -93,8 +96,8 @@ class ExchangeRows final : public hirgen::Program {
   bf16* A_all_ = context_.allocate<bf16>(on_grid_ ? M * K : 0, "spec.yaml:16:5 A_all");
   hirgen::MatmulPlan E_plan_{context_, kEShape, kMatmulC};
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. Those of the local shard's step are
-  // unused.
+  // Sets have an event for each step of a loop, or each compute stream; the step of the local shard uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events after_receive_A_ = context_.events("after_receive_A", kReceiveA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -116,7 +119,7 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   if (on_grid_) {
-    // Allgather of A over x. Ready flags come before the copies of this rank, since peers wait for them.
+    // Allgather of A over x. Ready flags are set first, since peers wait for them.
     hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = mesh_grid.rank_along(context_.rank(), 1, (D + x - s) % D);
@@ -235,7 +238,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_rows", .spec = "spec.yaml",
-               .digest = "087e1777a02726dfb5e48ff98c02ea162dc4fa66bbb068979b401e42f4df5160", .mesh_size = 6,
+               .digest = "0dc62013861954b4834bf512c5c678d79fe5ca5b3f7c766cb53bae76d514d46e", .mesh_size = 6,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x of grid", "sendrecv y of grid"},
                .bytes = (R - 1) * M * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"R", R}, {"M", M}, {"K", K}, {"N", N}}},

@@ -23,13 +23,14 @@
 //   out_cast [M, N] fp16
 //   out_relu [M, N] fp32
 //   out_sum [M, N] fp32
-//   out_reduce [M] fp32
+//   out_reduce [M, r(N)] fp32
 //   out_reshape [M*N] fp32
 //   out_broadcast [M, b(1), N] fp32
 //   out_batched [B, M, N] bf16
+//   product [M, N] fp32
 //
 // D = 2, B = 3, M = 12, N = 8, K = 16, mesh world: x of D, mesh turned: x of D.
-// DIDx(D): one of D parts per rank. b(1): 1 for any number.
+// DIDx(D): one of D parts per rank. b(1): 1 for any number. r(N): an axis of N, removed by a reduction.
 // Views, which move nothing unless a copy is below: broadcast, permute, reshape.
 //
 // Derived: send-recv of shard over meshes world and turned.

@@ -9,9 +9,12 @@
 //   A [DIDx(D), D, M/D, K/D] fp16
 //   B [DIDx(D), K/D, N] fp16
 //   C [Stream(D), M/D, N] fp16
+//   P [DIDx(D), Stream(D), M/D, N] fp16
+//   R [r(D), DIDx(D), M/D, N] fp16
 //
 // D = 4, M = 32, N = 8, K = 16, mesh x of D.
-// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. Loops over D: one step per rank.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. r(D): an axis of D, removed by a
+// reduction. Loops over D: one step per rank.
 // Views, which move nothing unless a copy is below: broadcast.
 //
 // Derived: reduce-scatter of P over x, into R: transfers into P_parts from rank to rank by IPC-get, one slice
@@ -34,7 +37,7 @@ namespace {
 
 using fp16 = __half;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardM is one rank's part of M. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 4, M = 32, N = 8, K = 16;
 constexpr int64_t kShardM = M / D, kShardK = K / D, kChunkM = kShardM / 4;
@@ -66,8 +69,8 @@ constexpr const char* kDoneC = "spec.yaml:18:5 set the done flag of C at the pee
 constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P, C";
 constexpr const char* kWaitReceiveR = "spec.yaml:18:5 wait until R is received";
 
-// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; those of the local
-// shard's step are unused.
+// Shared buffers. A flag holds the number of a call. Step s of a loop uses flags s; the step of the local
+// shard uses none.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = M * N * sizeof(fp16), .transfers = D * 4, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kCShared =
@@ -83,7 +86,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 }
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events. The context owns
-/// all but the plans. All ranks construct together. A call only issues work.
+/// all but the plans, and the stream, flags and mappings of peers_. All ranks construct together. A call only
+/// issues work.
 class SubChunksAtOnce final : public hirgen::Program {
  public:
   explicit SubChunksAtOnce(hirgen::Context& context) : context_(context) {
@@ -105,8 +109,8 @@ class SubChunksAtOnce final : public hirgen::Program {
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:16:5 workspace");
   // If a call is stuck, the watchdog names the first of these events that is not complete.
-  // Sets have an event for each step of a loop, or each compute stream. Those of the local shard's step are
-  // unused.
+  // Sets have an event for each step of a loop, or each compute stream; the step of the local shard uses
+  // none.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
   hirgen::Events after_receive_P_ = context_.events("after_receive_P", kReceiveP, D * 4);
@@ -137,8 +141,7 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
     HG_CHECK(cudaEventRecord(joined_[c % kComputeStreams], compute), kJoined);
     HG_CHECK(cudaStreamWaitEvent(copy, joined_[c % kComputeStreams], 0), kJoined);
 
-    // Reduce-scatter of P over x, into R. Ready flags come before the copies of this rank, since peers wait
-    // for them.
+    // Reduce-scatter of P over x, into R. Ready flags are set first, since peers wait for them.
     hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = (rank + s) % D;
@@ -254,7 +257,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sub_chunks_at_once", .spec = "spec.yaml",
-               .digest = "8afc3f0ec8c85af40ea761672583146b84601fe13d22d0e9a2eac851f02f507b", .mesh_size = D,
+               .digest = "6c01f8e261ea4b44c0ab9150b20c58f5b8101feb6821681440520daf5b8a3e30", .mesh_size = D,
                .gemms = {{kChunkM * 4, N, kShardK, D}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kChunkM * N * sizeof(fp16) * 4, .largest = "sendrecv",
                .transport = "ipc-get", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

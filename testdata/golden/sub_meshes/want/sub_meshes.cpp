@@ -11,9 +11,11 @@
 //   bias [12] on mesh one bf16
 //   out [2, 2, 8, 12] on mesh one bf16
 //   spread [12] bf16
+//   C [Stream(2), 2, 8, 12] on mesh pair bf16
+//   moved [2, 2, 8, 12] on mesh one bf16
 //
 // mesh world: x of 4, mesh pair: x of 2, mesh one: x of 1, mesh ranks_2_1: x of 2.
-// DIDx(2): one of 2 parts per rank.
+// DIDx(2): one of 2 parts per rank. Stream(2): 2 slices, one per iteration.
 //
 // Derived: transfer of bias from mesh one to world.
 // Derived: allgather of A over x, one slice in each iteration over s.

@@ -7,10 +7,12 @@
 //
 //   A [DIDx(D), D, M/D, K/D] bf16
 //   B [DIDx(D), K/D, N] bf16
-//   C [DIDx(D), M/D, N] bf16
+//   C [r(D), DIDx(D), M/D, N] bf16
+//   P [DIDx(D), Stream(D), M/D, N] bf16
 //
 // D = 2, M = 16, N = 8, K = 8, mesh x of D.
-// DIDx(D): one of D parts per rank. Loops over D: one step per rank.
+// DIDx(D): one of D parts per rank. Stream(D): D slices, one per iteration. r(D): an axis of D, removed by a
+// reduction. Loops over D: one step per rank.
 // Views, which move nothing unless a copy is below: broadcast.
 //
 // Derived: reduce-scatter of P over x, into C: transfers into P_sums from rank to rank by NCCL, one slice in
@@ -28,7 +30,7 @@ namespace {
 
 using bf16 = __nv_bfloat16;
 
-// The parameters, and parts of them: kShardX is one rank's part of X. The program is for these values; for
+// The parameters, and parts of them: kShardM is one rank's part of M. The program is for these values; for
 // others, emit it again.
 constexpr int64_t D = 2, M = 16, N = 8, K = 8;
 constexpr int64_t kShardM = M / D, kShardK = K / D, kHalfM = kShardM / 2;
