@@ -222,7 +222,8 @@ func constantsOf(constants []*calls.Constant) string {
 }
 
 // Relations prints which constants are another constant times a parameter: "kSliceM = kSliceShardM * D". A parameter that
-// is a product counts as its factors: if E is H * C, then E / D is kShardH * C.
+// is a product counts as its factors: if E is H * C, then E / D is kShardH * C. It also prints which constants are sums of
+// others: "kShardH2G = kShardH + 2 * kShardG".
 func (v *programView) Relations() string {
 	values, products := v.Values(), map[string]expr.Expr{}
 	for _, d := range v.Params {
@@ -232,6 +233,10 @@ func (v *programView) Relations() string {
 	}
 	var list []string
 	for _, whole := range v.Constants {
+		value := whole.Value.(*expr.Binary)
+		if sum, ok := v.quotient(value.X, value.Y).(*expr.Binary); ok {
+			list = append(list, whole.Name+" = "+spell(sum))
+		}
 		for _, part := range v.Constants {
 			by, name := expr.Cancel(expr.Op("/", expr.Substitute(whole.Value, products), part.Value)).(expr.Var)
 			if name {
@@ -240,6 +245,28 @@ func (v *programView) Relations() string {
 		}
 	}
 	return strings.Join(list, ", ")
+}
+
+// quotient returns a sum of parameters divided by an expression, as a sum of constants: (H + 2 * G) / D is kShardH + 2 *
+// kShardG. It returns nil if e is not such a sum, or if a quotient of a parameter is not a constant.
+func (v *programView) quotient(e, by expr.Expr) expr.Expr {
+	switch e := e.(type) {
+	case expr.Var:
+		is := func(part *calls.Constant) bool { return part.Value.String() == expr.Op("/", e, by).String() }
+		if i := slices.IndexFunc(v.Constants, is); i >= 0 {
+			return expr.Var(v.Constants[i].Name)
+		}
+	case *expr.Binary:
+		x, y := v.quotient(e.X, by), v.quotient(e.Y, by)
+		_, times := e.X.(expr.Int)
+		switch {
+		case e.Op == "+" && x != nil && y != nil:
+			return expr.Op("+", x, y)
+		case e.Op == "*" && times && y != nil:
+			return expr.Op("*", e.X, y)
+		}
+	}
+	return nil
 }
 
 // fiveOnALine declares int64_t constants, at most five on a line.

@@ -199,6 +199,11 @@ func (v *programView) Loops() bool {
 	})
 }
 
+// Deviations reports whether the description of an input has a deviation.
+func (v *programView) Deviations() bool {
+	return slices.ContainsFunc(v.Tensors, func(t tensorView) bool { return t.Deviation != "" })
+}
+
 // NamedParts explains the names of constants that are parts of parameters, each kind by an example: "kShardM is one
 // rank's part of M".
 func (v *programView) NamedParts() string {

@@ -115,7 +115,8 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
              kReadyA);
   }
 
-  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
+  // All iterations are issued first, so that transfer s + 1 overlaps with work s, ahead of transfers that
+  // follow this work.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
 
@@ -167,8 +168,8 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
-// values that fill inputs in checks.
+// Describes the inputs, then the outputs, as one rank has them. Contractions are for the values that fill
+// inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -191,7 +192,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_linear_p2p", .spec = "spec.yaml",
-               .digest = "4587be7ff068e5ddc7a0555246699c11d9762e6ce20cc9426740913257e7fe70", .mesh_size = D,
+               .digest = "d51bf42dbecfc29fc7efdf2a5826b22dc0838f2de8800db2309b7e033b4a1b99", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -105,7 +105,8 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   ready_flags.submit(copy, kReadyA);
 
-  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
+  // All iterations are issued first, so that transfer s + 1 overlaps with work s, ahead of transfers that
+  // follow this work.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
 
@@ -143,8 +144,8 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);                                    // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
-// values that fill inputs in checks.
+// Describes the inputs, then the outputs, as one rank has them. Contractions are for the values that fill
+// inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -166,7 +167,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_auto", .spec = "spec.yaml",
-               .digest = "56d4b0d83db4a3c9339e96080711728c84f210e90e80e58d974549e8af772346", .mesh_size = D,
+               .digest = "f58814e7e7c33bb7e2a00dd307b9bcf50d2ee554def223fe949cc5cac82ebfbe", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -114,7 +114,8 @@ void AgMatmulAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
   }
   ready_flags.submit(copy, kReadyA);
 
-  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
+  // All iterations are issued first, so that transfer s + 1 overlaps with work s, ahead of transfers that
+  // follow this work.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
 
@@ -134,7 +135,8 @@ void AgMatmulAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, started_[0], 0), kExchangeA);
 
-  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
+  // All iterations are issued first, so that transfer s + 1 overlaps with work s, ahead of transfers that
+  // follow this work.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;

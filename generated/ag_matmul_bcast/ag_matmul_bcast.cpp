@@ -84,7 +84,8 @@ void AgMatmulBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaEventRecord(before_broadcast_A_[0], caller), kBroadcastA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_broadcast_A_[0], 0), kBroadcastA);
 
-  // Broadcast of A over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
+  // Broadcast of A over x. All iterations are issued first, so that transfer s + 1 overlaps with work s,
+  // ahead of transfers that follow this work.
   for (int64_t s = 0; s < D; ++s) {
     HG_CHECK(ncclBroadcast(A, A_all_ + s * kShardM * K, kShardM * K, ncclBfloat16, static_cast<int>(s),
                            x_.comm, x_.stream),
@@ -108,8 +109,8 @@ void AgMatmulBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
-// values that fill inputs in checks.
+// Describes the inputs, then the outputs, as one rank has them. Contractions are for the values that fill
+// inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -131,7 +132,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_bcast", .spec = "spec.yaml",
-               .digest = "b6dbd8b3314c6c4eaed9045744c1c7147b5e9f7a52fcf793fd5ffbe266fd74af", .mesh_size = D,
+               .digest = "f4279c321f3e65b90f6276af3a1b0090f89d715fad05ac6abed9667c788d4dc0", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"broadcast x"}, .bytes = M * K * sizeof(bf16),
                .largest = "broadcast", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

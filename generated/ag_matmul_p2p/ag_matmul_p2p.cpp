@@ -88,7 +88,8 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(before_exchange_A_[0], caller), kExchangeA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_exchange_A_[0], 0), kExchangeA);
 
-  // Allgather of A over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
+  // Allgather of A over x. All iterations are issued first, so that transfer s + 1 overlaps with work s,
+  // ahead of transfers that follow this work.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
@@ -129,8 +130,8 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
-// values that fill inputs in checks.
+// Describes the inputs, then the outputs, as one rank has them. Contractions are for the values that fill
+// inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -152,7 +153,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_p2p", .spec = "spec.yaml",
-               .digest = "2c3a6f2939c083e8171bb6879aee7d4aebd1795d3281e7075f47d2942fe979d9", .mesh_size = D,
+               .digest = "4000ada17966d33efb974e7e426c02e5b5ca9448cc58fbad1202b2d199a4d6d5", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

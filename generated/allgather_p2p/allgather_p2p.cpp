@@ -94,7 +94,8 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
              kReadyC);
   }
 
-  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
+  // All iterations are issued first, so that transfer s + 1 overlaps with work s, ahead of transfers that
+  // follow this work.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, C_ipc.ready(s), C_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -138,8 +139,8 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
-// values that fill inputs in checks.
+// Describes the inputs, then the outputs, as one rank has them. Contractions are for the values that fill
+// inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -159,7 +160,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allgather_p2p", .spec = "spec.yaml",
-               .digest = "e0d3e9b6795e854989810aa074dd522285a0a22d2fc54c07d67d04cc9ae5b173", .mesh_size = D,
+               .digest = "9b1e94f31b213761789eecb8478dd08b96964a61452315c382b2300fcb043772", .mesh_size = D,
                .gemms = {}, .communications = {"sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

@@ -112,7 +112,8 @@ void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) 
              kReadyA);
   }
 
-  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
+  // All iterations are issued first, so that transfer s + 1 overlaps with work s, ahead of transfers that
+  // follow this work.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
 
@@ -163,8 +164,8 @@ void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
-// values that fill inputs in checks.
+// Describes the inputs, then the outputs, as one rank has them. Contractions are for the values that fill
+// inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -186,7 +187,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "gather_consume", .spec = "spec.yaml",
-               .digest = "cb7861720780a8271c2b7ad1f79e09f3e3a758431fca6970d9a72e00da095a16", .mesh_size = D,
+               .digest = "6231660b669f9047b5f581deb4ce2216523a3dc46d09b10f64abd061d230fd0e", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -78,7 +78,7 @@ constexpr int64_t C = 128, E = H * C, F = 7 * E / 2;
 constexpr int64_t kShardH2G =
     (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kHalfC = C / 2;
 constexpr int64_t kShardG = G / D, kShardBL = B * L / D;
-// Hence kShardE = kShardH * C.
+// Hence kShardH2G = kShardH + 2 * kShardG, kShardE = kShardH * C.
 constexpr int kComputeStreams = 2;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
@@ -182,7 +182,8 @@ class LlamaBlock final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml llama_block"};  // memory that ranks share
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_block");
   cudaStream_t compute_[kComputeStreams];
-  // one per compute stream: their GEMMs may run at the same time. The caller's stream uses the first
+  // one per compute stream: their GEMMs may run at the same time. The caller's stream uses the first at other
+  // times
   void* workspaces_[kComputeStreams];
   // Buffers. Those that share memory have the labels of the first and the last statement that uses them (in a
   // loop: of each iteration). A transfer uses its memory until something waits for it, or for later work on
@@ -346,7 +347,8 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   ready_flags2.submit(copy, kReadyU2All);
 
-  // Allgather of U2 over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
+  // Allgather of U2 over x. All iterations are issued first, so that transfer s + 1 overlaps with work s,
+  // ahead of transfers that follow this work.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
@@ -467,7 +469,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "14963e86343e9fdade9543b67b2cc8a2eec86714c366d2135ef53a89cbfd10cc", .mesh_size = D,
+               .digest = "3609d0a37813acafda52832d0d161b67e3856246a2c9f4c8afd424ef9e5c1f9c", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},

@@ -86,7 +86,7 @@ constexpr int64_t C = 128, E = H * C, F = 7 * E / 2;
 constexpr int64_t kShardH2G =
     (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kHalfC = C / 2;
 constexpr int64_t kShardG = G / D, kShardBL = B * L / D;
-// Hence kShardE = kShardH * C.
+// Hence kShardH2G = kShardH + 2 * kShardG, kShardE = kShardH * C.
 constexpr int kComputeStreams = 2;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
@@ -206,7 +206,8 @@ class LlamaBlockAcrossNodes final : public hirgen::Program {
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_block");
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:39:5 mesh world");
   cudaStream_t compute_[kComputeStreams];
-  // one per compute stream: their GEMMs may run at the same time. The caller's stream uses the first
+  // one per compute stream: their GEMMs may run at the same time. The caller's stream uses the first at other
+  // times
   void* workspaces_[kComputeStreams];
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");  // [B * L, E]
   // [1, B * L, kShardH2G * C]
@@ -409,7 +410,8 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   }
   ready_flags2.submit(copy, kReadyU2All);
 
-  // Allgather of U2 over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
+  // Allgather of U2 over x. All iterations are issued first, so that transfer s + 1 overlaps with work s,
+  // ahead of transfers that follow this work.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
@@ -423,7 +425,8 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, started_gate_[0], 0), kExchangeU2);
 
-  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
+  // All iterations are issued first, so that transfer s + 1 overlaps with work s, ahead of transfers that
+  // follow this work.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;

@@ -73,7 +73,7 @@ constexpr int64_t C = 128, E = H * C, F = 7 * E / 2;
 constexpr int64_t kShardBL =
     B * L / D, kShardH2G = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D;
 constexpr int64_t kHalfC = C / 2, kShardG = G / D;
-// Hence kShardE = kShardH * C.
+// Hence kShardH2G = kShardH + 2 * kShardG, kShardE = kShardH * C.
 constexpr int kComputeStreams = 2;  // the number of compute streams, see Schedule above
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
@@ -187,7 +187,8 @@ class LlamaBlockSp final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml llama_block_sp"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();       // stream memory operations, for flags
   cudaStream_t compute_[kComputeStreams];
-  // one per compute stream: their GEMMs may run at the same time. The caller's stream uses the first
+  // one per compute stream: their GEMMs may run at the same time. The caller's stream uses the first at other
+  // times
   void* workspaces_[kComputeStreams];
   // Buffers. Those that share memory have the labels of the first and the last statement that uses them (in a
   // loop: of each iteration). A transfer uses its memory until something waits for it, or for later work on
@@ -272,7 +273,8 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
              kReadyU1);
   }
 
-  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
+  // All iterations are issued first, so that transfer s + 1 overlaps with work s, ahead of transfers that
+  // follow this work.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
 
@@ -387,7 +389,8 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
              kReadyU2);
   }
 
-  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
+  // All iterations are issued first, so that transfer s + 1 overlaps with work s, ahead of transfers that
+  // follow this work.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
 
@@ -523,7 +526,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "b4361c73279a553d84a626a3b7079bcb529076b02549df0d43a0b5ac0c061386", .mesh_size = D,
+               .digest = "ef214bbb9f10dec41467d195f925cd24e7f38b58cd037475fa485d02f672d06d", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},

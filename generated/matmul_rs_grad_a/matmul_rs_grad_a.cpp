@@ -90,7 +90,8 @@ void MatmulRsGradA::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaEventRecord(before_allgather_dC_[0], caller), kAllgatherDC);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_dC_[0], 0), kAllgatherDC);
 
-  // Allgather of dC over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
+  // Allgather of dC over x. All iterations are issued first, so that transfer s + 1 overlaps with work s,
+  // ahead of transfers that follow this work.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(dC + s * kSliceShardM * N, dC_all_ + s * kSliceM * N, kSliceShardM * N,
                            ncclBfloat16, x_.comm, x_.stream),
@@ -114,8 +115,8 @@ void MatmulRsGradA::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
-// values that fill inputs in checks.
+// Describes the inputs, then the outputs, as one rank has them. Contractions are for the values that fill
+// inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -137,7 +138,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_a", .spec = "spec.yaml",
-               .digest = "c73151864f0d372a016abcb2dbd9e97227a36e68042b3195c160fe7a1ab538b1", .mesh_size = D,
+               .digest = "454c288b84ff9047a1794f79958e50ac75c295f7be9f1dd4c13a4af6762b8fd7", .mesh_size = D,
                .gemms = {{M, kShardK, N, 1}}, .communications = {"allgather x"},
                .bytes = M * N * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -96,7 +96,8 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaEventRecord(before_allgather_dC_[0], caller), kAllgatherDC);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_dC_[0], 0), kAllgatherDC);
 
-  // Allgather of dC over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
+  // Allgather of dC over x. All iterations are issued first, so that transfer s + 1 overlaps with work s,
+  // ahead of transfers that follow this work.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(dC + s * kSliceShardM * N, dC_all_ + s * kSliceM * N, kSliceShardM * N,
                            ncclBfloat16, x_.comm, x_.stream),
@@ -124,8 +125,8 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
-// values that fill inputs in checks.
+// Describes the inputs, then the outputs, as one rank has them. Contractions are for the values that fill
+// inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -147,7 +148,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_b", .spec = "spec.yaml",
-               .digest = "b6244977ad5ef0fdc8c29a6d33ee2867493619800633effb9bf362da1f487465", .mesh_size = D,
+               .digest = "f4f8221adde946b1c7a488d1c0e7674c3dfb5592d441451c0944e52cec2d7b1b", .mesh_size = D,
                .gemms = {{S * kShardK, N, kSliceM, 1}}, .communications = {"allgather x"},
                .bytes = M * N * sizeof(bf16), .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -166,7 +166,8 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   ready_flags.submit(copy, kReadyU);
 
-  // Allgather of G over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
+  // Allgather of G over x. All iterations are issued first, so that transfer s + 1 overlaps with work s,
+  // ahead of transfers that follow this work.
   for (int64_t s = 2; s < 2 * D; ++s) {
     const int64_t to = (D + rank - s / 2) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U_ipc.ready(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -278,7 +279,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_p2p", .spec = "spec.yaml",
-               .digest = "f0f158b5f1c31bbd57ba8c9df8542a50b82641ed131227826d396c3c74583cff", .mesh_size = D,
+               .digest = "9722ef99eb02687c73d2063b0bec1045ac6188ff85ceed51109b500536b03e85", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, kShardN, K, 1}, {D * kHalfM * 2, kShardN, K, 1},
                          {D * kHalfM * 2, K, kShardN, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (2 * D - 2) * kHalfM * K * sizeof(bf16), .largest = "sendrecv",

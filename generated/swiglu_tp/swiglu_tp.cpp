@@ -119,7 +119,8 @@ void SwigluTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(before_allgather_X_[0], caller), kAllgatherX);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, before_allgather_X_[0], 0), kAllgatherX);
 
-  // Allgather of X over x. All iterations are issued first, so that transfer s + 1 can overlap with work s.
+  // Allgather of X over x. All iterations are issued first, so that transfer s + 1 overlaps with work s,
+  // ahead of transfers that follow this work.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(X + s * kSliceShardM * K, X_all_ + s * kSliceM * K, kSliceShardM * K, ncclBfloat16,
                            x_.comm, x_.stream),
@@ -184,7 +185,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_tp", .spec = "spec.yaml",
-               .digest = "5084b8e1604327ee4e9a8abddcae62e4789310924a862e03bea8434b854eca67", .mesh_size = D,
+               .digest = "61fd940faf6de6f4e68e0c9759eb56e57ccc273c82eff58958bbb6b17b4b170a", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = M * K * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",

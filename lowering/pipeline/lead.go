@@ -90,7 +90,8 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 	var list []hostir.Stmt
 	for _, l := range []*hostir.For{copies, others} {
 		if l != nil && works {
-			l.Note = fmt.Sprintf("%s are issued first, so that transfer %s + 1 can overlap with work %[2]s", what, loop.Var)
+			const note = "%s are issued first, so that transfer %s + 1 overlaps with work %[2]s, ahead of transfers that follow this work"
+			l.Note = fmt.Sprintf(note, what, loop.Var)
 		}
 	}
 	if ready != nil || copies != nil {

@@ -124,7 +124,8 @@ void ExchangeGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
     hirgen::launch_flag_write(A_ipc.ready_at(to, s), A_ipc.sequence_number(), copy, kReadyA);
   }
 
-  // All iterations are issued first, so that transfer s + 1 can overlap with work s.
+  // All iterations are issued first, so that transfer s + 1 overlaps with work s, ahead of transfers that
+  // follow this work.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
 
@@ -169,8 +170,8 @@ void ExchangeGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
   }
 }
 
-// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
-// values that fill inputs in checks.
+// Describes the inputs, then the outputs, as one rank has them. Contractions are for the values that fill
+// inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -192,7 +193,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_graph", .spec = "spec.yaml",
-               .digest = "61e6c75ba2fe1af12349c0c675379f896c42da2b6956c16672b54adc7b3f694c", .mesh_size = D,
+               .digest = "84c77e397bbaa8685e072e6b17f069a66fbd4a91ef859c3ed0944eb705fd16f2", .mesh_size = D,
                .gemms = {{M, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .graph = true, .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -149,7 +149,8 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
     }
     ready_flags.submit(copy, kReadyP);
 
-    // All iterations are issued first, so that transfer s + 1 can overlap with work s.
+    // All iterations are issued first, so that transfer s + 1 overlaps with work s, ahead of transfers that
+    // follow this work.
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (D + rank - s) % D;
 
@@ -234,8 +235,8 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
   context_.call_issued(caller);  // for the watchdog
 }
 
-// Describes the inputs, then the outputs, as one rank has them. Contractions and deviations are for the
-// values that fill inputs in checks.
+// Describes the inputs, then the outputs, as one rank has them. Contractions are for the values that fill
+// inputs in checks.
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
@@ -257,7 +258,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sub_chunks_at_once", .spec = "spec.yaml",
-               .digest = "6c01f8e261ea4b44c0ab9150b20c58f5b8101feb6821681440520daf5b8a3e30", .mesh_size = D,
+               .digest = "cb9b0a5d164aae8647ce1b15ddcbd338e8fb9251d88e68b2ea20c0a960690aa1", .mesh_size = D,
                .gemms = {{kChunkM * 4, N, kShardK, D}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kChunkM * N * sizeof(fp16) * 4, .largest = "sendrecv",
                .transport = "ipc-get", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
