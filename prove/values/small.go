@@ -28,6 +28,7 @@ type Sized struct {
 	Program *unroll.Program
 	Model   *model.Pipeline
 	Changed []string // "K = 24": parameters whose values differ from the original program
+	Cost    int64    // products and elements of all ranks, and bytes of the model's tensors
 	values  map[string]int64
 }
 
@@ -133,8 +134,10 @@ func (s *search) sized() (*Sized, error) {
 			sized.Changed = append(sized.Changed, fmt.Sprintf("%s = %d", d.Spec, d.Value))
 		}
 	}
-	if n := cost(sized.Program) + elements(sized.Model); n > most {
-		return nil, fmt.Errorf("%w: %d products and elements, with %s", errLarge, n, cmp.Or(strings.Join(sized.Changed, ", "), "its own extents"))
+	sized.Cost = cost(sized.Program) + elements(sized.Model)
+	if sized.Cost > most {
+		at := cmp.Or(strings.Join(sized.Changed, ", "), "its own extents")
+		return nil, fmt.Errorf("%w: %d products and elements, with %s", errLarge, sized.Cost, at)
 	}
 	return sized, nil
 }
@@ -185,6 +188,34 @@ func (s *search) reduceAll(names []string, allowed func(map[string]int64) bool) 
 		for _, other := range names[:i] {
 			if s.values[one] == 0 && s.values[other] == 0 {
 				s.reducePair(one, other, allowed)
+			}
+		}
+	}
+	if s.guess == EqualColumns {
+		s.equate(names, allowed)
+	}
+}
+
+// equate gives a parameter whose original value equals that of a defined one, such as E = H * C, the value that the
+// definition has now, where that is allowed.
+func (s *search) equate(names []string, allowed func(map[string]int64) bool) {
+	original := s.program.Values()
+	for _, d := range s.program.Params {
+		m, err := s.model(s.values)
+		if err != nil || original.Definition(d) == nil {
+			continue
+		}
+		defined := slices.IndexFunc(m.Params, func(has model.Param) bool { return has.Name == d.Spec })
+		for _, name := range names {
+			if name == d.Spec || s.original(name) != d.Value {
+				continue
+			}
+			was := s.values[name]
+			if s.values[name] = m.Params[defined].Value; allowed(s.values) {
+				continue
+			}
+			if s.values[name] = was; was == 0 {
+				delete(s.values, name)
 			}
 		}
 	}

@@ -37,6 +37,32 @@ func TestExamplesAsTheyStand(t *testing.T) {
 	}
 }
 
+// TestEqualToAProduct reduces parameters where a kernel has two uses: for rows of E = H * C elements, and for transposed
+// rows of L elements. L follows E then.
+func TestEqualToAProduct(t *testing.T) {
+	const spec = `{hirgen: 1, name: p, dtype: bf16, params: {L: 4096, H: 32, C: 128, E: H*C}, mesh: {x: 1},
+tensors: {dY: [L, E], W: [E, E], PV: [H, L, C]},
+ops: ["dO = matmul(dY, W, quantize=fp8_e4m3)", "dYt = permute(dY, perm=[1, 0])", "heads = permute(PV, perm=[1, 0, 2])",
+"O = reshape(heads, shape=[L, E])", "dW = matmul(dYt, O, quantize=fp8_e4m3)"], outputs: [dO, dW]}`
+	load := func(params map[string]int64) (*model.Pipeline, error) {
+		return model.Load("spec.yaml", []byte(spec), params)
+	}
+	p, err := load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sized, err := values.Small(lower(t, p), nil, load, values.EqualColumns, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := values.Check(sized.Program, sized.Model, 1); err != nil || len(r.Mismatches) > 0 {
+		t.Errorf("at %v: %v %+v", sized.Changed, err, r)
+	}
+	if at := sized.Program.Calls.Values(); at["L"] != at["E"] || at["L"] >= 4096 {
+		t.Errorf("L and E are not reduced together: %v", sized.Changed)
+	}
+}
+
 // TestColumnsOfKernels reduces parameters whose extents equal other extents. In the first spec a kernel's row has 4 elements (D), as
 // many as a rank has experts before E is reduced, and keeps them. In the second a sum has as many rows as columns before K is
 // reduced, and keeps its rows.
