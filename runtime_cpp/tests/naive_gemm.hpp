@@ -98,7 +98,7 @@ class Method final : public GemmMethod {
 
 inline std::string refuses(const MatmulShape& s) {
   if (s.dtype == DType::kFp16) return "it has no fp16";
-  if (s.scales) return "it has no scales";
+  if (s.scales || s.row_scales) return "it has no scales";
   if (s.epilogue == Epilogue::kGeluTanh) return "it has no gelu_tanh";
   return std::max({s.m, s.n, s.k}) > kMostExtent ? "it is slow at this size" : "";
 }

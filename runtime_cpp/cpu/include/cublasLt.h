@@ -54,12 +54,13 @@ typedef enum {
 } cublasLtMatmulDescAttributes_t;
 
 /// The layouts of the fp32 scales of an 8-bit operand. Its m lines of k elements are the rows of A
-/// (after the transposition) or the columns of B. VEC128: [k / 128][m], one scale for each 128
-/// elements of a line; 4 divides m. BLK128x128: [m / 128][k / 128], with rows padded to a multiple
-/// of 4 scales, one scale for each 128 x 128 elements. The last blocks may be partial. In mode
-/// SCALAR_32F, this device uses no scales.
+/// (after the transposition) or the columns of B. OUTER_VEC: [m], one scale for each line. VEC128:
+/// [k / 128][m], one scale for each 128 elements of a line; 4 divides m. BLK128x128: [m / 128][k /
+/// 128], with rows padded to a multiple of 4 scales, one scale for each 128 x 128 elements. The
+/// last blocks may be partial. In mode SCALAR_32F, this device uses no scales.
 typedef enum {
   CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F = 0,
+  CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F = 3,
   CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F = 4,
   CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F = 5,
 } cublasLtMatmulMatrixScale_t;

@@ -18,7 +18,7 @@ struct GemmOp {
   cublasLtMatmulDesc_t cublaslt = nullptr;
   const GemmMethod* other = nullptr;  ///< if not null, runs instead of cuBLASLt
   const void* bias = nullptr;         ///< bias vector of the next calls; null without a bias
-  /// The scales of the blocks of A and B in the next calls, row-major in fp32; null without scales.
+  /// The scales of A and B in the next calls, row-major in fp32; null without scales.
   const void *scales_a = nullptr, *scales_b = nullptr;
 };
 

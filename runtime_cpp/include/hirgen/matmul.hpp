@@ -43,6 +43,10 @@ struct MatmulShape {
   /// and k. There is one batch and no bias, addend or epilogue, and the result has type kBf16 or
   /// kFp32.
   bool scales = false;
+  /// A and B have 8-bit elements and fp32 scales, one for each row of A and one for each column of
+  /// B, by which the sums are multiplied in fp32. There is one batch and no bias, addend or
+  /// epilogue, and the result has type kBf16 or kFp32.
+  bool row_scales = false;
   bool pack_a = false;  ///< first copies A to aligned rows in the workspace; see MatmulPlan::run
   bool pack_b = false;  ///< first copies B in the same way
   bool pack_c = false;  ///< C is computed in aligned rows, then copied back; requires pack_b
@@ -59,7 +63,7 @@ struct MatmulShape {
   DType result() const { return dtype_c.value_or(dtype); }
   bool packs() const { return pack_a || pack_b || pack_c; }
   /// Whether calls copy operands to the workspace.
-  bool copies() const { return packs() || scales; }
+  bool copies() const { return packs() || scales || row_scales; }
 };
 
 /// The number of 16-bit elements in a 16-byte access. The fast kernels of GEMM libraries need rows
@@ -139,17 +143,19 @@ struct MatmulPlan : GemmCall {
   void set_bias(const void* bias, const char* where);
 
   /// Sets the scales of the next calls, in device memory, fp32 and row-major: [m, k / kScaleBlock]
-  /// for A and [n / kScaleBlock, k / kScaleBlock] for B.
+  /// for A and [n / kScaleBlock, k / kScaleBlock] for B; with row_scales, [m] for A and [n] for B.
   void set_scales(const void* scales_a, const void* scales_b) {
     op.scales_a = scales_a;
     op.scales_b = scales_b;
   }
 
-  /// Enqueues the GEMM of the plan's library, and the copies that the shape needs. With scales,
-  /// run() first copies to the workspace: the scales of A, in cuBLASLt's layout; the scales of B,
-  /// unless cuBLASLt can read them in place; and A if 4 does not divide m. If the shape packs,
-  /// run() first copies the packed operands to aligned rows in the workspace. If the GEMM writes C
-  /// in the workspace, run() then copies the result to `c`. `added` is null without an addend.
+  /// Enqueues the GEMM of the plan's library, and the copies that the shape needs. With scales of
+  /// blocks, run() first copies to the workspace: the scales of A, in cuBLASLt's layout; the scales
+  /// of B, unless cuBLASLt can read them in place; and A if 4 does not divide m. It copies scales
+  /// of rows if they are not aligned. If no library scales rows, the GEMM rounds its sums to the
+  /// type of C, and then a kernel scales C. If the shape packs, run() first copies the packed
+  /// operands to aligned rows in the workspace. If the GEMM writes C in the workspace, run() then
+  /// copies the result to `c`. `added` is null without an addend.
   void run(const void* a, const void* b, const void* added, void* c, void* workspace,
            cudaStream_t stream, const char* where) const;
 
@@ -165,12 +171,15 @@ struct MatmulPlan : GemmCall {
   void use(const MatmulCandidate& candidate, PlanSource by);
 
  private:
+  /// Makes the methods of the libraries for this shape.
+  void prepare(cublasLtHandle_t cublas, const char* where);
   void take(const MatmulCandidate& candidate, PlanSource by);
   void take_first(const char* where);
   /// Returns the method of a library; null if the plan has none for this shape.
   GemmMethod* method_of(const std::string& library) const;
 
   MatmulShape shape_;
+  MatmulShape computed_;  // shape_, but without row_scales if a kernel scales C after the GEMM
   std::vector<std::unique_ptr<GemmMethod>> methods_;  // one for each library that can be used
   GemmMethod* method_ = nullptr;                      // the method in use
   GemmAlgorithm algorithm_;

@@ -20,9 +20,10 @@ auto about(const MatmulShape& shape, Calls calls) {
   try {
     return calls();
   } catch (const Error& error) {
-    throw Error(error.code(),
-                format("%s; GEMM %s%s", error.what(), describe(shape).c_str(),
-                       shape.scales ? " (cuBLASLt's A: BLK128x128_32F, B: VEC128_32F)" : ""),
+    const char* modes = shape.scales       ? " (cuBLASLt's A: BLK128x128_32F, B: VEC128_32F)"
+                        : shape.row_scales ? " (cuBLASLt's A and B: OUTER_VEC_32F)"
+                                           : "";
+    throw Error(error.code(), format("%s; GEMM %s%s", error.what(), describe(shape).c_str(), modes),
                 error.suspect());
   }
 }
@@ -70,7 +71,7 @@ class CublasltMethod final : public GemmMethod {
     about(shape_, [&] {
       const auto& [a, b, bias, added, c, scales_a, scales_b] = operands;
       const GemmCall& own = own_.call;
-      if (shape_.scales) {
+      if (shape_.scales || shape_.row_scales) {
         set_attribute(own.op.cublaslt, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, scales_b, where);
         set_attribute(own.op.cublaslt, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, scales_a, where);
       }
@@ -94,6 +95,8 @@ class CublasltMethod final : public GemmMethod {
         cublasLtMatmulAlgoGetHeuristic(cublas_, call.op.cublaslt, call.b, call.a, call.c, call.c,
                                        preference.get(), limit, results.data(), &found);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
+    // A library may not know a mode, or the mode with these types. Then a kernel scales the rows.
+    if (shape_.row_scales && status == CUBLAS_STATUS_INVALID_VALUE) return {};
     about(shape_, [&] {
       ::hirgen::check(status, "cublasLtMatmulAlgoGetHeuristic", where, __FILE__, __LINE__);
     });
@@ -121,12 +124,12 @@ int compute_capability() {
 }
 
 /// The reason why cuBLASLt cannot compute a shape; "" if it can. cuBLASLt counts batches, rows and
-/// columns in an int, and supports scales of blocks only on some GPUs. hirgen rejects specs with
+/// columns in an int, and supports scales only on some GPUs. hirgen rejects specs with
 /// larger counts.
 std::string cublaslt_refuses(const MatmulShape& s) {
   const bool counts = std::max({s.m, s.n, s.k, s.batch}) <= std::numeric_limits<int32_t>::max();
   if (!counts) return "it has no GEMM of so many rows";
-  if (!s.scales) return "";
+  if (!s.scales && !s.row_scales) return "";
 #if !defined(HIRGEN_CPU_DEVICE) && CUBLAS_VERSION < 120900
   return refuses_scales(CUBLAS_VERSION, compute_capability());
 #else
@@ -175,12 +178,12 @@ const GemmLibrary kCublaslt = {
 
 std::string refuses_scales(int64_t version, int major) {
   if (version < 120900) {
-    return format("scales of blocks need CUDA 12.9, and this cuBLASLt is %ld.%ld",
+    return format("scales of blocks or rows need CUDA 12.9, and this cuBLASLt is %ld.%ld",
                   static_cast<long>(version / 10000), static_cast<long>(version / 100 % 100));
   }
   if (major != 9) {
-    return format("it has scales of blocks on Hopper GPUs, and this one is of capability %d",
-                  major);
+    return format(
+        "it has scales of blocks or rows on Hopper GPUs, and this one is of capability %d", major);
   }
   return "";
 }

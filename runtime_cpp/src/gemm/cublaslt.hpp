@@ -10,8 +10,8 @@ namespace hirgen {
 
 extern const GemmLibrary kCublaslt;
 
-/// Why cuBLASLt of this version, such as 120900, has no scales of blocks on GPUs of this major
-/// compute capability; "" if it has them.
+/// Why cuBLASLt of this version, such as 120900, has no scales of blocks or rows on GPUs of this
+/// major compute capability; "" if it has them.
 std::string refuses_scales(int64_t version, int major);
 
 /// Sets the bias of all later calls of cublasLtMatmul with this descriptor.

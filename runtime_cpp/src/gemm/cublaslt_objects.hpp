@@ -40,16 +40,23 @@ void set_attribute(cublasLtMatmulDesc_t op, cublasLtMatmulDescAttributes_t attri
   HG_CHECK(cublasLtMatmulDescSetAttribute(op, attribute, &value, sizeof(value)), where);
 }
 
-/// Makes cuBLASLt read scales: one for each block of 128 x 128 elements of its A, which is the
-/// shape's B, and one for each 128 elements along k of its B. Does nothing before CUDA 12.9, where
-/// cuBLASLt has no such scales and refuses_scales() gives a reason.
+/// Makes cuBLASLt read scales. cuBLASLt's A is the shape's B. With scales of blocks, there is one
+/// for each block of 128 x 128 elements of its A, and one for each 128 elements along k of its B.
+/// With scales of rows, there is one for each row of its A (op(A)), and one for each column of its
+/// B. Does nothing before CUDA 12.9, where cuBLASLt has no such scales and refuses_scales() gives a
+/// reason.
 inline void set_scale_modes([[maybe_unused]] cublasLtMatmulDesc_t op,
+                            [[maybe_unused]] const MatmulShape& shape,
                             [[maybe_unused]] const char* where) {
 #if defined(HIRGEN_CPU_DEVICE) || CUBLAS_VERSION >= 120900
+  const auto mode = [&](cublasLtMatmulMatrixScale_t of_blocks) {
+    return static_cast<int32_t>(shape.row_scales ? CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F
+                                                 : of_blocks);
+  };
   set_attribute(op, CUBLASLT_MATMUL_DESC_A_SCALE_MODE,
-                static_cast<int32_t>(CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F), where);
+                mode(CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F), where);
   set_attribute(op, CUBLASLT_MATMUL_DESC_B_SCALE_MODE,
-                static_cast<int32_t>(CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F), where);
+                mode(CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F), where);
   // The heuristic returns CUBLAS_STATUS_INVALID_VALUE for a mode whose pointer is null, but does
   // not read the scales. run() sets the pointers of a call.
   alignas(16) static constexpr float kUnread[4] = {};
@@ -121,7 +128,7 @@ class CublasltObjects {
                   where);
     // cuBLASLt's bias has an element for each row of the column-major result: each column of C.
     set_attribute(op, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(shape), where);
-    if (shape.scales) set_scale_modes(op, where);
+    if (shape.scales || shape.row_scales) set_scale_modes(op, shape, where);
     const Matrix left = operand_a(shape), right = operand_b(shape);
     call.a = layout_of(rounded ? left.rounded(!shape.transpose_a) : left, shape.dtype, where);
     call.b = layout_of(rounded ? right.rounded(shape.transpose_b) : right, shape.type_b(), where);

@@ -34,24 +34,31 @@ const GemmLibrary* requested_gemm_library() {
   throw Error(Code::kUsage, format("HIRGEN_GEMM=%s: it is %s", asked.c_str(), names.c_str()));
 }
 
-std::vector<std::unique_ptr<GemmMethod>> gemm_methods(cublasLtHandle_t cublas,
-                                                      const MatmulShape& shape, const char* where) {
+std::vector<std::unique_ptr<GemmMethod>> able_methods(cublasLtHandle_t cublas,
+                                                      const MatmulShape& shape,
+                                                      std::string* reasons, const char* where) {
   const GemmLibrary* requested = requested_gemm_library();
   std::vector<std::unique_ptr<GemmMethod>> methods;
-  std::string reasons;
   for (const GemmLibrary* library : gemm_libraries()) {
     if (requested != nullptr && library != requested) continue;
     const std::string reason = library->refuses(shape);
     if (reason.empty()) {
       methods.push_back(library->make(cublas, shape, where));
     } else {
-      reasons += format("; not %s: %s", library->name, reason.c_str());
+      *reasons += format("; not %s: %s", library->name, reason.c_str());
     }
   }
+  return methods;
+}
+
+std::vector<std::unique_ptr<GemmMethod>> gemm_methods(cublasLtHandle_t cublas,
+                                                      const MatmulShape& shape, const char* where) {
+  std::string reasons;
+  auto methods = able_methods(cublas, shape, &reasons, where);
   if (methods.empty()) {
     // Without HIRGEN_GEMM or scales, the error is internal: hirgen rejects specs with shapes that
     // no library computes.
-    const bool chosen = requested != nullptr || shape.scales;
+    const bool chosen = requested_gemm_library() != nullptr || shape.scales;
     throw Error(
         chosen ? Code::kEnvironment : Code::kInternal,
         format("%s: no GEMM library for %s%s", where, describe(shape).c_str(), reasons.c_str()));

@@ -85,7 +85,12 @@ const GemmLibrary* find_gemm_library(const std::string& name);
 const GemmLibrary* requested_gemm_library();
 
 /// A method of each library that can compute the shape, preferred first. If HIRGEN_GEMM requests a
-/// library, only that library is considered. Throws Error with the reasons if there are no methods.
+/// library, only that library is considered. Appends the reasons of the others to `reasons`.
+std::vector<std::unique_ptr<GemmMethod>> able_methods(cublasLtHandle_t cublas,
+                                                      const MatmulShape& shape,
+                                                      std::string* reasons, const char* where);
+
+/// able_methods(), but throws Error with the reasons if there are no methods.
 std::vector<std::unique_ptr<GemmMethod>> gemm_methods(cublasLtHandle_t cublas,
                                                       const MatmulShape& shape, const char* where);
 

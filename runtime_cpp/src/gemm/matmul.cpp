@@ -10,6 +10,7 @@
 #include "gemm/packed.hpp"
 #include "gemm/plan_book.hpp"
 #include "hirgen/error.hpp"
+#include "hirgen/row_copies.hpp"
 
 namespace hirgen {
 
@@ -18,12 +19,14 @@ std::atomic<uint64_t> plan_changes{0};
 MatmulPlan::MatmulPlan() = default;
 
 MatmulPlan::MatmulPlan(cublasLtHandle_t cublas, const MatmulShape& shape, const char* where)
-    : shape_(shape), methods_(gemm_methods(cublas, shape, where)) {
+    : shape_(shape) {
+  prepare(cublas, where);
   take_first(where);
 }
 
 MatmulPlan::MatmulPlan(Context& context, const MatmulShape& shape, const char* where)
-    : shape_(shape), methods_(gemm_methods(context.cublas(), shape, where)) {
+    : shape_(shape) {
+  prepare(context.cublas(), where);
   PlanBook& book = context.plans();
   if (const auto choice = book.choice(*this)) {
     take(*choice, PlanSource::kFile);
@@ -32,6 +35,18 @@ MatmulPlan::MatmulPlan(Context& context, const MatmulShape& shape, const char* w
   }
   book.add(this);
   book_ = &book;
+}
+
+void MatmulPlan::prepare(cublasLtHandle_t cublas, const char* where) {
+  computed_ = shape_;
+  if (shape_.row_scales) {
+    std::string reasons;
+    methods_ = able_methods(cublas, shape_, &reasons, where);
+    std::erase_if(methods_, [&](const auto& one) { return one->candidates(1, where).empty(); });
+    if (!methods_.empty()) return;
+    computed_.row_scales = false;
+  }
+  methods_ = gemm_methods(cublas, computed_, where);
 }
 
 void MatmulPlan::take_first(const char* where) {
@@ -56,6 +71,7 @@ MatmulPlan& MatmulPlan::operator=(MatmulPlan&& other) noexcept {
   std::swap(static_cast<GemmCall&>(*this), static_cast<GemmCall&>(other));
   std::swap(source, other.source);
   std::swap(shape_, other.shape_);
+  std::swap(computed_, other.computed_);
   std::swap(methods_, other.methods_);
   std::swap(method_, other.method_);
   std::swap(algorithm_, other.algorithm_);
@@ -66,7 +82,7 @@ MatmulPlan& MatmulPlan::operator=(MatmulPlan&& other) noexcept {
 }
 
 size_t MatmulPlan::scratch_bytes() const {
-  return packed_operands(shape_).bytes +
+  return packed_operands(computed_).bytes +
          (book_ != nullptr && book_->tunes() ? kWorkspaceBytes : workspace_bytes);
 }
 
@@ -78,11 +94,18 @@ void MatmulPlan::set_bias(const void* bias, const char* where) {
 void MatmulPlan::run(const void* a, const void* b, const void* added, void* c, void* workspace,
                      cudaStream_t stream, const char* where) const {
   const GemmOperands operands{a, b, op.bias, added, c, op.scales_a, op.scales_b};
-  if (!shape_.copies()) return method_->run(operands, workspace, stream, where);
-  const GemmOperands copies = copy_operands(shape_, operands, workspace, stream, where);
-  method_->run(copies, static_cast<char*>(workspace) + packed_operands(shape_).bytes, stream,
-               where);
-  if (shape_.pack_c || adds_rows(shape_)) copy_result(shape_, copies.c, c, stream, where);
+  const MatmulShape& s = computed_;
+  if (s.copies()) {
+    const GemmOperands copies = copy_operands(s, operands, workspace, stream, where);
+    method_->run(copies, static_cast<char*>(workspace) + packed_operands(s).bytes, stream, where);
+    if (s.pack_c || adds_rows(s)) copy_result(s, copies.c, c, stream, where);
+  } else {
+    method_->run(operands, workspace, stream, where);
+  }
+  if (s.row_scales != shape_.row_scales) {
+    launch_scale_rows(c, s.result(), s.m, s.n, static_cast<const float*>(op.scales_a),
+                      static_cast<const float*>(op.scales_b), stream, where);
+  }
 }
 
 void run_other_library(const GemmOp& op, const void* a, const void* b, const void* added, void* c,

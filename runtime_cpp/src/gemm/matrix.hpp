@@ -85,13 +85,15 @@ inline Matrix result(const MatmulShape& s) {
   return s.pack_c ? c.pack() : c;
 }
 
-/// The scales of blocks as cuBLASLt reads them, from a multiple of 16 bytes on. For A, the scales
-/// of all m rows for one block of k are adjacent. For B, each row of scales begins at a multiple of
-/// 16 bytes.
+/// The scales as cuBLASLt reads them, from a multiple of 16 bytes on. Scales of rows are one row
+/// for A and one for B. For blocks of A, the scales of all m rows for one block of k are adjacent.
+/// For blocks of B, each row of scales begins at a multiple of 16 bytes.
 inline Matrix scales_of_a(const MatmulShape& s) {
+  if (s.row_scales) return {1, s.m, 1, 0, 16};
   return {s.k / kScaleBlock, scaled_rows(s), 1, 0, 16};
 }
 inline Matrix scales_of_b(const MatmulShape& s) {
+  if (s.row_scales) return {1, result(s).cols, 1, 0, 16};
   const int64_t blocks = s.k / kScaleBlock;
   return {s.n / kScaleBlock, blocks, 1, 0, 16, (blocks + 3) / 4 * 4};
 }

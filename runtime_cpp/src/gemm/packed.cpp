@@ -87,8 +87,9 @@ PackedOperands packed_operands(const MatmulShape& shape) {
   at.b = place(shape.pack_b, operand_b(shape), element);
   at.c = place(shape.pack_c || more, result(shape), out);
   at.bias = place(shape.pack_c && shape.bias, bias_row(shape).pack(), out);
-  at.scales_a = place(shape.scales, scales_of_a(shape), sizeof(float));
-  at.scales_b = place(shape.scales, scales_of_b(shape), sizeof(float));
+  const bool scales = shape.scales || shape.row_scales;
+  at.scales_a = place(scales, scales_of_a(shape), sizeof(float));
+  at.scales_b = place(scales, scales_of_b(shape), sizeof(float));
   return at;
 }
 
@@ -105,12 +106,19 @@ GemmOperands copy_operands(const MatmulShape& s, const GemmOperands& given, void
     copies.push_back(copy_of(in, from, memory + to, packed, bytes));
     return memory + to;
   };
+  const auto scales = [&](const void* in, size_t to, int64_t count, int64_t read) {
+    const bool ready = reinterpret_cast<uintptr_t>(in) % 16 == 0 && count == read;
+    const Matrix row{1, count, 1, 0, 16};
+    return pack(s.row_scales && !ready, in, row, to, row, sizeof(float));
+  };
   const GemmOperands packed{
       pack(s.pack_a, given.a, given_a(s), at.a, operand_a(s), element),
       pack(s.pack_b, given.b, given_b(s), at.b, operand_b(s), element),
       pack(s.pack_c && s.bias, given.bias, bias_row(s), at.bias, bias_row(s).pack(), out),
       pack(s.pack_c && s.addend, given.added, given_c(s), at.c, result(s), out),
-      s.pack_c ? memory + at.c : given.c};
+      s.pack_c ? memory + at.c : given.c,
+      scales(given.scales_a, at.scales_a, s.m, scales_of_a(s).cols),
+      scales(given.scales_b, at.scales_b, s.n, scales_of_b(s).cols)};
   launch_row_copies(copies.data(), copies.size(), stream, where);
   return packed;
 }

@@ -1,5 +1,5 @@
 // Copies operands of GEMMs to the workspace, where a library then multiplies them: matrices with
-// unaligned rows get aligned rows, and scales of blocks get the layout that the library reads.
+// unaligned rows get aligned rows, and scales get the layout that the library reads.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,7 +18,8 @@ struct PackedOperands {
 PackedOperands packed_operands(const MatmulShape& shape);
 
 /// Enqueues the copies of the operands that the shape packs, in one kernel; if it packs C, also of
-/// the bias and the addend. With scales, enqueues copies of the scales of A, of A if 4 does not
+/// the bias and the addend. The same kernel copies scales of rows that cuBLASLt cannot read in
+/// place. With scales of blocks, enqueues copies of the scales of A, of A if 4 does not
 /// divide m, and of the scales of B unless cuBLASLt can read them in place. Returns the operands
 /// for the library. C is in the workspace if the shape packs C or the library computes more rows.
 GemmOperands copy_operands(const MatmulShape& shape, const GemmOperands& given, void* workspace,

@@ -37,7 +37,7 @@ std::string describe(const MatmulShape& s) {
          (s.type_b() == s.dtype ? "" : std::string(" x ") + spelling(s.type_b())) +
          (s.result() == s.dtype ? "" : std::string(" to ") + spelling(s.result())) +
          (s.row_b > 0 ? ", rows of B at stride " + std::to_string(s.row_b) : "") +
-         (s.scales ? ", scales of blocks" : "") +
+         (s.scales ? ", scales of blocks" : "") + (s.row_scales ? ", scales of rows" : "") +
          (s.packs() ? ", packed" + std::string(s.pack_a ? " A" : "") + (s.pack_b ? " B" : "") +
                           (s.pack_c ? " C" : "")
                     : "") +

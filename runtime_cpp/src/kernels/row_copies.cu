@@ -1,8 +1,10 @@
 // Copies of rows at memory bandwidth, whatever their alignment. A warp copies a segment of a row,
 // 16 bytes per thread and step.
 #include <algorithm>
+#include <string>
 
 #include "hirgen/error.hpp"
+#include "hirgen/numerics.hpp"
 #include "hirgen/parallel_for.hpp"
 #include "hirgen/row_copies.hpp"
 
@@ -132,7 +134,28 @@ __global__ void __launch_bounds__(32 * kWarps)
 
 #endif
 
+template <typename T>
+struct ScaleRows {
+  T* c;
+  int64_t n;
+  const float *rows, *columns;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    narrow(widen(c[i]) * rows[i / n] * columns[i % n], c[i]);
+  }
+};
+
 }  // namespace
+
+void launch_scale_rows(void* c, DType type, int64_t m, int64_t n, const float* rows,
+                       const float* columns, cudaStream_t stream, const char* where) {
+  const auto launch = [&]<typename T>(T* elements) {
+    parallel_for(m * n, stream, where, ScaleRows<T>{elements, n, rows, columns});
+  };
+  if (type == DType::kBf16) return launch(static_cast<__nv_bfloat16*>(c));
+  if (type == DType::kFp32) return launch(static_cast<float*>(c));
+  throw Error(Code::kInternal, std::string(where) + ": scales of rows in a result of another type");
+}
 
 void launch_row_copies(const RowCopy* first, size_t count, cudaStream_t stream, const char* where) {
   RowList list{};

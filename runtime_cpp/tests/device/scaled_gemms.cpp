@@ -1,4 +1,5 @@
-// Tests of GEMMs of 8-bit operands with a scale for each block, which cuBLASLt computes or refuses.
+// Tests of GEMMs of 8-bit operands with scales of blocks or of rows, which cuBLASLt computes or
+// refuses.
 // The rules come from cuBLASLt's documentation and from the tests of Transformer Engine and vLLM.
 #include <cublasLt.h>
 #include <cuda_runtime.h>
@@ -19,16 +20,21 @@ using Result = cublasLtMatmulHeuristicResult_t;
 using E4M3 = __nv_fp8_e4m3;
 using E5M2 = __nv_fp8_e5m2;
 constexpr cublasLtMatmulMatrixScale_t kRuns = CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F,
-                                      kSquares = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+                                      kSquares = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F,
+                                      kLines = CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
 constexpr int64_t kBlock = 128;
 
 int64_t blocks_of(int64_t elements) { return (elements + kBlock - 1) / kBlock; }
 
 /// The scales of an operand of `lines` lines of k elements: powers of two, which differ from block
-/// to block. Elements that pad a layout are NaN.
+/// to block, or from line to line with kLines. Elements that pad a layout are NaN.
 struct BlockScales {
   BlockScales(cublasLtMatmulMatrixScale_t mode, int64_t lines, int64_t k)
-      : squares(mode == kSquares), row((blocks_of(k) + 3) / 4 * 4), column(lines) {
+      : squares(mode == kSquares),
+        depth(mode == kLines ? k : kBlock),
+        row((blocks_of(k) + 3) / 4 * 4),
+        column(lines) {
+    if (mode == kLines) k = 1;
     const float nan = std::nanf("");
     host.assign(static_cast<size_t>(squares ? blocks_of(lines) * row : blocks_of(k) * column), nan);
     for (int64_t line = 0; line < lines; ++line) {
@@ -43,9 +49,10 @@ struct BlockScales {
   size_t index(int64_t line, int64_t block) const {
     return static_cast<size_t>(squares ? line / kBlock * row + block : block * column + line);
   }
-  float at(int64_t line, int64_t block) const { return host[index(line, block)]; }
+  float at(int64_t line, int64_t k) const { return host[index(line, k / depth)]; }
 
   bool squares;
+  int64_t depth;  ///< elements along k with one scale
   int64_t row, column;
   std::vector<float> host;
   float* device = nullptr;
@@ -65,7 +72,7 @@ struct Scaled : Problem<Left, Out, Right> {
     this->set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, scales_a.device);
     this->set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, scales_b.device);
     this->scale = [this](int64_t row, int64_t column, int64_t k) {
-      return scales_a.at(row, k / kBlock) * scales_b.at(column, k / kBlock);
+      return scales_a.at(row, k) * scales_b.at(column, k);
     };
   }
 
@@ -152,6 +159,34 @@ void missing_scales() {
   }
 }
 
+/// A scale for each row of A and each column of B, in results of 16 and 32 bits, with any number of
+/// columns. Both operands must have such scales.
+void lines() {
+  for (const int64_t k : {64, 128, 208, 1024}) {
+    computes<__nv_bfloat16>(along_k(256, 128, k), kLines, kLines);
+    computes<float>(along_k(256, 128, k), kLines, kLines);
+  }
+  for (const int64_t n : {1, 4, 37, 130}) {
+    computes<__nv_bfloat16>(along_k(336, n, 256), kLines, kLines);
+  }
+  computes<__nv_bfloat16>(along_k(16, 512, 256), kLines, kLines);
+  refused<__nv_bfloat16>(along_k(256, 128, 256), kLines, kRuns);
+  refused<__nv_bfloat16>(along_k(256, 128, 256), kSquares, kLines);
+  refused<__nv_bfloat16>({.m = 256, .n = 128, .k = 256}, kLines, kLines);
+  refused<__nv_bfloat16, E5M2, E5M2>(along_k(256, 128, 256), kLines, kLines);
+}
+
+/// As missing_scales(), for scales of lines.
+void missing_lines() {
+  for (const auto pointer :
+       {CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER}) {
+    Scaled<__nv_bfloat16> problem(along_k(256, 128, 256), kLines, kLines);
+    problem.set(pointer, static_cast<const void*>(nullptr));
+    Result result;
+    EXPECT(problem.heuristic(&result) != CUBLAS_STATUS_SUCCESS);
+  }
+}
+
 /// Both operands must be contiguous along k.
 void layouts() {
   refused<__nv_bfloat16>({.m = 256, .n = 128, .k = 256});
@@ -163,7 +198,7 @@ std::function<void()> on_hopper(void (*body)()) {
   return [body] {
     int major = 0;
     OK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
-    if (major != 9) skip("scales of blocks need a Hopper GPU");
+    if (major != 9) skip("scales need a Hopper GPU");
     body();
   };
 }
@@ -179,11 +214,13 @@ int main(int argc, char** argv) {
                        {"partial_blocks", on_hopper(partial_blocks)},
                        {"addend", on_hopper(addend)},
                        {"missing_scales", on_hopper(missing_scales)},
+                       {"lines", on_hopper(lines)},
+                       {"missing_lines", on_hopper(missing_lines)},
                        {"layouts", on_hopper(layouts)},
                    });
 }
 #else
 int main(int argc, char** argv) {
-  return run_cases(argc, argv, {{"modes", [] { skip("scales of blocks need CUDA 12.9"); }}});
+  return run_cases(argc, argv, {{"modes", [] { skip("scales need CUDA 12.9"); }}});
 }
 #endif

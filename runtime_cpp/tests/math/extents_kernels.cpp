@@ -378,10 +378,25 @@ void test_row_copies() {
   }
 }
 
+/// Tests ScaleRows, which scales a matrix by rows and by columns.
+void test_scaled_rows() {
+  const Sparse<float> c(kLong), rows(kLong), columns(kLong);
+  for (const int64_t i : long_numbers(19)) {
+    if (i < 1) continue;
+    for (const int64_t n : {int64_t{3}, (int64_t{1} << 32) + 5}) {
+      rows[i / n] = 5.0F, columns[i % n] = 7.0F;
+      expect_element(name_of("element of scaled rows", i), c[i], c[i], 105,
+                     [&] { kernels::ScaleRows<float>{c.get(), n, rows.get(), columns.get()}(i); });
+      rows[i / n] = columns[i % n] = 0;
+    }
+  }
+}
+
 }  // namespace
 
 int main() {
-  return run("extents of the runtime's kernels",
-             {test_walks, test_elementwise, test_gathers, test_top_k, test_folds, test_placements,
-              test_reference, test_bounds, test_matmul, test_threads, test_row_copies});
+  return run(
+      "extents of the runtime's kernels",
+      {test_walks, test_elementwise, test_gathers, test_top_k, test_folds, test_placements,
+       test_reference, test_bounds, test_matmul, test_threads, test_row_copies, test_scaled_rows});
 }

@@ -136,6 +136,45 @@ void test_requested_library_computes_every_form() {
   }
 }
 
+/// If no library scales rows, a kernel scales the rounded result, also of packed operands. naive
+/// has no scales, and cuBLASLt is excluded.
+void test_scales_of_rows_by_a_kernel() {
+  const Requested requested("naive");
+  for (const DType type : {DType::kBf16, DType::kFp32}) {
+    for (const bool packs : {false, true}) {
+      MatmulShape s{.m = 5, .n = 43, .k = 96, .transpose_b = true, .row_scales = true};
+      s.pack_b = s.pack_c = packs;
+      s.dtype = DType::kFp8E4m3, s.dtype_c = type;
+      const std::vector<float> a = integers(static_cast<size_t>(s.m * s.k), 1);
+      const std::vector<float> b = integers(static_cast<size_t>(s.n * s.k), 2);
+      std::vector<float> rows, columns, sums, want;
+      for (int64_t i = 0; i < s.m; ++i) rows.push_back(1.0F + static_cast<float>(i) / 16);
+      for (int64_t j = 0; j < s.n; ++j) columns.push_back(static_cast<float>(j % 5) - 1.5F);
+      for (int64_t i = 0; i < s.m * s.n; ++i) {
+        float sum = 0;
+        for (int64_t k = 0; k < s.k; ++k) {
+          sum +=
+              a[static_cast<size_t>(i / s.n * s.k + k)] * b[static_cast<size_t>(i % s.n * s.k + k)];
+        }
+        sums.push_back(sum);
+      }
+      for (const float sum : rounded(type, sums)) {
+        const size_t i = want.size(), n = columns.size();
+        want.push_back(sum * rows[i / n] * columns[i % n]);
+      }
+      const Elements left(s.dtype, a), right(s.dtype, b), out(type, s.m * s.n);
+      const Elements of_rows(DType::kFp32, rows), of_columns(DType::kFp32, columns);
+      MatmulPlan plan(cublas(), s, kWhere);
+      expect(plan.algorithm().library == "naive", "the requested library");
+      plan.set_scales(of_rows.get(), of_columns.get());
+      const Buffer memory(plan.scratch_bytes() + 256);
+      packed_gemm(cublas(), plan, left.get(), right.get(), nullptr, out.get(), memory.get(),
+                  stream(), kWhere);
+      expect_equal(out.read(), rounded(type, want), "by a kernel: " + describe(s));
+    }
+  }
+}
+
 /// If a shape packs operands, the library multiplies the packed copies.
 void test_packed_operands() {
   const Requested requested("naive");
@@ -225,7 +264,7 @@ void test_refused_shapes() {
 int main() {
   hirgen::gemm_libraries().push_back(&naive::library());
   return run("math_gemm_library",
-             {test_requested_library_computes_every_form, test_packed_operands,
-              test_candidates_of_both_libraries, test_moved_plans_keep_their_library, test_graphs,
-              test_refused_shapes});
+             {test_requested_library_computes_every_form, test_scales_of_rows_by_a_kernel,
+              test_packed_operands, test_candidates_of_both_libraries,
+              test_moved_plans_keep_their_library, test_graphs, test_refused_shapes});
 }

@@ -1,5 +1,6 @@
-// Tests of GEMMs of 8-bit operands, with and without scales of blocks.
+// Tests of GEMMs of 8-bit operands, with and without scales.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gemm/cublaslt.hpp"
@@ -76,15 +77,57 @@ void test_scales_of_blocks() {
   }
 }
 
+/// Checks a GEMM with a scale for each row of A and each column of B. `shift` moves both scales by
+/// that number of elements, to where cuBLASLt may not be able to read them.
+void check_row_scales(MatmulShape s, int64_t shift) {
+  s.transpose_b = s.row_scales = true;
+  const std::vector<float> a = integers(index(s.m * s.k), 1), b = integers(index(s.n * s.k), 2);
+  std::vector<float> rows(index(shift)), columns(index(shift));
+  for (int64_t i = 0; i < s.m; ++i) rows.push_back(static_cast<float>(1 + i % 5) / 4);
+  for (int64_t j = 0; j < s.n; ++j) columns.push_back(static_cast<float>(j % 7 - 2));
+  const Elements left(s.dtype, a), right(s.type_b(), b), out(s.result(), s.m * s.n);
+  const Elements scales_a(DType::kFp32, rows), scales_b(DType::kFp32, columns);
+  std::vector<float> want = gemm(s, a, b, {});
+  for (int64_t i = 0; i < s.m * s.n; ++i) {
+    want[index(i)] *= rows[index(shift + i / s.n)] * columns[index(shift + i % s.n)];
+  }
+  MatmulPlan plan(cublas(), s, kWhere);
+  plan.set_scales(static_cast<float*>(scales_a.get()) + shift,
+                  static_cast<float*>(scales_b.get()) + shift);
+  MatmulPlan moved(std::move(plan));
+  multiply_packed(moved, left.get(), right.get(), out.get(), nullptr);
+  expect_equal(out.read(), rounded(s.result(), want), describe(s));
+}
+
+/// Scales of rows in aligned and other memory, also if operands or the result are packed.
+void test_scales_of_rows() {
+  for (const DType result : {DType::kBf16, DType::kFp32}) {
+    for (int form = 0; form < 8; ++form) {
+      MatmulShape shape{.m = 37, .n = 48, .k = 112};
+      shape.pack_a = (form & 1) != 0;
+      shape.pack_b = shape.pack_c = (form & 2) != 0;
+      if (shape.pack_c) shape.n = 43;
+      shape.dtype = DType::kFp8E4m3, shape.dtype_c = result;
+      check_row_scales(shape, (form & 4) != 0 ? 1 : 0);
+    }
+  }
+  MatmulShape shape{.m = 4, .n = 8, .k = 16, .transpose_b = true};
+  shape.row_scales = true, shape.dtype = DType::kFp8E4m3, shape.dtype_c = DType::kBf16;
+  const std::string text =
+      "C[4, 8] = A[4, 16] B[8, 16]^T, fp8_e4m3 to bf16, scales of rows, A at 16 bytes";
+  expect(text.starts_with(describe(shape)), describe(shape));
+}
+
 /// refuses_scales() gives a reason for versions of cuBLASLt and GPUs that lack scales of blocks,
 /// and none for others.
 void test_scales_may_be_refused() {
   using hirgen::refuses_scales;
   expect(refuses_scales(120900, 9).empty() && refuses_scales(130002, 9).empty(), "Hopper");
-  expect(refuses_scales(120803, 9) == "scales of blocks need CUDA 12.9, and this cuBLASLt is 12.8",
+  expect(refuses_scales(120803, 9) ==
+             "scales of blocks or rows need CUDA 12.9, and this cuBLASLt is 12.8",
          refuses_scales(120803, 9));
   expect(refuses_scales(130002, 10) ==
-             "it has scales of blocks on Hopper GPUs, and this one is of capability 10",
+             "it has scales of blocks or rows on Hopper GPUs, and this one is of capability 10",
          refuses_scales(130002, 10));
 }
 
@@ -117,6 +160,7 @@ int main() {
   return run("math_matmul_short", {
                                       test_short_operands,
                                       test_scales_of_blocks,
+                                      test_scales_of_rows,
                                       test_scales_may_be_refused,
 #ifdef HIRGEN_CPU_DEVICE
                                       test_errors_name_the_gemm,

@@ -165,19 +165,20 @@ void add_products(const Gemm& p, int64_t batch, const Place& at, int64_t first, 
   }
 }
 
-/// Computes one tile of A B in scratch.tile. With scales, multiplies the sum over each block of
-/// kScaled elements by the scales of A and B before it adds up these sums.
+/// Computes one tile of A B in scratch.tile. With scales, multiplies the sum over each block along
+/// k by the scales of A and B before it adds up these sums.
 void compute_tile(const Gemm& p, int64_t batch, const Place& at, Scratch& scratch) {
   std::fill(scratch.tile.begin(), scratch.tile.end(), 0.0F);
   if (p.scales_a.data == nullptr) return add_products(p, batch, at, 0, p.k, scratch);
   std::vector<float> sum(scratch.tile.size());
-  for (int64_t k = 0; k < p.k; k += kScaled) {
+  const int64_t depth = p.scales_a.depth;
+  for (int64_t k = 0; k < p.k; k += depth) {
     std::fill(scratch.tile.begin(), scratch.tile.end(), 0.0F);
-    add_products(p, batch, at, k, std::min(k + kScaled, p.k), scratch);
+    add_products(p, batch, at, k, std::min(k + depth, p.k), scratch);
     for (int64_t j = 0; j < at.columns; ++j) {
       for (int64_t i = 0; i < at.rows; ++i) {
         const float scale =
-            p.scales_a.at(at.row + i, k / kScaled) * p.scales_b.at(at.column + j, k / kScaled);
+            p.scales_a.at(at.row + i, k / depth) * p.scales_b.at(at.column + j, k / depth);
         const auto element = static_cast<size_t>(j * kTile + i);
         sum[element] += scale * scratch.tile[element];
       }

@@ -22,18 +22,19 @@ struct Tiling {
   bool rows_first = false;  ///< tiles are computed row by row, else column by column
 };
 
+constexpr int64_t kScaled = 128;  ///< elements or lines of a block, unless a line is one block
+
 /// The scales of an operand. A line is a row of A or a column of B. Each line consists of blocks of
-/// kScaled elements along k. `lines` adjacent lines share their scales: the scale of block b of
+/// `depth` elements along k. `lines` adjacent lines share their scales: the scale of block b of
 /// line i is data[i / lines * line_stride + b * block_stride].
 struct Scales {
   const float* data = nullptr;  ///< null: no scales
-  int64_t lines = 1, line_stride = 0, block_stride = 0;
+  int64_t lines = 1, line_stride = 0, block_stride = 0, depth = kScaled;
 
   float at(int64_t line, int64_t block) const {
     return data[line / lines * line_stride + block * block_stride];
   }
 };
-constexpr int64_t kScaled = 128;
 /// Returns the number of blocks of kScaled elements, or of kScaled lines. The last block may be
 /// partial.
 constexpr int64_t blocks_of(int64_t elements) { return (elements + kScaled - 1) / kScaled; }
@@ -42,7 +43,7 @@ struct Gemm {
   int64_t m = 0, n = 0, k = 0, batch = 1;
   float alpha = 1, beta = 0;
   Matrix a, b, c, d;
-  Scales scales_a, scales_b;   ///< both operands have scales, or neither
+  Scales scales_a, scales_b;   ///< both operands have scales of the same depth, or neither
   const void* bias = nullptr;  ///< m elements of bias_type; null: no bias
   cudaDataType_t bias_type = CUDA_R_32F;
   bool relu = false, gelu = false;

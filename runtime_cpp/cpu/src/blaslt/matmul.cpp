@@ -86,6 +86,10 @@ Scales scales_of(const void* data, int32_t mode, int64_t lines, int64_t k, const
   require_aligned(data, 16, name, "cuBLASLt reads them at multiples of");
   Scales scales{static_cast<const float*>(data), 1, 1, lines};
   int64_t count = lines * blocks;
+  if (mode == CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F) {
+    scales.depth = k;
+    count = lines;
+  }
   if (mode == CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F) {
     scales = {scales.data, kScaled, (blocks + 3) / 4 * 4, 1};
     count = (blocks_of(lines) - 1) * scales.line_stride + blocks;
@@ -116,7 +120,7 @@ std::vector<LoggedOperand> operands_of(const Gemm& gemm, void* workspace, size_t
     operands.push_back({s.data,
                         false,
                         sizeof(float),
-                        {1, s.lines == 1 ? lines : blocks_of(lines), blocks_of(gemm.k)},
+                        {1, s.lines == 1 ? lines : blocks_of(lines), (gemm.k - 1) / s.depth + 1},
                         {0, s.line_stride, s.block_stride}});
   };
   scales(gemm.scales_a, gemm.m);

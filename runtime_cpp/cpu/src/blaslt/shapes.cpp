@@ -32,11 +32,15 @@ bool multiplies_short(const Description& op, const Layout& a, const Layout& b, c
 
 bool has_scales(int32_t mode) { return mode != CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F; }
 
-/// Whether the scale modes are supported, as in cuBLASLt: at least one operand has mode VEC128, and
-/// the other mode VEC128 or BLK128x128. With VEC128, the scales of one block of all lines are a
-/// multiple of 16 bytes. There is no epilogue except a bias, and one batch, because cuBLASLt's
-/// documentation does not define batches of such scales.
-bool scales_fit(const Description& op, const Gemm& gemm, const Layout& a) {
+/// Whether the scale modes are supported, as in cuBLASLt. Both operands have mode OUTER_VEC, and D
+/// is bf16 or fp32. Or at least one has mode VEC128, and the other mode VEC128 or BLK128x128. With
+/// VEC128, the scales of one block of all lines are a multiple of 16 bytes. There is no epilogue
+/// except a bias, and one batch, because cuBLASLt's documentation does not define batches of such
+/// scales.
+bool scales_fit(const Description& op, const Gemm& gemm, const Layout& a, const Layout& d) {
+  constexpr auto kLines = CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+  const bool lines = op.scale_mode_a == kLines && op.scale_mode_b == kLines &&
+                     (d.type == CUDA_R_16BF || d.type == CUDA_R_32F);
   const auto fits = [&](int32_t mode, int64_t lines) {
     return mode == CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F
                ? lines % 4 == 0
@@ -44,8 +48,8 @@ bool scales_fit(const Description& op, const Gemm& gemm, const Layout& a) {
   };
   const bool squares = op.scale_mode_a == CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F &&
                        op.scale_mode_b == CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
-  return fits(op.scale_mode_a, gemm.m) && fits(op.scale_mode_b, gemm.n) && !squares &&
-         size_of(a.type) == 1 && gemm.batch == 1 &&
+  const bool blocks = fits(op.scale_mode_a, gemm.m) && fits(op.scale_mode_b, gemm.n) && !squares;
+  return (lines || blocks) && size_of(a.type) == 1 && gemm.batch == 1 &&
          (op.epilogue == CUBLASLT_EPILOGUE_DEFAULT || op.epilogue == CUBLASLT_EPILOGUE_BIAS);
 }
 
@@ -76,7 +80,7 @@ Gemm check_shapes(const Description& op, const Layout& a, const Layout& b, const
   const bool scales_a = has_scales(op.scale_mode_a), scales_b = has_scales(op.scale_mode_b);
   require(!scales_a || op.scales_a != nullptr, "the scale mode of A requires a pointer to scales");
   require(!scales_b || op.scales_b != nullptr, "the scale mode of B requires a pointer to scales");
-  if (!fits || ((scales_a || scales_b) && !scales_fit(op, gemm, a))) {
+  if (!fits || ((scales_a || scales_b) && !scales_fit(op, gemm, a, d))) {
     throw Failure{cudaErrorNotSupported, "this combination of element types, layouts and extents"};
   }
   return gemm;
