@@ -130,6 +130,7 @@ type (
 		TransposeA, TransposeB    bool
 		Bias, Addend              bool
 		Scales                    bool   // A and B have scales for their blocks
+		RowScales                 bool   // A has a scale for each row and B one for each column; there is one batch
 		PackA, PackB, PackC       bool   // the call copies the operand to, or from, aligned rows in its workspace
 		Then                      string // the epilogue: a function applied to C before rounding; empty: none
 		Type                      domain.DType

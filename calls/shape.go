@@ -31,8 +31,8 @@ func (k *Kernel) Alike(other *Kernel) bool {
 func (d *Shape) Packs() packing.Packs { return packing.Packs{A: d.PackA, B: d.PackB, C: d.PackC} }
 
 // Copies reports whether the calls of a GEMM copy anything to or from their workspace: matrices with unaligned rows
-// (Packs), or scales of blocks.
-func (d *Shape) Copies() bool { return d.Packs().Any() || d.Scales }
+// (Packs), or scales. Scales of rows are copied if they are not aligned, and applied by a kernel if cuBLASLt cannot.
+func (d *Shape) Copies() bool { return d.Packs().Any() || d.Scales || d.RowScales }
 
 // Problem describes a GEMM to package packing. It does not set the alignment of the operands.
 func (d *Shape) Problem(values Values) packing.GEMM {
@@ -46,7 +46,7 @@ func (d *Shape) Problem(values Values) packing.GEMM {
 	return packing.GEMM{
 		M: number(d.M, 1), N: number(d.N, 1), K: number(d.K, 1), Batch: number(d.Batch, 1),
 		SharedA: number(d.StrideA, 0) == 0, SharedB: number(d.StrideB, 0) == 0,
-		Element: d.Type.Size(), Result: d.Result().Size(), AddsResult: d.Addend,
+		Element: d.Type.Size(), Result: d.Result().Size(), AddsResult: d.Addend, RowScales: d.RowScales,
 	}
 }
 

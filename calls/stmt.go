@@ -182,7 +182,7 @@ type (
 		Out, A, B    Pointer
 		Addend, Bias *Pointer
 		// scales of the blocks of A and B, row-major in fp32: [m, k / domain.BlockRow] and [n / domain.BlockRow, k /
-		// domain.BlockRow]
+		// domain.BlockRow]. With RowScales of the Shape, there is one for each row of A, and one for each column of B
 		ScalesA, ScalesB *Pointer
 		Workspace        expr.Expr // index of the compute stream whose workspace is used; nil: the caller's stream
 		On               Stream

@@ -14,6 +14,7 @@ type GEMMSize struct {
 	Extra          int64 // bytes that the GEMM reads in addition to its operands, such as an addend
 	RowA, RowB     int64 // leading dimensions of A and B in memory, in elements
 	transposed     bool  // B is stored as [N, K]
+	rowScales      bool  // the GEMM multiplies the result by scales of rows and of columns
 }
 
 // gemm describes how a GEMM runs. Each SM computes its tiles one after the other. floor is the least time of the GEMM,
@@ -57,6 +58,9 @@ func (m *Machine) gemmOf(p GEMMSize) gemm {
 	slowdown := problem.Slowdown(packs)
 	if slowdown > 1 {
 		rate = GEMMRate{rate.Sustained / slowdown, rate.Peak / slowdown}
+	}
+	if p.rowScales {
+		rate = GEMMRate{rate.Sustained / rowScalesSlowdown, rate.Peak / rowScalesSlowdown}
 	}
 	flops := 2 * float64(p.M) * float64(p.N) * float64(p.K) * float64(p.Batch)
 	memory, added := m.HBM.Time(float64(p.bytes())), m.HBM.Time(float64(p.Extra)) // added is read at the end of each tile

@@ -134,6 +134,10 @@ func (m *Machine) gemmRate(t domain.DType) GEMMRate {
 // shortRate is the speed of GEMMs of 8-bit types relative to bf16: 1.6 to 1.9 on an H200.
 const shortRate = 1.75
 
+// rowScalesSlowdown is the time of a GEMM of 8-bit types with scales of rows relative to the same GEMM without: 1.01 to
+// 1.10 on an H200 (docs/fp8.md), without the one size at which it is faster.
+const rowScalesSlowdown = 1.045
+
 // mistake returns the first field with an invalid value, and why it is invalid; "" if there is none.
 func (m *Machine) mistake() (field, why string) {
 	for _, dtype := range domain.DTypes {

@@ -74,7 +74,7 @@ func (r *rank) gemmSize(s *calls.Gemm) GEMMSize {
 	}
 	p := GEMMSize{
 		M: number(d.M, 1), N: number(d.N, 1), K: number(d.K, 1), Batch: number(d.Batch, 1), DType: d.Type, Result: d.Result(),
-		transposed: d.TransposeB,
+		transposed: d.TransposeB, rowScales: d.RowScales,
 	}
 	if p.RowA = p.K; d.TransposeA {
 		p.RowA = p.M

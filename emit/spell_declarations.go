@@ -38,7 +38,7 @@ func shapeOf(d *calls.Shape) string {
 		name string
 		set  bool
 	}{{"transpose_a", d.TransposeA}, {"transpose_b", d.TransposeB}, {"bias", d.Bias}, {"addend", d.Addend}, {"scales", d.Scales},
-		{"pack_a", d.PackA}, {"pack_b", d.PackB}, {"pack_c", d.PackC},
+		{"row_scales", d.RowScales}, {"pack_a", d.PackA}, {"pack_b", d.PackB}, {"pack_c", d.PackC},
 	} {
 		if flag.set {
 			fields = append(fields, "."+flag.name+" = true")

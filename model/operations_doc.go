@@ -118,7 +118,7 @@ var composites = []opRow{
 		"Q times its scales S, in the declared type or the type of the spec"},
 	{[]string{"scaled_linear(Q, S, W, T)", "scaled_linear(Q, S, W, T, bias, dtype=bf16)"},
 		"`linear(Q, W)` of numbers of 8 bits, times the scale S of each row of Q and T of each row of W, plus the bias. One scale may also " +
-			"be for the whole tensor. It scales in fp32; if the result is bf16, so is the product before. With `S[..., m, k/128]` and " +
+			"be for the whole tensor. It scales in fp32. If the result is bf16, so may be the product before. With `S[..., m, k/128]` and " +
 			"`T[n/128, k/128]`, a scale is for 128 elements of a row of Q, and 128 x 128 of W; the GEMM scales its sums"},
 	{[]string{"linear(X, W, quantize=fp8_e4m3)", "linear(X, W, bias, quantize=fp8_e4m3)", "matmul(A, B, quantize=fp8_e4m3)",
 		"linear(X, W, quantize=fp8_e4m3, block=128)", "matmul(A, B, quantize=fp8_e4m3, block=128)",

@@ -31,7 +31,11 @@ func (t *Table) gemm(s *calls.Gemm, d *calls.Shape) []Operand {
 	for i := range list {
 		list[i].Align = t.needs(&list[i])
 	}
-	if s.ScalesA != nil {
+	switch {
+	case s.ScalesA == nil:
+	case d.RowScales:
+		list = append(list, scales(ScalesA, *s.ScalesA, d.M), scales(ScalesB, *s.ScalesB, d.N))
+	default:
 		list = append(list, scales(ScalesA, *s.ScalesA, d.M, inBlocks(d.K)), scales(ScalesB, *s.ScalesB, inBlocks(d.N), inBlocks(d.K)))
 	}
 	if s.Bias != nil {
@@ -42,10 +46,14 @@ func (t *Table) gemm(s *calls.Gemm, d *calls.Shape) []Operand {
 	return list
 }
 
-// scales returns the operand with the scales of the blocks of a matrix, [rows, columns]. The runtime copies the scales
-// to the layout that cuBLASLt reads.
-func scales(number int16, at calls.Pointer, rows, columns expr.Expr) Operand {
-	return Operand{Number: number, At: at, Type: domain.FP32, Extents: []expr.Expr{rows, columns}, Strides: []expr.Expr{columns, expr.Int(1)}}
+// scales returns the operand with the scales of a matrix: of its blocks, [rows, columns], or of its rows or columns,
+// [count]. The runtime copies scales of blocks to the layout that cuBLASLt reads, and the others if they are unaligned.
+func scales(number int16, at calls.Pointer, extents ...expr.Expr) Operand {
+	strides := []expr.Expr{expr.Int(1)}
+	if len(extents) == 2 {
+		strides = []expr.Expr{extents[1], expr.Int(1)}
+	}
+	return Operand{Number: number, At: at, Type: domain.FP32, Extents: extents, Strides: strides}
 }
 
 // inBlocks returns the number of blocks of domain.BlockRow elements in a number of elements.

@@ -57,7 +57,7 @@ func copies(v views) func() error {
 func (r *rank) gemm(s *calls.Gemm, v views) func() error {
 	d := r.machine.shapes[s.Shape]
 	out, a, b := v[effects.Out], v[effects.A], v[effects.B]
-	addend, bias := v[effects.Addend], v[effects.Bias]
+	addend, bias, scalesA, scalesB := v[effects.Addend], v[effects.Bias], v[effects.ScalesA], v[effects.ScalesB]
 	if d.Scales {
 		return func() error { scaledGemm(v); return nil }
 	}
@@ -76,6 +76,9 @@ func (r *rank) gemm(s *calls.Gemm, v views) func() error {
 			}
 			if s.Addend != nil {
 				value += addend.get(q, i, j)
+			}
+			if d.RowScales {
+				value = float64(float32(float32(value*scalesA.get(i)) * float32(scalesB.get(j))))
 			}
 			out.set(at, then(value))
 		})

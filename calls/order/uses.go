@@ -1,6 +1,8 @@
 package order
 
 import (
+	"slices"
+
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/effects"
 )
@@ -84,6 +86,32 @@ func (u *Uses) SliceBySlice(b *calls.Buffer, bytes int64) bool {
 				return false
 			}
 			end = end.Merged(use.done)
+		}
+	}
+	return true
+}
+
+// ReadsEarlier reports whether each task that reads the buffer passed may run as early as the task that wrote what it
+// reads. The uses of passed have to alternate on every rank: a task writes some bytes, and the next task reads them. others are the
+// buffers that only the readers use. If a use of these buffers ends before a reader begins, it has to end before the
+// writer begins, too.
+func (u *Uses) ReadsEarlier(passed string, others ...string) bool {
+	for rank, list := range u.of[passed] {
+		if len(list)%2 != 0 {
+			return false
+		}
+		for pair := range slices.Chunk(list, 2) {
+			writer, reader := pair[0], pair[1]
+			if writer.first != reader.first || writer.end != reader.end {
+				return false
+			}
+			for _, name := range others {
+				for _, use := range u.of[name][rank] {
+					if use.task != reader.task && reader.behind.Covers(use.done) && !writer.behind.Covers(use.done) {
+						return false
+					}
+				}
+			}
 		}
 	}
 	return true

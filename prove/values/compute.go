@@ -14,7 +14,9 @@ func (m *machine) gemm(o *unroll.Op, views operands) {
 	out, a, b := views[effects.Out], views[effects.A].read(), views[effects.B].read()
 	batch, rows, columns := out.extents[0], out.extents[1], out.extents[2]
 	k := views[effects.A].extents[2]
-	if _, scaled := views[effects.ScalesA]; scaled {
+	s, _ := m.p.Stmts[o.Stmt].(*calls.Gemm)
+	d := m.shapes[s.Shape]
+	if d.Scales {
 		out.write(m.scaledSums(views, a, b), o.Stmt)
 		return
 	}
@@ -33,12 +35,16 @@ func (m *machine) gemm(o *unroll.Op, views operands) {
 			}
 		}
 	}
-	if s, ok := m.p.Stmts[o.Stmt].(*calls.Gemm); ok {
-		if then := m.shapes[s.Shape].Then; then != "" {
-			fn := m.f.unary(then)
-			for i, v := range sums {
-				sums[i] = fn(v)
-			}
+	if d.Then != "" {
+		fn := m.f.unary(d.Then)
+		for i, v := range sums {
+			sums[i] = fn(v)
+		}
+	}
+	if d.RowScales {
+		scalesA, scalesB, mul := views[effects.ScalesA].read(), views[effects.ScalesB].read(), m.f.binary("mul")
+		for i := range sums {
+			sums[i] = mul(mul(sums[i], scalesA[int64(i)/columns]), scalesB[int64(i)%columns])
 		}
 	}
 	out.write(sums, o.Stmt)

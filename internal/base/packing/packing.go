@@ -13,6 +13,7 @@ type GEMM struct {
 	Element, Result        int64 // bytes of an element of the operands, and of the result
 	AlignA, AlignB, AlignC int64 // alignment in bytes that the beginnings of all rows have
 	AddsResult             bool  // a matrix with the layout of C is added
+	RowScales              bool  // rows of A and columns of B have scales, which are copied if they are not aligned
 }
 
 // Packs lists the matrices of a GEMM that have a copy with aligned rows. If C has one, so has B, because the numbers of
@@ -107,6 +108,9 @@ func (g GEMM) Bytes(p Packs) int64 {
 		if copied.is {
 			bytes += up(g.Batch*copied.size, workspace)
 		}
+	}
+	if g.RowScales {
+		bytes += up(4*m, workspace) + up(4*n, workspace)
 	}
 	return bytes
 }
