@@ -6,6 +6,7 @@
 #include "hirgen/fused.hpp"
 #include "hirgen/numerics.hpp"
 #include "hirgen/row_exchange.hpp"
+#include "hirgen/turned.hpp"
 
 namespace {
 
@@ -132,6 +133,39 @@ void test_tiles() {
   }
 }
 
+/// A kernel body that notes the last row and column of the pieces of a TurnedBlock, and stores
+/// marks.
+struct NotePiece {
+  int64_t *row, *column;
+  hirgen::Scattered<int8_t, 1> out;
+  template <typename Piece>
+  HG_HOST_DEVICE void operator()(Piece& piece) const {
+    *row = std::max(*row, piece.row);
+    *column = std::max(*column, piece.column);
+    piece.store(out, hirgen::ThreadVector<1>{{7}});
+  }
+};
+
+/// Tests TurnedBlock, which block_kernel runs: the last tile of few rows and many columns, and of
+/// many rows and few columns.
+void test_turned() {
+  for (const int64_t extent : long_numbers(5, 20)) {
+    if (extent < 1) continue;
+    for (const auto& [rows, columns] :
+         {std::pair{int64_t{3}, extent}, std::pair{extent, int64_t{3}}}) {
+      const Sparse<int8_t> memory(rows * columns);
+      const hirgen::Scattered<int8_t, 1> out{memory.get(), {columns, 1}};
+      int64_t row = 0, column = 0;
+      using Block = hirgen::TurnedBlock<NotePiece, int8_t, 1>;
+      const Block block{{&row, &column, out}, out, rows, columns, false};
+      block(block.tiles() - 1);
+      expect(row == rows - 1 && column == (columns - 1) / 4 * 4 &&
+                 memory[Wide{rows} * columns - 1] == 7,
+             name_of("tile of " + std::to_string(rows) + " rows", columns));
+    }
+  }
+}
+
 /// Tests in_parts() and BlocksFrom, which split a launch into several grids.
 void test_parts() {
   for (const int64_t blocks : {int64_t{5}, int64_t{6}, int64_t{7}, int64_t{13}}) {
@@ -228,6 +262,6 @@ void test_exchanged_rows() {
 int main() {
   return run("extents of fused kernels",
              {test_rows_of_any_extent, test_parts_of_rows, test_refusal, test_runs, test_tiles,
-              test_parts, test_scattered<hirgen::RegisterRow<1, 2, 1, 1>>,
+              test_turned, test_parts, test_scattered<hirgen::RegisterRow<1, 2, 1, 1>>,
               test_scattered<hirgen::StreamedRow<1, 1, 1>>, test_columns, test_exchanged_rows});
 }
