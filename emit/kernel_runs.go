@@ -12,8 +12,9 @@ import (
 // A kernelView is a kernel of the program, and how it processes its rows.
 type kernelView struct {
 	*calls.Kernel
-	Run  *runOfRows // nil: it processes rows one by one
-	Wide bool       // some launch has more rows than int32 counts: see isWide
+	Run    *runOfRows // nil: it processes rows one by one
+	Wide   bool       // some launch has more rows than int32 counts: see isWide
+	Turned int        // number of the operand that it transposes; 0: none, see turnedBy
 }
 
 // isWide reports whether a launch of a kernel has more rows than int32 counts. For a kernel without rows, it counts the

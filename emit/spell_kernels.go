@@ -91,6 +91,8 @@ func kernelLaunch(k kernelView) string {
 			k.Operands[0], body, columns, accesses)
 	case k.Columns == 0:
 		return fmt.Sprintf("hirgen::launch_elements(%s, elements, %s, stream, where)", body, accesses)
+	case k.Turned > 0:
+		return fmt.Sprintf("hirgen::launch_turned<%s>(%s, %s, %s, rows, stream, where)", columns, body, k.Operands[0], k.Operands[k.Turned])
 	case k.Run != nil:
 		return fmt.Sprintf("hirgen::launch_rows<%s, %d, %d>(%s, rows, %s, stream, where)", columns, k.Axes, k.Run.Axis, body, accesses)
 	case k.Views:

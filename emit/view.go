@@ -137,7 +137,7 @@ func (v *programView) Kernels() []kernelView {
 				continue // the variants share it
 			}
 			wide := slices.ContainsFunc(launches[k.Name], func(l *calls.Launch) bool { return isWide(k, l, values) })
-			list = append(list, kernelView{k, runOf(k, launches[k.Name]), wide})
+			list = append(list, kernelView{k, runOf(k, launches[k.Name]), wide, turnedBy(k, launches[k.Name])})
 		}
 	}
 	return list
@@ -156,6 +156,11 @@ func (v *programView) Scatters() bool {
 // FoldsColumns reports whether some kernels reduce each column over all rows.
 func (v *programView) FoldsColumns() bool {
 	return slices.ContainsFunc(v.Kernels(), kernelView.FoldsColumns)
+}
+
+// Turns reports whether some kernels transpose an operand.
+func (v *programView) Turns() bool {
+	return slices.ContainsFunc(v.Kernels(), func(k kernelView) bool { return k.Turned > 0 })
 }
 
 // StreamCount returns the name of the constant that is the number of compute streams.

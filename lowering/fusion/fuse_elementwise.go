@@ -32,6 +32,7 @@ func FuseElementwise(p *hostir.Program) error {
 		whole: map[string]*domain.Operation{}, written: writtenCasts(p),
 	}
 	f.copyNarrow()
+	f.copyQuantized()
 	f.links = linksOf(p.Body)
 	f.foldNarrow()
 	for i, ref := range p.Reference {
@@ -54,6 +55,7 @@ func FuseElementwise(p *hostir.Program) error {
 type fuser struct {
 	*links  // group replaces the readers by those that remain
 	program *hostir.Program
+	names   *hostir.Namer                // made for the first new name
 	written map[diag.Pos]bool            // positions of casts that the spec has
 	whole   map[string]*domain.Operation // name of a tensor of the model -> its operation, if that is part of a composite
 	apart   map[hostir.Stmt]bool         // must not be part of any kernel

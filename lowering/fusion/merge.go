@@ -172,48 +172,6 @@ func (f *fuser) fits(g *kernelGroup) bool {
 	return true
 }
 
-// copyNarrow inserts a copy of a 16-bit tensor whose last axis is not innermost in memory, before a Cast that widens it
-// to fp32 for kernels:
-//
-//	W = Cast(V)        V_rows = Set(V)
-//	                   W = Cast(V_rows)
-//
-// The Cast can then be part of the kernels that read W, and the copy has half the bytes of W.
-func (f *fuser) copyNarrow() {
-	var body []hostir.Stmt
-	var names *hostir.Namer
-	for _, s := range f.program.Body {
-		cast, ok := s.(*hostir.Cast)
-		if ok && cast.Out.DType == domain.FP32 && cast.In.DType.Size() == 2 && cast.Out.Role == hostir.Temp && cast.In.Mesh == cast.Out.Mesh &&
-			!hasRows(cast.In) && slices.IsSorted(hostir.Layout(cast.Out)) && hostir.SameAxes(cast.In, cast.Out) && f.inKernels(cast.Out) {
-			if names == nil {
-				names = hostir.NewNamer(f.program)
-			}
-			rows := *cast.Out
-			rows.Name, rows.DType = names.Fresh(cast.In.Name+"_rows"), cast.In.DType
-			f.program.Tensors = append(f.program.Tensors, &rows)
-			of := hostir.InfoFrom(cast, "with rows in one run of memory, which kernels read")
-			body = append(body, &hostir.Set{Info: of, Out: &rows, In: cast.In})
-			cast.In = &rows
-		}
-		body = append(body, s)
-	}
-	f.program.Body = body
-}
-
-// inKernels reports whether a tensor has readers, and all of them may be part of a kernel.
-func (f *fuser) inKernels(t *hostir.Tensor) bool {
-	read := false
-	for _, s := range f.program.Body {
-		if slices.Contains(hostir.Uses(s), t) {
-			if read = true; !rowWise(s) {
-				return false
-			}
-		}
-	}
-	return read
-}
-
 // foldNarrow makes reductions to fp32 that cannot be part of a kernel read the operand of a Cast, not its result:
 //
 //	W = Cast(X)             S = Reduce(sum, X, axis 0)

@@ -1,0 +1,9 @@
+package fusion
+
+import (
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering/lowertest"
+)
+
+func TestQuantizeColumns(t *testing.T) { lowertest.PassCases(t, "quantize-columns", QuantizeColumns) }
