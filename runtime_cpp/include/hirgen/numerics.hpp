@@ -184,10 +184,9 @@ HG_HOST_DEVICE inline float quotient(float a, float b) {
 /// A divisor of many numbers, with its reciprocal, so that most quotients need no division. Each
 /// quotient has the same bits as x / value.
 struct Divisor {
-  float value = 1;
-  float reciprocal = 1;  // NaN if |value| is not from 2^-32 to 2^32; then divides() divides
+  float value;
+  float reciprocal;  // NaN if |value| is not from 2^-32 to 2^32; then divides() divides
 
-  Divisor() = default;
   HG_HOST_DEVICE explicit Divisor(float divisor) : value(divisor), reciprocal(1.0F / divisor) {
     const float size = fabsf(value);
     if (!(size >= 0x1p-32F && size <= 0x1p32F)) reciprocal = NAN;

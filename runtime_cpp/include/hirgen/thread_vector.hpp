@@ -201,24 +201,6 @@ struct RowQuotient {
   }
 };
 
-/// a divided by a divisor for each of N elements, as an expression. A thread divides several
-/// accesses by them.
-template <Expression A, int N>
-struct Quotients {
-  using Expression = void;
-  A a;
-  Divisor divisors[N];
-
-  template <int W>
-  HG_HOST_DEVICE ThreadVector<W> at(Place place) const {
-    static_assert(W == N);
-    ThreadVector<W> x = columns_of<W>(a, place);
-    HG_UNROLL
-    for (int j = 0; j < W; ++j) x.value[j] = divisors[j].divides(x.value[j]);
-    return x;
-  }
-};
-
 /// Returns fn(a), as an expression if `a` is one.
 template <Value A>
 HG_HOST_DEVICE inline auto unary(UnaryFn fn, const A& a) {
@@ -276,11 +258,6 @@ template <Value A, Value B>
 HG_HOST_DEVICE inline auto operator/(const A& a, const B& b) {
   if constexpr (Expression<A> && std::same_as<B, float>) {
     return RowQuotient<A>{a, Divisor(b)};
-  } else if constexpr (Expression<A> && Registers<B>) {
-    Quotients<A, B::kCount> quotients{a, {}};
-    HG_UNROLL
-    for (int j = 0; j < B::kCount; ++j) quotients.divisors[j] = Divisor(b.value[j]);
-    return quotients;
   } else {
     return binary(BinaryFn::kDiv, a, b);
   }
