@@ -30,6 +30,18 @@ func (k *Kernel) Alike(other *Kernel) bool {
 // aligned rows after it.
 func (d *Shape) Packs() packing.Packs { return packing.Packs{A: d.PackA, B: d.PackB, C: d.PackC} }
 
+// FitsScales reports whether a GEMM of the shape has both scales if the shape has Scales or RowScales, and none
+// otherwise. With RowScales, it computes nothing else, its operands have 8 bits, and its result is bf16 or fp32.
+func (d *Shape) FitsScales(g *Gemm) bool {
+	scaled := d.Scales || d.RowScales
+	if (g.ScalesA != nil) != scaled || (g.ScalesB != nil) != scaled || d.Scales && d.RowScales {
+		return false
+	}
+	one, result := d.Batch == nil || d.Batch == expr.Int(1), d.Result()
+	return !d.RowScales || d.Type.Size() == 1 && one && d.Then == "" && g.Addend == nil && g.Bias == nil &&
+		(result == domain.BF16 || result == domain.FP32)
+}
+
 // Copies reports whether the calls of a GEMM copy anything to or from their workspace: matrices with unaligned rows
 // (Packs), or scales. Scales of rows are copied if they are not aligned, and applied by a kernel if cuBLASLt cannot.
 func (d *Shape) Copies() bool { return d.Packs().Any() || d.Scales || d.RowScales }

@@ -135,7 +135,8 @@ func (m *Machine) gemmRate(t domain.DType) GEMMRate {
 const shortRate = 1.75
 
 // rowScalesSlowdown is the time of a GEMM of 8-bit types with scales of rows relative to the same GEMM without: 1.01 to
-// 1.10 on an H200 (docs/fp8.md), without the one size at which it is faster.
+// 1.10 on an H200 (docs/fp8.md), without the one size at which it is faster. On other GPUs than Hopper a kernel scales
+// after the GEMM, which predictions for them do not have.
 const rowScalesSlowdown = 1.045
 
 // mistake returns the first field with an invalid value, and why it is invalid; "" if there is none.

@@ -107,10 +107,14 @@ func (t *Table) list(s calls.Stmt) ([]Operand, error) {
 	case *calls.PeerSum:
 		return copied(s.Out, s.Own, s.Type, s.Elements), nil
 	case *calls.Gemm:
-		if d := t.shapes[s.Shape]; d != nil {
+		switch d := t.shapes[s.Shape]; {
+		case d == nil:
+			return nil, fmt.Errorf("no shape is called %s", s.Shape)
+		case !d.FitsScales(s):
+			return nil, fmt.Errorf("the scales do not fit shape %s", s.Shape)
+		default:
 			return t.gemm(s, d), nil
 		}
-		return nil, fmt.Errorf("no shape is called %s", s.Shape)
 	case *calls.Attend:
 		if d := t.attentions[s.Attention]; d != nil {
 			return t.attention(s, d), nil

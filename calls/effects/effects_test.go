@@ -64,6 +64,30 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// TestScalesFitTheirShape gives a GEMM scales that its shape does not allow.
+func TestScalesFitTheirShape(t *testing.T) {
+	const shape, gemm = "Shape(name kOne, plan one_, m 4, n 8, k 16, row_scales, type fp8_e4m3, type_c bf16, label kOne)",
+		"Gemm(shape kOne, out C, a A, b B, scales_a S, scales_b T, on caller)"
+	for _, c := range []struct {
+		old, new string
+		right    bool
+	}{
+		{"", "", true}, {"scales_b T, ", "", false}, {"scales_a S, scales_b T, ", "", false}, {"row_scales, ", "", false},
+		{"row_scales", "scales, row_scales", false}, {"type_c bf16", "type_c fp16", false}, {"type fp8_e4m3", "type bf16", false},
+		{"k 16,", "k 16, batch 2,", false},
+	} {
+		p, err := text.Parse("spec.yaml", strings.Replace(`calls p from "spec.yaml"
+Mesh(name mesh_world, label "world", axes "x of 2", extents [2])
+`+shape+"\n\n"+gemm+"\n", c.old, c.new, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := effects.New(p).Of(p.Body[0]); (err == nil) != c.right {
+			t.Errorf("%q in place of %q: %v", c.new, c.old, err)
+		}
+	}
+}
+
 const want = `
 Memcpy 0 P [3 * K] by [1] fp32 4 written
 Memcpy 1 A + 4 [3 * K] by [1] fp32 4

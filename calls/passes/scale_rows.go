@@ -19,7 +19,7 @@ import (
 //
 // The GEMM stays in its place, after the declarations of names between the two. So when it begins, the scales have to
 // be ready, and the memory of the result has to be free. The pass keeps kernels that compute more, products that other
-// statements use, batches, and results in fp16, which cuBLASLt does not scale.
+// statements use, batches, and products and results in fp16, which cuBLASLt does not scale.
 func scaleRows(p *calls.Program) {
 	m := &rowScaler{program: p, effects: effects.New(p), values: p.Values(), shapes: calls.ByName(p.Shapes), uses: map[string]int{}}
 	for _, s := range p.Shares {
@@ -29,7 +29,8 @@ func scaleRows(p *calls.Program) {
 		m.uses[b.In]++
 	}
 	m.find(p.Body, nil)
-	if m.found = slices.DeleteFunc(m.found, func(s *scaling) bool { return !m.alone(s) }); len(m.found) == 0 {
+	all := slices.Clone(m.found)
+	if m.found = slices.DeleteFunc(m.found, func(s *scaling) bool { return !m.alone(s, all) }); len(m.found) == 0 {
 		return
 	}
 	uses, kept := order.UsesOf(p), map[string]bool{}
@@ -159,12 +160,16 @@ func scalesTwice(k *calls.Kernel) bool {
 	return slices.Equal(args, []int{product, 1, 2, first}) && slices.Contains(steps[0].Args, product)
 }
 
-// fits reports whether cuBLASLt can scale the result of a GEMM, which has the given type.
+// fits reports whether cuBLASLt can scale the result of a GEMM, which has the given type. A product in fp16 stays, because
+// it may overflow where the result does not.
 func (m *rowScaler) fits(g *calls.Gemm, result domain.DType) bool {
-	d := m.shapes[g.Shape]
-	one := d.Batch == nil || d.Batch == expr.Int(1)
-	return d.Type.Size() == 1 && one && d.Then == "" && g.Addend == nil && g.Bias == nil && g.ScalesA == nil &&
-		(result == domain.BF16 || result == domain.FP32)
+	shape, gemm := *m.shapes[g.Shape], *g
+	if g.ScalesA != nil || shape.Result() == domain.FP16 {
+		return false
+	}
+	shape.RowScales, shape.TypeC = true, result
+	gemm.ScalesA, gemm.ScalesB = &calls.Pointer{}, &calls.Pointer{}
+	return shape.FitsScales(&gemm)
 }
 
 // dense reports whether an operand of a kernel is a dense matrix with the rows and columns of the result of a GEMM. If
@@ -194,11 +199,11 @@ func (m *rowScaler) dense(o *effects.Operand, d *calls.Shape, byRow, byColumn bo
 	return last >= 0 && rows == want
 }
 
-// alone reports whether the product and the shape belong to GEMMs and kernels that the pass has found, and the result is
-// not in the memory of an operand.
-func (m *rowScaler) alone(s *scaling) bool {
+// alone reports whether only pairs that the pass has found use the product, only this GEMM has the shape, and the result
+// is not in the memory of an operand. all has the pairs.
+func (m *rowScaler) alone(s *scaling, all []*scaling) bool {
 	pairs, gemms := 0, 0
-	for _, other := range m.found {
+	for _, other := range all {
 		if other.product == s.product {
 			pairs++
 		}

@@ -24,7 +24,8 @@ import (
 //
 // The first kernel reads the buffer along its own rows. The second kernel reads it in tiles, and transposes these
 // (runtime_cpp/include/hirgen/turned.hpp). The results have the same bits as before. The copy stays if another
-// statement reads it, if a result has more than 8 bits, or if a pipeline slices a tensor.
+// statement reads it, for matrices in batches, and if the quotients have more than 8 bits. It also stays if the rows of
+// the view are not adjacent in memory, or if a pipeline slices a tensor.
 //
 // Requires: tensors are whole (before lower-streams); FuseElementwise has run.
 func QuantizeColumns(p *hostir.Program) error {
@@ -36,14 +37,17 @@ func QuantizeColumns(p *hostir.Program) error {
 	var body []hostir.Stmt
 	for _, s := range p.Body {
 		k, _ := s.(*hostir.Fused)
-		if k == nil || !quantizesRows(k) || l.transposes(k) == nil {
+		var rows *hostir.Set
+		if k != nil && quantizesRows(k) {
+			rows = l.transposes(k)
+		}
+		if rows == nil {
 			body = append(body, s)
 			continue
 		}
 		if names == nil {
 			names = hostir.NewNamer(p)
 		}
-		rows := l.transposes(k)
 		gone[rows.Out] = true
 		made := quantizeColumns(k, rows.In, names)
 		for _, m := range made {
@@ -62,10 +66,33 @@ func (l *links) transposes(k *hostir.Fused) *hostir.Set {
 	rows, ok := l.maker[k.In[0]].(*hostir.Set)
 	sliced := func(t *hostir.Tensor) bool { return hostir.StreamAxis(t) >= 0 }
 	if !ok || len(l.readers[rows.Out]) != 1 || rows.Out.Role != hostir.Temp || rows.In.Mesh != k.Out[0].Mesh || !isTransposed(rows.In) ||
-		sliced(rows.In) || slices.ContainsFunc(k.Out, sliced) || !hostir.SameAxes(rows.In, rows.Out) {
+		!l.adjacent(rows.In) || sliced(rows.In) || slices.ContainsFunc(k.Out, sliced) || !hostir.SameAxes(rows.In, rows.Out) {
 		return nil
 	}
 	return rows
+}
+
+// adjacent reports whether the elements of a tensor's innermost axis in memory are adjacent: no view keeps one element of
+// an innermost axis.
+func (l *links) adjacent(t *hostir.Tensor) bool {
+	for {
+		s := l.maker[t]
+		switch s := s.(type) {
+		case *hostir.Slice:
+			if s.Axis == last(hostir.Layout(s.In)) && s.Out.Axes[s.Axis].LocalSize() == 1 {
+				return false
+			}
+			t = s.In
+		case *hostir.Permute:
+			t = s.In
+		case *hostir.Reshape:
+			t = s.In
+		case *hostir.Select, *hostir.Broadcast:
+			return false
+		default:
+			return true
+		}
+	}
 }
 
 // quantizesRows reports whether a kernel divides each row of its only operand by a scale, and stores the quotients in 8

@@ -196,8 +196,8 @@ func (s *search) reduceAll(names []string, allowed func(map[string]int64) bool) 
 	}
 }
 
-// equate gives a parameter whose original value equals that of a defined one, such as E = H * C, the value that the
-// definition has now, where that is allowed.
+// equate finds the parameters that originally equal a defined parameter, such as E = H * C. It gives them the present
+// value of the definition, if this is allowed.
 func (s *search) equate(names []string, allowed func(map[string]int64) bool) {
 	original := s.program.Values()
 	for _, d := range s.program.Params {
