@@ -50,8 +50,8 @@ func (f *fuser) inKernels(t *hostir.Tensor) bool {
 //	D = Binary(div, V, S)      m = Reduce(max, A)
 //	                           D = Binary(div, V_rows, S)
 //
-// One kernel can then read the rows once. There is no copy for a division before the absolute values, by
-// scales of the last call, for example. For 16 bits, copyNarrow inserts the copy before the Cast to fp32.
+// One kernel can then read the rows once. There is no copy for a division before the absolute values, by scales of the
+// last call, for example. For 16 bits, copyNarrow inserts the copy before the Cast to fp32.
 func (f *fuser) copyQuantized() {
 	if !slices.ContainsFunc(f.program.Body, func(s hostir.Stmt) bool { return sizesOfColumns(s) != nil }) {
 		return
