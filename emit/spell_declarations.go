@@ -233,9 +233,10 @@ func (v *programView) Relations() string {
 	}
 	var list []string
 	for _, whole := range v.Constants {
-		value := whole.Value.(*expr.Binary)
-		if sum, ok := v.quotient(value.X, value.Y).(*expr.Binary); ok {
-			list = append(list, whole.Name+" = "+spell(sum))
+		if value, ok := whole.Value.(*expr.Binary); ok {
+			if sum, ok := v.quotient(value.X, value.Y).(*expr.Binary); ok {
+				list = append(list, whole.Name+" = "+spell(sum))
+			}
 		}
 		for _, part := range v.Constants {
 			by, name := expr.Cancel(expr.Op("/", expr.Substitute(whole.Value, products), part.Value)).(expr.Var)

@@ -219,10 +219,13 @@ func (v *programView) NamedParts() string {
 		example := ""
 		for _, c := range slices.Backward(v.Constants) {
 			rest, found := strings.CutPrefix(c.Name, kind[0])
-			whole := c.Value.(*expr.Binary).X
-			_, plain := whole.(expr.Var)
+			part, divided := c.Value.(*expr.Binary)
+			if !divided {
+				continue
+			}
+			_, plain := part.X.(expr.Var)
 			if found && (kind[0] != "kSlice" || !strings.HasPrefix(rest, "Shard")) && (plain || example == "") {
-				example = fmt.Sprintf("%s is %s of %s", c.Name, kind[1], spell(whole))
+				example = fmt.Sprintf("%s is %s of %s", c.Name, kind[1], spell(part.X))
 			}
 		}
 		if example != "" {
