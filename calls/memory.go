@@ -94,37 +94,34 @@ func (a *Attention) WorkspaceBytes(values Values) int64 {
 	if a.Gradients == "" {
 		return 0
 	}
-	return domain.FP32.Size() * a.queries(values)
+	queries, _ := values.Eval(a.queries())
+	return domain.FP32.Size() * queries
 }
 
 // ScratchType is the element type of scratch memory of attentions.
 const ScratchType = domain.FP32
 
-// ScratchElements returns the elements of scratch memory of an attention, or nil if it needs none. For a gradient of a
-// 2-byte type, these are the bytes that cuDNN 9 needs: the gradient of Q in fp32, and two fp32 numbers for each query
-// row. If several query heads share a key head, cuDNN also needs the gradients of K and V for each query head. In other
-// cases they are the bytes of WorkspaceBytes.
-func (a *Attention) ScratchElements(values Values) expr.Expr {
-	if a.Gradients == "" {
-		return nil
+// ScratchElements returns the elements of scratch memory of an attention and their purpose, or nil if it needs none. For a
+// gradient of a 2-byte type, these are the bytes that cuDNN 9 needs: the gradient of Q in fp32, and two fp32 numbers for
+// each query row. If several query heads share a key head, cuDNN also needs the gradients of K and V for each query head.
+// In other cases they are the bytes of WorkspaceBytes.
+func (a *Attention) ScratchElements(values Values) (elements expr.Expr, purpose string) {
+	switch {
+	case a.Gradients == "":
+		return nil, ""
+	case a.Type.Size() != domain.BF16.Size():
+		return expr.Fold(a.queries()), "one number for each row of dQ"
 	}
-	heads := expr.Op("*", a.Batch, a.QueryHeads)
-	queries := expr.Op("*", heads, a.QueryRows)
-	if a.Type.Size() != domain.BF16.Size() {
-		return expr.Fold(queries)
-	}
-	elements := expr.Op("*", queries, expr.Op("+", a.Size, expr.Int(2)))
+	elements, purpose = expr.Op("*", a.queries(), expr.Op("+", a.Size, expr.Int(2))), "for cuDNN: dQ and two numbers for each of its rows"
 	queryHeads, _ := values.Eval(a.QueryHeads)
 	if keyHeads, _ := values.Eval(a.KeyHeads); keyHeads < queryHeads {
-		elements = expr.Op("+", elements, expr.Op("*", expr.Op("*", heads, a.KeyRows), a.Size))
+		pairs := expr.Op("*", expr.Op("*", expr.Op("*", a.Batch, a.QueryHeads), a.KeyRows), a.Size)
+		elements, purpose = expr.Op("+", elements, pairs), purpose+", and dK and dV of each query head in "+string(a.Type)
 	}
-	return expr.Fold(elements)
+	return expr.Fold(elements), purpose
 }
 
 // queries returns the number of query rows of all batches and heads.
-func (a *Attention) queries(values Values) int64 {
-	batch, _ := values.Eval(a.Batch)
-	heads, _ := values.Eval(a.QueryHeads)
-	rows, _ := values.Eval(a.QueryRows)
-	return batch * heads * rows
+func (a *Attention) queries() expr.Expr {
+	return expr.Op("*", expr.Op("*", a.Batch, a.QueryHeads), a.QueryRows)
 }

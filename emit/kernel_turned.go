@@ -36,12 +36,12 @@ func turnedBy(k *calls.Kernel, launches []*calls.Launch) int {
 	return at
 }
 
-// wideSteps lists the steps of a kernel that have a value for each column.
+// wideSteps lists the steps of a kernel without operands for columns that have a value for each element.
 func wideSteps(k *calls.Kernel) (list []int) {
 	operands := k.Uses[k.Results:]
 	wide := make([]bool, len(operands))
 	for i, use := range operands {
-		wide[i] = use == calls.ForElement || use == calls.ForColumn
+		wide[i] = use == calls.ForElement
 	}
 	for i, is := range k.Steps().Rows(wide)[len(operands):] {
 		if is {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/internal/base/expr"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
 // This file spells where the memory of buffers is, and how long they live.
@@ -131,20 +130,11 @@ func scratchOf(list []*calls.Buffer) []*calls.Buffer {
 // scratchName returns the name of the constant that counts the elements of an attention's scratch memory.
 func scratchName(b *calls.Buffer) string { return b.Works + "Scratch" }
 
-// scratchSize prints a comment on the size of an attention's scratch memory (calls.Attention.ScratchElements).
+// scratchSize prints a comment on the size of an attention's scratch memory.
 func (s *speller) scratchSize(b *calls.Buffer) string {
-	d := s.attentions[b.Works]
-	_, literal := b.Elements.(expr.Int)
-	queryHeads, _ := s.values.Eval(d.QueryHeads)
-	keyHeads, _ := s.values.Eval(d.KeyHeads)
-	switch text := "scratch memory in fp32 elements, for cuDNN: dQ and two numbers for each of its rows"; {
-	case literal:
-		return "scratch memory in fp32 elements: all that is free during the attention"
-	case d.Type.Size() != domain.BF16.Size():
-		return "scratch memory: one fp32 number for each row of dQ"
-	case keyHeads < queryHeads:
-		return text + ", and dK and dV of each query head in bf16"
-	default:
-		return text
+	_, purpose := s.attentions[b.Works].ScratchElements(s.values)
+	if _, literal := b.Elements.(expr.Int); literal {
+		purpose = "all that is free during the attention"
 	}
+	return "scratch memory in fp32 elements, " + purpose
 }

@@ -92,9 +92,9 @@ func (u *Uses) SliceBySlice(b *calls.Buffer, bytes int64) bool {
 }
 
 // ReadsEarlier reports whether each task that reads the buffer passed may run as early as the task that wrote what it
-// reads. The uses of passed have to alternate on every rank: a task writes some bytes, and the next task reads them. others are the
-// buffers that only the readers use. If a use of these buffers ends before a reader begins, it has to end before the
-// writer begins, too.
+// reads. The uses of passed have to alternate on every rank: a task writes some bytes, and the next task reads them.
+// others are the buffers that only the readers use. If a use of these buffers ends before a reader begins, it has to end
+// before the writer begins, too. Inputs and accesses by peers are not among the uses; the proof covers these.
 func (u *Uses) ReadsEarlier(passed string, others ...string) bool {
 	for rank, list := range u.of[passed] {
 		if len(list)%2 != 0 {

@@ -22,7 +22,7 @@ func addScratch(p *calls.Program) {
 		}
 		d := attentions[a.Attention]
 		name := strings.TrimSuffix(d.Plan, "_") + "_workspace_"
-		if elements := d.ScratchElements(values); elements != nil && !taken[name] {
+		if elements, _ := d.ScratchElements(values); elements != nil && !taken[name] {
 			a.Scratch.Base = name
 			p.Buffers = append(p.Buffers, &calls.Buffer{
 				Name: name, Type: calls.ScratchType, Elements: elements, Where: labels[d.Label].Text + ", workspace", Works: d.Name,
