@@ -34,21 +34,16 @@ class CublasltMethod final : public GemmMethod {
   CublasltMethod(cublasLtHandle_t cublas, const MatmulShape& shape, const char* where)
       : GemmMethod(kCublaslt), cublas_(cublas), shape_(shape), own_(shape, where) {}
 
-  // If 16-bit rows are aligned and k is no multiple of 8, cuBLASLt can use the algorithms of the
-  // next multiple. They are several times as fast, but its heuristic does not offer them for k.
+  // Asked for several algorithms, cuBLASLt may begin with another one than if asked for one.
   std::vector<MatmulCandidate> candidates(int limit, const char* where) const override {
-    const bool aligned = operand_a(shape_).alignment(shape_.dtype) == 16 &&
-                         operand_b(shape_).alignment(shape_.type_b()) == 16;
-    std::vector<MatmulCandidate> fast;
-    if (aligned && size_of(shape_.dtype) == 2 && shape_.k % kPackElements != 0) {
-      const CublasltObjects larger(shape_, where, /*rounded=*/true);
-      for (const MatmulCandidate& one : offered(larger.call, limit, where)) {
-        if (const auto fits = check(one.algorithm.bytes)) fast.push_back(*fits);
-      }
+    std::vector<MatmulCandidate> all = ranked(1, where);
+    if (limit == 1 || all.empty()) return all;
+    const GemmAlgorithm first = all.front().algorithm;
+    for (MatmulCandidate& one : ranked(limit, where)) {
+      if (!(one.algorithm == first)) all.push_back(std::move(one));
     }
-    return fast.empty() ? offered(own_.call, limit, where) : fast;
+    return all;
   }
-
   std::optional<MatmulCandidate> check(const std::string& bytes) const override {
     cublasLtMatmulAlgo_t algo;
     if (bytes.size() != sizeof(algo)) return {};
@@ -86,6 +81,23 @@ class CublasltMethod final : public GemmMethod {
   GemmCall call() const override { return own_.call; }
 
  private:
+  /// Up to `limit` algorithms, in the order of the heuristic.
+  //
+  // If 16-bit rows are aligned and k is no multiple of 8, cuBLASLt can use the algorithms of the
+  // next multiple. They are several times as fast, but its heuristic does not offer them for k.
+  std::vector<MatmulCandidate> ranked(int limit, const char* where) const {
+    const bool aligned = operand_a(shape_).alignment(shape_.dtype) == 16 &&
+                         operand_b(shape_).alignment(shape_.type_b()) == 16;
+    std::vector<MatmulCandidate> fast;
+    if (aligned && size_of(shape_.dtype) == 2 && shape_.k % kPackElements != 0) {
+      const CublasltObjects larger(shape_, where, /*rounded=*/true);
+      for (const MatmulCandidate& one : offered(larger.call, limit, where)) {
+        if (const auto fits = check(one.algorithm.bytes)) fast.push_back(*fits);
+      }
+    }
+    return fast.empty() ? offered(own_.call, limit, where) : fast;
+  }
+
   /// The heuristic's algorithms for `call`, which has this shape, or this shape with k rounded up.
   std::vector<MatmulCandidate> offered(const GemmCall& call, int limit, const char* where) const {
     const CublasltPreference preference(shape_, where);
