@@ -65,10 +65,12 @@ bool aligned(const Scattered<T, A>& operand) {
 }
 
 /// Returns the accesses of a kernel with these operands. An access has the number of elements of
-/// the smallest element type that fill 16 bytes.
+/// the smallest element type that fill 16 bytes, but at most 8: of more elements, the values that a
+/// body keeps would not fit into the registers of a thread.
 template <typename... Operand>
 auto accesses(const Operand&... operands) {
-  constexpr int kWidth = 16 / static_cast<int>(std::min({sizeof(element_of(operands))...}));
+  constexpr int kBytes = std::max(2, static_cast<int>(std::min({sizeof(element_of(operands))...})));
+  constexpr int kWidth = 16 / kBytes;
   return Accesses<kWidth, sizeof...(Operand)>{(aligned(operands) && ...)};
 }
 

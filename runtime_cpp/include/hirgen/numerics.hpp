@@ -9,6 +9,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "hirgen/divisor.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/parallel_for.hpp"
 #include "hirgen/tensor.hpp"
@@ -85,6 +86,25 @@ HG_HOST_DEVICE inline void widen_all(const Pack<T, W>& pack, float (&x)[W]) {
   }
 }
 
+/// Rounds W numbers to T. A GPU rounds two numbers to 8 bits in one instruction.
+template <typename T, int W>
+HG_HOST_DEVICE inline void narrow_all(const float (&x)[W], Pack<T, W>& pack) {
+#ifdef __CUDA_ARCH__
+  if constexpr (std::is_same_v<T, __nv_fp8_e4m3> || std::is_same_v<T, __nv_fp8_e5m2>) {
+    constexpr auto kFormat = std::is_same_v<T, __nv_fp8_e4m3> ? __NV_E4M3 : __NV_E5M2;
+    HG_UNROLL
+    for (int j = 0; j + 1 < W; j += 2) {
+      const auto pair = __nv_cvt_float2_to_fp8x2({x[j], x[j + 1]}, __NV_SATFINITE, kFormat);
+      memcpy(&pack.value[j], &pair, sizeof(pair));
+    }
+    if constexpr (W % 2 == 1) narrow(x[W - 1], pack.value[W - 1]);
+    return;
+  }
+#endif
+  HG_UNROLL
+  for (int j = 0; j < W; ++j) narrow(x[j], pack.value[j]);
+}
+
 /// Writes a pack to an address that is aligned like the pack. A GPU writes a pack of 16 bytes in
 /// one explicit access: a loop over elements may compile to one access for each element, which
 /// takes several times as long over links between GPUs.
@@ -114,7 +134,7 @@ HG_HOST_DEVICE inline void load_as(const void* data, int64_t at, float (&x)[W]) 
 template <typename T, int W>
 HG_HOST_DEVICE inline void store_as(void* data, int64_t at, const float (&x)[W]) {
   Pack<T, W> pack;
-  for (int j = 0; j < W; ++j) narrow(x[j], pack.value[j]);
+  narrow_all(x, pack);
   store_pack(static_cast<T*>(data) + at, pack);
 }
 
@@ -170,41 +190,6 @@ HG_HOST_DEVICE inline float round_to(DType type, float x) {
   }
   __builtin_unreachable();  // the switch has a case for every type
 }
-
-/// Returns a / b with an error of at most two units in the last place, if |b| is from 2^-126 to
-/// 2^126. For larger finite |b| and finite a, a GPU returns 0.
-HG_HOST_DEVICE inline float quotient(float a, float b) {
-#ifdef __CUDA_ARCH__
-  return __fdividef(a, b);
-#else
-  return a / b;
-#endif
-}
-
-/// A divisor of many numbers, with its reciprocal, so that most quotients need no division. Each
-/// quotient has the same bits as x / value.
-struct Divisor {
-  float value;
-  float reciprocal;  // NaN if |value| is not from 2^-32 to 2^32; then divides() divides
-
-  HG_HOST_DEVICE explicit Divisor(float divisor) : value(divisor), reciprocal(1.0F / divisor) {
-    const float size = fabsf(value);
-    if (!(size >= 0x1p-32F && size <= 0x1p32F)) reciprocal = NAN;
-  }
-
-  /// Returns x / value. Computes a first quotient q by the reciprocal, and corrects q by its
-  /// remainder. The reciprocal is correctly rounded, and the remainder is exact unless q, value or
-  /// x is close to the subnormal numbers. If the remainder is exact, the corrected quotient is
-  /// correctly rounded, too (Brisebarre, Muller and Raina, "Accelerating correctly rounded
-  /// floating-point division when the divisor is known in advance"). The function tests only the
-  /// size of q, because kernels at memory bandwidth have few instructions to spare. If q is too
-  /// small or too large, and x and q are not both 0, the function divides.
-  HG_HOST_DEVICE float divides(float x) const {
-    const float q = x * reciprocal, size = fabsf(q);
-    if (size >= 0x1p-64F && size < 0x1p64F) return fmaf(fmaf(-q, value, x), reciprocal, q);
-    return x == 0.0F && size == 0.0F ? q : x / value;
-  }
-};
 
 /// Returns x minus the nearest multiple of 2 pi, for |x| below 400,000.
 HG_HOST_DEVICE inline float within_turn(float x) {

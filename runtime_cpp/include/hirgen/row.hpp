@@ -251,7 +251,8 @@ struct RegisterRow : RowPlace<A> {
     for (int c = 0; c < C; ++c) {
       if (!has(c)) continue;
       const int64_t at = place(c).column * (W > 1 ? 1 : this->step(out));
-      store_as<std::remove_reference_t<decltype(*to)>, W>(to, at, columns_of<W>(x, place(c)).value);
+      using To = std::remove_reference_t<decltype(*to)>;
+      store_as<To, W>(to, at, columns_to_round<To, W>(x, place(c)).value);
     }
   }
   template <typename Operand>
@@ -371,8 +372,8 @@ struct StreamedRow : RowPlace<A> {
     auto* to = this->start(out);
     for (int64_t column = begin(); column < this->columns; column += T * W) {
       const int64_t at = column * (W > 1 ? 1 : this->step(out));
-      store_as<std::remove_reference_t<decltype(*to)>, W>(to, at,
-                                                          columns_of<W>(x, Place{0, column}).value);
+      using To = std::remove_reference_t<decltype(*to)>;
+      store_as<To, W>(to, at, columns_to_round<To, W>(x, Place{0, column}).value);
     }
   }
   template <typename Operand>

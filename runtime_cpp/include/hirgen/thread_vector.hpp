@@ -138,6 +138,16 @@ HG_HOST_DEVICE inline auto columns_of(const V& x, Place place) {
   }
 }
 
+/// Returns numbers that round to T as the W columns of x at `place` do.
+template <typename T, int W, Value V>
+HG_HOST_DEVICE inline auto columns_to_round(const V& x, Place place) {
+  if constexpr (sizeof(T) == 1 && requires { x.template for_bytes<W>(place); }) {
+    return x.template for_bytes<W>(place);
+  } else {
+    return columns_of<W>(x, place);
+  }
+}
+
 template <Value A>
 HG_HOST_DEVICE auto unary(UnaryFn fn, const A& a);
 template <Value A, Value B>
@@ -164,7 +174,7 @@ struct CastExpression {
 
   template <int W>
   HG_HOST_DEVICE ThreadVector<W> at(Place place) const {
-    ThreadVector<W> x = columns_of<W>(a, place);
+    ThreadVector<W> x = columns_to_round<T, W>(a, place);
     HG_UNROLL
     for (float& value : x.value) value = round_as<T>(value);
     return x;
@@ -185,18 +195,30 @@ struct BinaryExpression {
   }
 };
 
-/// a divided by a divisor that is the same for the whole row, as an expression.
-template <Expression A>
+/// a divided by one divisor for the whole row, or by a divisor for each of N rows, as an
+/// expression.
+template <Expression A, int N>
 struct RowQuotient {
   using Expression = void;
   A a;
-  Divisor divisor;
+  Divisor divisors[N];
 
+  HG_HOST_DEVICE RowQuotient(const A& dividends, const float (&values)[N]) : a(dividends) {
+    HG_UNROLL
+    for (int j = 0; j < N; ++j) divisors[j] = Divisor(values[j]);
+  }
   template <int W>
   HG_HOST_DEVICE ThreadVector<W> at(Place place) const {
     ThreadVector<W> x = columns_of<W>(a, place);
     HG_UNROLL
-    for (float& value : x.value) value = divisor.divides(value);
+    for (int j = 0; j < W; ++j) x.value[j] = divisors[N == 1 ? 0 : j].divides(x.value[j]);
+    return x;
+  }
+  /// Returns numbers that round to the same 8 bits as those of at().
+  template <int W>
+  HG_HOST_DEVICE ThreadVector<W> for_bytes(Place place) const {
+    ThreadVector<W> x = columns_of<W>(a, place);
+    divide_for_bytes(x.value, divisors);
     return x;
   }
 };
@@ -257,7 +279,10 @@ template <Value A, Value B>
   requires(Vector<A> || Vector<B>)
 HG_HOST_DEVICE inline auto operator/(const A& a, const B& b) {
   if constexpr (Expression<A> && std::same_as<B, float>) {
-    return RowQuotient<A>{a, Divisor(b)};
+    const float values[] = {b};
+    return RowQuotient<A, 1>(a, values);
+  } else if constexpr (Expression<A> && Registers<B>) {
+    return RowQuotient<A, B::kCount>(a, b.value);
   } else {
     return binary(BinaryFn::kDiv, a, b);
   }

@@ -50,12 +50,15 @@ struct TurnedPiece {
 
   template <Vector X>
   HG_HOST_DEVICE void store(const Scattered<Out, 1>& /*out*/, const X& x) {
+    float values[W][kTurnedColumns];
     HG_UNROLL
     for (int c = 0; c < kTurnedColumns; ++c) {
-      const ThreadVector<W> values = columns_of<W>(x, Place{c, column + c});
+      const ThreadVector<W> of_column = columns_to_round<Out, W>(x, Place{c, column + c});
       HG_UNROLL
-      for (int j = 0; j < W; ++j) narrow(values.value[j], results[j].value[c]);
+      for (int j = 0; j < W; ++j) values[j][c] = of_column.value[j];
     }
+    HG_UNROLL
+    for (int j = 0; j < W; ++j) narrow_all(values[j], results[j]);
   }
   /// Stores one element for each row. Of the pieces of a row, only the first does.
   template <typename V>

@@ -1,5 +1,5 @@
 // Tests of the division of a row by one value for the whole row. The quotients must be correctly
-// rounded, like those of one division for each element.
+// rounded, like those of one division for each element, and so must quotients in 8 bits.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -17,8 +17,9 @@ using namespace math_test;
 
 constexpr int64_t kColumns = 8;
 
+template <typename T>
 struct Divide {
-  float* Y;
+  T* Y;
   const float *X, *divisors;
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
@@ -38,24 +39,33 @@ float of_bits(uint32_t bits) {
   return x;
 }
 
-/// Divides X[r, c] by divisors[r] on the device, and compares bits with the host's quotients. NaN
-/// equals NaN.
-void expect_quotients(const std::vector<float>& x, const std::vector<float>& divisors,
-                      const std::string& what) {
+/// Divides X[r, c] by divisors[r] on the device with results of type T, and compares bits with the
+/// host's quotients. NaN equals NaN.
+template <typename T>
+void expect_quotients_in(DType type, const std::vector<float>& x,
+                         const std::vector<float>& divisors, const std::string& what) {
   const auto rows = static_cast<int64_t>(divisors.size());
-  const Elements X(DType::kFp32, x), by(DType::kFp32, divisors), Y(DType::kFp32, rows * kColumns);
-  auto* y = static_cast<float*>(Y.get());
+  const Elements X(DType::kFp32, x), by(DType::kFp32, divisors), Y(type, rows * kColumns);
+  auto* y = static_cast<T*>(Y.get());
   const auto* from = static_cast<const float*>(X.get());
-  hirgen::launch_rows<kColumns>(Divide{y, from, static_cast<const float*>(by.get())}, {rows},
+  hirgen::launch_rows<kColumns>(Divide<T>{y, from, static_cast<const float*>(by.get())}, {rows},
                                 hirgen::accesses(y, from), stream(), "test");
   const std::vector<float> got = Y.read();
   for (size_t i = 0; i < x.size(); ++i) {
-    const float v = divisors[i / kColumns], want = x[i] / v;
+    const float v = divisors[i / kColumns], want = hirgen::round_as<T>(x[i] / v);
     if (bits_of(got[i]) == bits_of(want) || (std::isnan(got[i]) && std::isnan(want))) continue;
     char line[160];
     std::snprintf(line, sizeof(line), ": %a / %a is %a, not %a", x[i], v, got[i], want);
     return expect(false, what + line);
   }
+}
+
+/// Calls expect_quotients_in for fp32 and for the types of 8 bits.
+void expect_quotients(const std::vector<float>& x, const std::vector<float>& divisors,
+                      const std::string& what) {
+  expect_quotients_in<float>(DType::kFp32, x, divisors, what);
+  expect_quotients_in<__nv_fp8_e4m3>(DType::kFp8E4m3, x, divisors, what + " in e4m3");
+  expect_quotients_in<__nv_fp8_e5m2>(DType::kFp8E5m2, x, divisors, what + " in e5m2");
 }
 
 /// Random numbers of all exponents, and random numbers with exponents from -1 to 2, whose quotients
