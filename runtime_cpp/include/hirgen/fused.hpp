@@ -65,7 +65,7 @@ bool aligned(const Scattered<T, A>& operand) {
 }
 
 /// Returns the accesses of a kernel with these operands. An access has the number of elements of
-/// the smallest element type that fill 16 bytes, but at most 8: of more elements, the values that a
+/// the smallest element type that fill 16 bytes, but at most 8. With 16 elements, the values that a
 /// body keeps would not fit into the registers of a thread.
 template <typename... Operand>
 auto accesses(const Operand&... operands) {

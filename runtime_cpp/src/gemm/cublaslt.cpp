@@ -34,7 +34,7 @@ class CublasltMethod final : public GemmMethod {
   CublasltMethod(cublasLtHandle_t cublas, const MatmulShape& shape, const char* where)
       : GemmMethod(kCublaslt), cublas_(cublas), shape_(shape), own_(shape, where) {}
 
-  // Asked for several algorithms, cuBLASLt may begin with another one than if asked for one.
+  // The first of several algorithms that cuBLASLt offers may not be the one that it offers alone.
   std::vector<MatmulCandidate> candidates(int limit, const char* where) const override {
     std::vector<MatmulCandidate> all = ranked(1, where);
     if (limit == 1 || all.empty()) return all;
@@ -82,9 +82,9 @@ class CublasltMethod final : public GemmMethod {
 
  private:
   /// Up to `limit` algorithms, in the order of the heuristic.
-  //
-  // If 16-bit rows are aligned and k is no multiple of 8, cuBLASLt can use the algorithms of the
-  // next multiple. They are several times as fast, but its heuristic does not offer them for k.
+  ///
+  /// If 16-bit rows are aligned and k is no multiple of 8, cuBLASLt can use the algorithms of the
+  /// next multiple. They are several times as fast, but its heuristic does not offer them for k.
   std::vector<MatmulCandidate> ranked(int limit, const char* where) const {
     const bool aligned = operand_a(shape_).alignment(shape_.dtype) == 16 &&
                          operand_b(shape_).alignment(shape_.type_b()) == 16;

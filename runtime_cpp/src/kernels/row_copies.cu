@@ -14,20 +14,22 @@ namespace {
 constexpr int64_t kChunk = 16;                 // bytes that a thread copies in a step
 constexpr int64_t kSegment = 32 * 8 * kChunk;  // bytes of a row that a warp copies
 
-/// A RowCopy with distances and row lengths in bytes. A row has per_row segments. The segments are
-/// numbered over all rows of all matrices.
+/// A RowCopy with distances and row lengths in bytes. A row has per_row segments. The last one has
+/// what the others leave, up to half as much again. The segments are numbered over all rows of all
+/// matrices.
 struct Rows {
   char* out;
   const char* in;
   int64_t out_row, in_row, out_batch, in_batch;
   int64_t rows, bytes, per_row, segments;
+  const char* end;  ///< of the last row of the operand
 
   HG_HOST_DEVICE void find(int64_t segment, char** to, const char** from, int64_t* size) const {
     const int64_t row = segment / per_row, first = segment % per_row * kSegment;
     const int64_t matrix = row / rows, r = row % rows;
     *to = out + matrix * out_batch + r * out_row + first;
     *from = in + matrix * in_batch + r * in_row + first;
-    *size = bytes - first < kSegment ? bytes - first : kSegment;
+    *size = segment % per_row == per_row - 1 ? bytes - first : kSegment;
   }
 };
 
@@ -47,8 +49,11 @@ Rows in_bytes(const RowCopy& copy) {
             copy.rows,
             copy.columns * element,
             0,
-            0};
-  rows.per_row = (rows.bytes + kSegment - 1) / kSegment;
+            0,
+            nullptr};
+  rows.end =
+      rows.in + (copy.batch - 1) * rows.in_batch + (rows.rows - 1) * rows.in_row + rows.bytes;
+  rows.per_row = std::max((rows.bytes + kSegment / 2) / kSegment, int64_t{1});
   rows.segments = rows.per_row * copy.rows * copy.batch;
   return rows;
 }
@@ -57,64 +62,72 @@ Rows in_bytes(const RowCopy& copy) {
 
 constexpr int kWarps = 8;
 
-template <typename T>
-__device__ void read_as(uint4* chunk, const char* from) {
+/// The aligned chunks that have the 16 bytes from some address on; `high` is unused if the address
+/// is aligned.
+struct ChunkPair {
+  uint4 low, high;
+};
+
+/// Reads the chunks around 16 bytes of an operand that ends at `end`. At its ends, where memory may
+/// end, too, reads only these bytes, into `low`, and returns false.
+__device__ bool read_around(ChunkPair* pair, const char* from, const char* begin, const char* end) {
+  const unsigned past = reinterpret_cast<uintptr_t>(from) % kChunk;
+  const char* low = from - past;
+  if (past == 0 || (low >= begin && end - low >= 2 * kChunk)) {
+    pair->low = *reinterpret_cast<const uint4*>(low);
+    if (past != 0) pair->high = *reinterpret_cast<const uint4*>(low + kChunk);
+    return true;
+  }
+  for (size_t i = 0; i < kChunk / 2; ++i) {
+    reinterpret_cast<uint16_t*>(&pair->low)[i] = reinterpret_cast<const uint16_t*>(from)[i];
+  }
+  return false;
+}
+
+/// Returns the 16 bytes of a pair from byte number `past` on.
+__device__ uint4 cut(const ChunkPair& pair, unsigned past) {
+  const uint4 &a = pair.low, &b = pair.high;
+  uint32_t words[] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
+  for (const unsigned by : {1U, 2U}) {
+    if ((past / 4 & by) == 0) continue;
 #pragma unroll
-  for (size_t i = 0; i < kChunk / sizeof(T); ++i) {
-    reinterpret_cast<T*>(chunk)[i] = reinterpret_cast<const T*>(from)[i];
+    for (unsigned i = 0; i + by < 8; ++i) words[i] = words[i + by];
   }
-}
-
-/// Reads 16 bytes from an address that is 2 bytes after a multiple of 4.
-__device__ void read_across(uint4* chunk, const char* from) {
-  const auto* words = reinterpret_cast<const uint32_t*>(from - 2);
-  uint32_t last = words[0];
+  uint32_t out[4];
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const uint32_t next = words[i + 1];
-    reinterpret_cast<uint32_t*>(chunk)[i] = __funnelshift_r(last, next, 16);
-    last = next;
-  }
+  for (int i = 0; i < 4; ++i) out[i] = __funnelshift_r(words[i], words[i + 1], past % 4 * 8);
+  return {out[0], out[1], out[2], out[3]};
 }
 
-__device__ void read_chunk(uint4* chunk, const char* from) {
-  const auto at = reinterpret_cast<uintptr_t>(from);
-  if (at % 16 == 0) return read_as<uint4>(chunk, from);
-  if (at % 8 == 0) return read_as<uint2>(chunk, from);
-  if (at % 4 == 0) return read_as<uint32_t>(chunk, from);
-  read_across(chunk, from);
-}
-
-/// Copies elements of 2 bytes, one per thread and step.
-__device__ void copy_few(char* to, const char* from, int64_t size, int lane) {
-  for (int64_t at = 2 * lane; at < size; at += 2 * 32) {
-    *reinterpret_cast<uint16_t*>(to + at) = *reinterpret_cast<const uint16_t*>(from + at);
-  }
-}
-
-/// Copies a segment: first the elements before the first aligned chunk of the result, then chunks,
-/// then the rest. A thread issues all reads of its chunks before it writes.
-__device__ void copy_segment(char* to, const char* from, int64_t size, int lane) {
-  constexpr int kSteps = static_cast<int>(kSegment / (32 * kChunk));
+/// Copies a segment of an operand that has the bytes from `begin` to `end`. The first and the last
+/// elements, outside the aligned chunks of the result, are copied one per thread. A thread issues
+/// the reads of four chunks before it writes them.
+__device__ void copy_segment(char* to, const char* from, int64_t size, int lane, const char* begin,
+                             const char* end) {
+  constexpr int kSteps = 4;
   const int64_t first = -reinterpret_cast<uintptr_t>(to) % kChunk;
   const int64_t ahead = first < size ? first : size;
-  copy_few(to, from, ahead, lane);
-  // A read across words ends 2 bytes after its chunk, where memory may end.
-  const int64_t across = reinterpret_cast<uintptr_t>(from + ahead) % 4;
-  const int64_t chunks = (size - ahead - across) / kChunk;
-  uint4 chunk[kSteps];
+  const int64_t chunks = (size - ahead) / kChunk, done = ahead + chunks * kChunk;
+  const int64_t edge = 2 * lane < ahead ? 2 * lane : done + 2 * lane - ahead;
+  uint16_t element = 0;
+  if (edge < size) element = *reinterpret_cast<const uint16_t*>(from + edge);
+  const unsigned past = reinterpret_cast<uintptr_t>(from + ahead) % kChunk;
+  for (int64_t c = lane; c < chunks; c += kSteps * 32) {
+    ChunkPair pairs[kSteps];
+    unsigned skip[kSteps];
 #pragma unroll
-  for (int i = 0; i < kSteps; ++i) {
-    if (i * 32 + lane < chunks) read_chunk(&chunk[i], from + ahead + (i * 32 + lane) * kChunk);
-  }
+    for (int i = 0; i < kSteps; ++i) {
+      if (c + i * 32 >= chunks) continue;
+      const char* at = from + ahead + (c + i * 32) * kChunk;
+      skip[i] = read_around(&pairs[i], at, begin, end) ? past : 0;
+    }
 #pragma unroll
-  for (int i = 0; i < kSteps; ++i) {
-    if (i * 32 + lane < chunks) {
-      *reinterpret_cast<uint4*>(to + ahead + (i * 32 + lane) * kChunk) = chunk[i];
+    for (int i = 0; i < kSteps; ++i) {
+      if (c + i * 32 >= chunks) continue;
+      *reinterpret_cast<uint4*>(to + ahead + (c + i * 32) * kChunk) = cut(pairs[i], skip[i]);
     }
   }
-  const int64_t done = ahead + chunks * kChunk;
-  copy_few(to + done, from + done, size - done, lane);
+  if (edge < size) *reinterpret_cast<uint16_t*>(to + edge) = element;
 }
 
 /// Row y of the grid is copy y.
@@ -128,7 +141,7 @@ __global__ void __launch_bounds__(32 * kWarps)
     const char* from = nullptr;
     int64_t size = 0;
     rows.find(s, &to, &from, &size);
-    copy_segment(to, from, size, lane);
+    copy_segment(to, from, size, lane, rows.in, rows.end);
   }
 }
 
