@@ -18,8 +18,8 @@ func OverBlocks(fn string, columns int64) string {
 // LongestRow is the number of columns up to which one block of threads computes a row fast enough.
 const LongestRow = 1 << 14
 
-// CanFoldBlocks reports whether kernels fold blocks of this number of columns. Threads access up to 16 elements at once,
-// so a block is a multiple of 16. One warp of 32 threads, each with at least 4 elements, can access a whole block.
+// CanFoldBlocks reports whether kernels fold blocks of this number of columns. Threads access up to 8 elements at
+// once, so a block is a multiple of 8. One warp of 32 threads, each with at least 4 elements, can access a whole block.
 func CanFoldBlocks(columns int64) bool { return slices.Contains([]int64{16, 32, 64, 128}, columns) }
 
 // FoldsBlocks returns the function and the number of columns of a step that OverBlocks spells. ok is false for other

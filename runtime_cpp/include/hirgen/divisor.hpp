@@ -21,11 +21,12 @@ HG_HOST_DEVICE inline float quotient(float a, float b) {
 /// quotient has the same bits as x / value, or rounds to the same 8 bits.
 struct Divisor {
   float value;
-  float reciprocal;  // NaN unless value is from 2^-32 to 2^32; then each quotient is divided
+  float reciprocal;  // NaN if |value| is not from 2^-32 to 2^32; then each quotient is divided
 
   Divisor() = default;
   HG_HOST_DEVICE explicit Divisor(float divisor) : value(divisor), reciprocal(1.0F / divisor) {
-    if (!(value >= 0x1p-32F && value <= 0x1p32F)) reciprocal = NAN;
+    const float size = fabsf(value);
+    if (!(size >= 0x1p-32F && size <= 0x1p32F)) reciprocal = NAN;
   }
 
   /// Returns x / value. Computes a first quotient q by the reciprocal, and corrects q by its
@@ -42,16 +43,16 @@ struct Divisor {
   }
 
   /// Returns q, which is about x / value, without the error of its remainder. A zero keeps its
-  /// sign.
+  /// sign if `value` is positive.
   HG_HOST_DEVICE float corrected(float q, float x) const {
-    return fmaf(-fmaf(q, value, -x), reciprocal, q);
+    return fmaf(fmaf(q, value, -x), -reciprocal, q);
   }
 };
 
 /// Replaces each x[j] by a number that rounds to the same 8 bits as x[j] / divisors[j]; a single
 /// divisor divides all. Corrects each first quotient as Divisor::divides() does. Where it is below
 /// 2^-64, the result may have an error, but rounds to a zero with the same sign. So only large
-/// quotients and NaN need a test: if any number has one, all numbers are divided.
+/// quotients, NaN and negative divisors need a test. If any number has one, all are divided.
 template <int W, int N>
 HG_HOST_DEVICE inline void divide_for_bytes(float (&x)[W], const Divisor (&divisors)[N]) {
   static_assert(N == 1 || N == W);
@@ -61,7 +62,7 @@ HG_HOST_DEVICE inline void divide_for_bytes(float (&x)[W], const Divisor (&divis
   for (int j = 0; j < W; ++j) {
     const Divisor& by = divisors[N == 1 ? 0 : j];
     const float q = x[j] * by.reciprocal;
-    divides |= !(fabsf(q) < 0x1p64F);
+    divides |= !(fabsf(q) < 0x1p64F) || !(by.value > 0.0F);
     quotients[j] = by.corrected(q, x[j]);
   }
   if (divides) {

@@ -310,13 +310,14 @@ struct RegisterRow : RowPlace<A> {
 
  private:
   /// Prefetches the row that is `ahead` elements after this row of a dense operand into the L2
-  /// cache, so that memory is busy while this row is computed. Does nothing unless kHopper.
+  /// cache, so that memory is busy while this row is computed. Does nothing unless kHopper, or if
+  /// rows do not start at multiples of 16 bytes, as a bulk prefetch requires.
   template <typename Operand>
   HG_HOST_DEVICE void fetch_ahead([[maybe_unused]] const Operand& operand) const {
 #ifdef __CUDA_ARCH__
     if constexpr (kHopper && std::is_pointer_v<Operand>) {
-      if (this->ahead == 0 || threads.index() != 0) return;
       const auto bytes = static_cast<unsigned>(this->columns * int64_t{sizeof(*operand)});
+      if (bytes % 16 != 0 || this->ahead == 0 || threads.index() != 0) return;
       asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(
                        __cvta_generic_to_global(this->start(operand) + this->ahead)),
                    "r"(bytes)

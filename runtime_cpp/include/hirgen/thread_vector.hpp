@@ -209,6 +209,7 @@ struct RowQuotient {
   }
   template <int W>
   HG_HOST_DEVICE ThreadVector<W> at(Place place) const {
+    static_assert(N == 1 || N == W);
     ThreadVector<W> x = columns_of<W>(a, place);
     HG_UNROLL
     for (int j = 0; j < W; ++j) x.value[j] = divisors[N == 1 ? 0 : j].divides(x.value[j]);

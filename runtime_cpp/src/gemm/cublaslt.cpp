@@ -40,10 +40,12 @@ class CublasltMethod final : public GemmMethod {
     if (limit == 1 || all.empty()) return all;
     const GemmAlgorithm first = all.front().algorithm;
     for (MatmulCandidate& one : ranked(limit, where)) {
-      if (!(one.algorithm == first)) all.push_back(std::move(one));
+      if (all.size() < static_cast<size_t>(limit) && !(one.algorithm == first))
+        all.push_back(std::move(one));
     }
     return all;
   }
+
   std::optional<MatmulCandidate> check(const std::string& bytes) const override {
     cublasLtMatmulAlgo_t algo;
     if (bytes.size() != sizeof(algo)) return {};

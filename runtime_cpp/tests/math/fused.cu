@@ -346,9 +346,35 @@ void test_all_rows() {
   }
 }
 
+struct Twice {
+  __nv_bfloat16* Y;
+  const __nv_fp8_e4m3* X;
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    row.store(Y, row.load(X) * 2.0F);
+  }
+};
+
+/// More rows of 8-bit elements than a GPU processes at once. Only every second row starts at a
+/// multiple of 16 bytes.
+void test_many_rows_of_bytes() {
+  constexpr int64_t kRows = 5000, kColumns = 1032;
+  std::vector<float> x(kRows * kColumns), want(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<float>(i % 13) - 6.0F;
+    want[i] = 2 * x[i];
+  }
+  const Elements X(DType::kFp8E4m3, x), Y(DType::kBf16, kRows * kColumns);
+  auto* to = static_cast<__nv_bfloat16*>(Y.get());
+  const auto* from = static_cast<const __nv_fp8_e4m3*>(X.get());
+  hirgen::launch_rows<kColumns>(Twice{to, from}, {kRows}, hirgen::accesses(to, from), stream(),
+                                "test");
+  expect_equal(Y.read(), want, "many rows of 8 bits");
+}
+
 }  // namespace
 
 int main() {
   return run("math_fused", {test_elements, test_all_rows, test_scattered, test_all_turned,
-                            test_dropouts, test_casts});
+                            test_dropouts, test_casts, test_many_rows_of_bytes});
 }
