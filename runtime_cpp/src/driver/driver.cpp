@@ -192,6 +192,7 @@ int64_t Driver::count_all_wrong() {
   int64_t wrong = 0;
   for (int64_t i = 0; i < options_.checks; ++i) wrong += count_wrong_of_call(i);
   report_.not_finite = context_.rendezvous().sum(report_.not_finite, "sum of special elements");
+  report_.checked = context_.rendezvous().sum(report_.checked, "sum of checked elements");
   report_.unsure = context_.rendezvous().sum(report_.unsure, "sum of unsure elements");
   return context_.rendezvous().sum(wrong, "sum of wrong elements");
 }
@@ -228,6 +229,7 @@ int64_t Driver::count_wrong_of_call(int64_t call) {
                                     reference_->data(descs_[t].name),
                                     reference_->bounds(descs_[t].name, descs_[t].dtype), stream_);
     report_.not_finite += wrong.not_finite;
+    report_.checked += descs_[t].local_elements();
     report_.unsure += wrong.unsure;
     if (wrong.count > 0) {
       std::fprintf(stderr,

@@ -77,16 +77,19 @@ std::string verdict(const Report& report) {
                                         "# %ld checked elements are NaN or infinite, as in the "
                                         "reference\n",
                                         static_cast<long>(report.not_finite));
+  const auto calls = format("%ld checked call%s", static_cast<long>(report.options.checks),
+                            report.options.checks == 1 ? "" : "s");
   const std::string unsure =
-      report.unsure == 0
-          ? std::string()
-          : format("# %ld elements are not compared, since rounding or NaN decides them\n",
-                   static_cast<long>(report.unsure));
+      report.unsure == 0 ? std::string()
+                         : format(
+                               "# %ld of %ld elements are not compared, since rounding or NaN "
+                               "decides them\n",
+                               static_cast<long>(report.unsure), static_cast<long>(report.checked));
+  if (report.unsure > 0 && report.unsure == report.checked)
+    return special + unsure + "# Nothing was compared in " + calls + ": NOT CHECKED\n";
   return special + unsure +
-         format("# %ld wrong elements in %ld checked call%s (%s): %s\n",
-                static_cast<long>(*report.wrong), static_cast<long>(report.options.checks),
-                report.options.checks == 1 ? "" : "s", how.c_str(),
-                *report.wrong == 0 ? "OK" : "FAILED");
+         format("# %ld wrong elements in %s (%s): %s\n", static_cast<long>(*report.wrong),
+                calls.c_str(), how.c_str(), *report.wrong == 0 ? "OK" : "FAILED");
 }
 
 void write_program(JsonWriter& json, const Report& report) {
@@ -274,7 +277,8 @@ std::string to_json(const Report& report) {
     json.null("wrong");
   }
   json.value("relative_tolerance", report.tolerance);
-  json.value("not_finite", report.not_finite).value("not_compared", report.unsure);
+  json.value("checked", report.checked).value("not_finite", report.not_finite);
+  json.value("not_compared", report.unsure);
   return json.end_object().text() + "\n";
 }
 

@@ -46,7 +46,8 @@ struct Report {
   std::optional<int64_t> wrong;  ///< wrong elements of all ranks and checked calls; unset: no check
   double tolerance = 0;          ///< largest norm(bounds) / norm(output) of an output; 0: exact
   int64_t not_finite = 0;        ///< checked elements whose reference is NaN or infinite
-  int64_t unsure = 0;  ///< elements that are not compared, since rounding or NaN decides them
+  int64_t checked = 0;           ///< elements of outputs in all checked calls
+  int64_t unsure = 0;  ///< those that are not compared, since rounding or NaN decides them
 };
 
 /// The median of the values, or the mean of the middle two of an even number. Call it with at least

@@ -305,6 +305,11 @@ HG_TEST(rates_follow_from_the_median) {
   HG_EXPECT_CONTAINS(columns(report), "3 wrong elements in 2 checked calls (exact): FAILED");
   HG_EXPECT_CONTAINS(columns(report),
                      "2000.00    1000.00    3000.00      2.00     4.00     3.00        3");
+  report.wrong = 0, report.checked = 10, report.unsure = 4;
+  HG_EXPECT_CONTAINS(columns(report), "# 4 of 10 elements are not compared");
+  HG_EXPECT_CONTAINS(columns(report), "0 wrong elements in 2 checked calls (exact): OK");
+  report.unsure = 10;
+  HG_EXPECT_CONTAINS(columns(report), "# Nothing was compared in 2 checked calls: NOT CHECKED");
   report.wrong.reset();
   HG_EXPECT_CONTAINS(columns(report), "N/A");
   HG_EXPECT(parse_json(to_json(report)).find("wrong")->kind == JsonValue::Kind::kNull);
