@@ -26,7 +26,7 @@ func (f *form) interfaceTensors() {
 		view := tensorView{
 			Tensor: t, Var: argument.Name, Local: f.local(t), Type: *t.Type.Row(), Axes: f.globalAxes(t),
 			Shape: axesOf(t, domain.WithoutReductions(t.Axes)), Saved: f.saves(t.Name), Output: argument.Output, Where: calls.At(t.Pos, ""),
-			Deviation: cmp.Or(roots[t.Deviation], decimal(t.Deviation)),
+			Deviation: cmp.Or(f.inverseRoot(t), roots[t.Deviation], decimal(t.Deviation)),
 		}
 		if t.On != "" {
 			f.view.UsesRank = true
@@ -46,6 +46,15 @@ func axesOf(t *calls.Tensor, axes []domain.Axis) string {
 		text += " on mesh " + t.Mesh.Name
 	}
 	return text
+}
+
+// inverseRoot returns the C++ expression of a tensor's standard deviation if that is 1 / sqrt(K), for the K terms of the longest
+// sum, and otherwise "".
+func (f *form) inverseRoot(t *calls.Tensor) string {
+	if n, known := f.calls.Values().Eval(t.Terms); !known || t.Deviation != 1/math.Sqrt(float64(n)) {
+		return ""
+	}
+	return "hirgen::inverse_root(" + spell(t.Terms) + ")"
 }
 
 // inverseRoots maps 1 / sqrt(K), for the K of each GEMM, to the C++ expression that computes it. Weights often have

@@ -257,7 +257,13 @@ func (b *builder) checks(p *model.Pipeline) {
 	for _, t := range p.Outputs {
 		b.tensors[t].Rounded = !exact
 	}
-	for t, deviation := range eval.Deviations(p) {
+	deviations := eval.Deviations(p)
+	for _, op := range eval.Saved(p) { // they are computed, not filled
+		for _, t := range op.Results() {
+			delete(deviations, t)
+		}
+	}
+	for t, deviation := range deviations {
 		if deviation != 1 && (!exact || t.DType.IsInteger()) {
 			b.tensors[t].Deviation = deviation
 		}

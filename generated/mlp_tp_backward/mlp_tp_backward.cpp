@@ -160,7 +160,7 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
       {.name = "dY", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {K}},
        .where = "spec.yaml:8:3", .contraction = K},
       {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardM}, {K}},
-       .where = "spec.yaml:9:3", .contraction = M},
+       .where = "spec.yaml:9:3", .contraction = M, .deviation = hirgen::inverse_root(M)},
       {.name = "Z", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {M}, {kShardN}},
        .where = "spec.yaml:10:3"},
       {.name = "W1", .dtype = hirgen::DType::kBf16, .axes = {hirgen::split(D, x), {kShardN}, {K}},

@@ -93,8 +93,8 @@ func keepsIntegers(op *model.Op) bool {
 }
 
 // Deviations returns the standard deviation of the normal values that fill each input. It is 1, except for an input that is
-// the second operand of GEMMs (a weight). There it is 1 over the root of the number of terms in their longest sums, so that
-// GEMMs do not grow the values along a pipeline. For the ids of a gather, which are no normal values, it is the number of
+// the second operand of GEMMs (a weight), directly or after moves, casts and a quantization. There it is 1 over the root of the
+// number of terms in their longest sums, so that GEMMs do not grow the values along a pipeline. For the ids of a gather, which are no normal values, it is the number of
 // rows of the table.
 func Deviations(p *model.Pipeline) map[*model.Tensor]float64 {
 	deviations, rows := make(map[*model.Tensor]float64, len(p.Inputs)), map[*model.Tensor]float64{}
@@ -111,12 +111,22 @@ func Deviations(p *model.Pipeline) map[*model.Tensor]float64 {
 	for _, t := range p.Inputs {
 		deviations[t] = max(rows[t], 1)
 	}
+	of := map[*model.Tensor][]*model.Tensor{} // the inputs whose elements a tensor has
+	for _, t := range p.Inputs {
+		of[t] = []*model.Tensor{t}
+	}
 	for _, op := range p.Ops {
-		if !isProduct(op) {
-			continue
-		}
-		if before, isInput := deviations[op.In[1]]; isInput {
-			deviations[op.In[1]] = min(before, 1/math.Sqrt(float64(summed(op))))
+		switch {
+		case op.Kind.Moves():
+			for _, t := range op.In {
+				of[op.Out] = append(of[op.Out], of[t]...)
+			}
+		case op.Kind == model.OpCast, op.Fn == "div": // a quantization divides by scales
+			of[op.Out] = of[op.In[0]]
+		case isProduct(op):
+			for _, t := range of[op.In[1]] {
+				deviations[t] = min(deviations[t], 1/math.Sqrt(float64(summed(op))))
+			}
 		}
 	}
 	return deviations

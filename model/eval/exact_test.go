@@ -145,3 +145,23 @@ func TestFillNormal(t *testing.T) {
 		t.Error("the values are not a function of the seed")
 	}
 }
+
+// TestDeviationsOfWeights checks that a weight has a small deviation also if moves, a cast or a quantization come before the
+// product.
+func TestDeviationsOfWeights(t *testing.T) {
+	const head = "A: [4, 16], B: [16, 16]"
+	for _, ops := range []string{
+		"- R = linear(A, B)",
+		"- W = permute(B, perm=[1, 0])\n- V = reshape(W, shape=[16, 16])\n- R = matmul(A, V)",
+		"- W = cast(B, dtype=fp32)\n- V = cast(A, dtype=fp32)\n- R = linear(V, W)",
+		"- R = linear(A, B, quantize=fp8_e4m3)",
+	} {
+		p := mustLoad(t, spec(head, ops))
+		for _, input := range p.Inputs {
+			want := map[string]float64{"A": 1, "B": 0.25}[input.Name]
+			if got := Deviations(p)[input]; got != want {
+				t.Errorf("the deviation of %s is %g, not %g, in\n%s", input.Name, got, want, ops)
+			}
+		}
+	}
+}
