@@ -2,7 +2,11 @@ package prove
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
@@ -30,7 +34,7 @@ func (v *verification) operandsOf(rank, op int32, said map[[3]int32]bool) {
 			if !list[a].Write && !list[b].Write || said[key] {
 				continue
 			}
-			if message := v.clash(o, list, a, b); message != "" {
+			if message := v.clash(rank, o, a, b); message != "" {
 				said[key] = true
 				at := place(v.p, rank, op, 0)
 				v.add(Finding{
@@ -44,7 +48,8 @@ func (v *verification) operandsOf(rank, op int32, said map[[3]int32]bool) {
 
 // clash describes what is wrong with the operands a and b of an operation, at least one of which is written; empty:
 // nothing. If a == b, it checks only that the operand does not write an element twice.
-func (v *verification) clash(o *unroll.Op, list []unroll.Access, a, b int) string {
+func (v *verification) clash(rank int32, o *unroll.Op, a, b int) string {
+	list := v.p.Ranks[rank].AccessesOf(o)
 	one, other := &list[a], &list[b]
 	l, m := v.p.Layouts[one.Layout], v.p.Layouts[other.Layout]
 	if a == b {
@@ -57,7 +62,7 @@ func (v *verification) clash(o *unroll.Op, list []unroll.Access, a, b int) strin
 		return ""
 	}
 	behind := other.Offset - one.Offset
-	if _, ok := unroll.Overlap(l, m, behind); !ok || v.p.Memories[one.Memory].Bytes == 0 || inPlace(o, one, other, l, m, behind) {
+	if _, ok := unroll.Overlap(l, m, behind); !ok || v.p.Memories[one.Memory].Bytes == 0 || v.inPlace(rank, o, one, other) {
 		return ""
 	}
 	return fmt.Sprintf("%s and %s, which share bytes", v.p.AccessName(one.Owner, *one), v.p.AccessName(other.Owner, *other))
@@ -65,30 +70,37 @@ func (v *verification) clash(o *unroll.Op, list []unroll.Access, a, b int) strin
 
 // inPlace reports whether an operation may have two overlapping operands. A kernel that reads elements or rows before it
 // stores them may overwrite an operand with its first result. The result of a GEMM may overwrite its addend. The result of
-// a sum that reads peer memory may overwrite a partial sum. In an NCCL call with one part, both buffers may be equal, or
-// one may be any shard of the other: the rank is not checked.
-func inPlace(o *unroll.Op, one, other *unroll.Access, l, m *unroll.Layout, behind int64) bool {
-	same := behind == 0 && l.Same(m)
+// a sum that reads peer memory may overwrite a partial sum.
+func (v *verification) inPlace(rank int32, o *unroll.Op, one, other *unroll.Access) bool {
+	if one.Write == other.Write {
+		return false
+	}
+	same := one.Offset == other.Offset && v.p.Layouts[one.Layout].Same(v.p.Layouts[other.Layout])
 	switch o.Kind {
 	case unroll.Gemm:
 		return same && one.Operand+other.Operand == 3 && one.Operand*other.Operand == 0
 	case unroll.Launch:
-		return same && one.Write != other.Write && one.Operand*other.Operand == 0
+		return same && one.Operand*other.Operand == 0
 	case unroll.PeerSum:
-		return same && one.Write != other.Write
+		return same
 	case unroll.Nccl:
-		// The smaller buffer of an NCCL call may be a shard of the larger one.
-		out, in := m, l
-		if one.Write {
-			out, in = l, m
-		}
-		switch {
-		case one.Write == other.Write || o.Parts.End-o.Parts.First != 1:
-			return false
-		case in.Span == out.Span:
-			return behind == 0
-		}
-		return behind%min(in.Span, out.Span) == 0
+		return v.ownSlice(rank, o)
 	}
 	return false
+}
+
+// ownSlice reports whether an operation is one collective in which the slice that the rank sends to itself has the same
+// place in the operand and in the result. NCCL allows only this overlap.
+func (v *verification) ownSlice(rank int32, o *unroll.Op) bool {
+	r := &v.p.Ranks[rank]
+	parts := r.PartsOf(o)
+	if len(parts) != 1 || parts[0].Kind != issue.Collective {
+		return false
+	}
+	part := &parts[0]
+	s, _ := v.p.Stmts[part.Stmt].(*calls.NcclCall)
+	team := v.p.Comms()[part.Comm].Ranks
+	sent, received, ok := collective.Of(s.Kind).Own(int64(len(team)), int64(slices.Index(team, rank)))
+	slice := part.Count * s.Type.Size()
+	return ok && r.Accesses[part.In].Offset+sent*slice == r.Accesses[part.Out].Offset+received*slice
 }

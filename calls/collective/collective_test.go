@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -101,6 +102,19 @@ func TestRing(t *testing.T) {
 	} {
 		if bytes, steps := kind.Row().Ring(100, 0, 4); bytes != want[0] || steps != want[1] {
 			t.Errorf("%s sends %v bytes in %v steps, and not %v", kind, bytes, steps, want)
+		}
+	}
+}
+
+// TestOwn checks the only overlap of an operand and a result that NCCL allows, on rank 2 of 4.
+func TestOwn(t *testing.T) {
+	for kind, want := range map[Type]string{
+		Allgather: "0 2 true", Allreduce: "0 0 true", ReduceScatter: "2 0 true", Gather: "0 2 true", Scatter: "2 0 true",
+		Reduce: "0 0 true", Broadcast: "0 0 true", AllToAll: "2 2 false", SendRecv: "0 0 true",
+	} {
+		sent, received, ok := kind.Row().Own(4, 2)
+		if got := fmt.Sprint(sent, received, ok); got != want {
+			t.Errorf("%s: %s, want %s", kind, got, want)
 		}
 	}
 }

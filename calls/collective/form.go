@@ -34,6 +34,20 @@ func (f Form) Slices(team int64) (sent, received int64) {
 	return sent, received
 }
 
+// Own returns the slice of its own operand and the slice of its own result that rank q of a team exchanges with itself.
+// The two may have the same address. ok is false if they may not: then other ranks overwrite slices that are not yet
+// sent.
+func (f Form) Own(team, q int64) (sent, received int64, ok bool) {
+	slices, parts := f.Slices(team)
+	if slices > 1 {
+		sent = q
+	}
+	if parts > 1 {
+		received = q
+	}
+	return sent, received, slices == 1 || parts == 1
+}
+
 // Rounds returns how often data goes around a ring of the team. It is 2 for an Allreduce: one round reduces, and the
 // next distributes the result. Otherwise it is 1.
 func (f Form) Rounds() float64 {

@@ -116,7 +116,7 @@ var mayImport = map[string][]string{
 	"prove/mutate": {"calls/collective", "calls", "calls/text", "model/domain", "internal/base/expr", "internal/base/diag"},
 
 	// The prover imports nothing of the lowering or of emit. Package provetest, for tests of the prover, imports the lowering.
-	"prove": {"calls/effects", "calls/issue", "prove/*", "calls", "calls/align"},
+	"prove": {"calls/collective", "calls/effects", "calls/issue", "prove/*", "calls", "calls/align"},
 	"prove/values": {"calls/effects", "calls/issue", "calls/collective", "prove/unroll", "prove/events", "calls", "model", "model/eval",
 		"model/domain", "internal/base/expr"},
 	"prove/unroll":             {"calls/effects", "calls/issue", "calls", "internal/base/expr"},
