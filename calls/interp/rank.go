@@ -216,7 +216,7 @@ func (r *rank) at(s calls.Stmt, p calls.Pointer) (place, error) {
 	}
 	owner := r.machine.rank(int64(at.Owner))
 	r.touches(owner, at.Share, at.Of.Name)
-	return place{owner.memory[at.Of.Name], (at.Offset - at.Of.First) / at.Size, at}, nil
+	return place{owner.memory[at.Of.Name], (at.Offset - at.Of.First) / at.Type.Size(), at}, nil
 }
 
 // run returns the n elements that begin at a place. It is an error if they are not all inside the memory.

@@ -115,13 +115,13 @@ func (w *World) Has(rank int32) []bool {
 type Span struct {
 	Name       string
 	Number     int32
-	Size       int64 // bytes of an element
+	Type       domain.DType // of its elements; empty for workspaces and counters
 	First, End int64
 }
 
 // span adds the span of a name in a memory.
 func (w *World) span(memory int32, name string, t domain.DType, first, bytes int64) {
-	w.spans[name] = &Span{name, int32(len(w.Spans)), t.Size(), first, first + bytes}
+	w.spans[name] = &Span{name, int32(len(w.Spans)), t, first, first + bytes}
 	w.Spans = append(w.Spans, w.spans[name])
 	w.Memories[memory].Parts++
 }
@@ -131,7 +131,8 @@ type Place struct {
 	Owner, Memory int32 // the rank whose memory it is, and the number of the memory; Memory -1: a null pointer
 	Share         int32 // the share through which this rank accesses it; -1: none
 	From          int64 // offset in bytes of the first pointer in a chain of declared pointers; without such a chain, Offset
-	Offset, Size  int64 // in the memory, and of an element, in bytes
+	Offset        int64 // in the memory, in bytes
+	Type          domain.DType
 	Of            *Span // the part of the memory that has to contain the accessed bytes; nil: a null pointer
 }
 
@@ -151,7 +152,7 @@ func (r *Rank) At(s calls.Stmt, p calls.Pointer) (Place, bool) {
 		}
 	}
 	offset, ok := r.Value(s, p.Offset)
-	at.Offset += offset * at.Size
+	at.Offset += offset * at.Type.Size()
 	if !named {
 		at.From = at.Offset
 	}
@@ -174,7 +175,7 @@ func (r *Rank) base(s calls.Stmt, p calls.Pointer) (Place, bool) {
 			return nowhere, false
 		}
 		of := r.spans[d.Declared.Memory]
-		return Place{peer, d.Memory, share, 0, of.First, d.Declared.Type.Size(), of}, true
+		return Place{peer, d.Memory, share, 0, of.First, d.Declared.Type, of}, true
 	}
 	memory, ok := r.memories[p.Base]
 	if !ok {
@@ -182,7 +183,7 @@ func (r *Rank) base(s calls.Stmt, p calls.Pointer) (Place, bool) {
 		return nowhere, false
 	}
 	of := r.spans[p.Base]
-	return Place{r.Number, memory, -1, 0, of.First, of.Size, of}, true
+	return Place{r.Number, memory, -1, 0, of.First, of.Type, of}, true
 }
 
 // share returns the number of a share. It returns false after a fault.

@@ -45,7 +45,7 @@ const (
 	BadName   FaultKind = "name"    // a name is not declared
 	Bounds    FaultKind = "bounds"  // outside of the memory
 	NoMemory  FaultKind = "absent"  // the rank does not have the memory
-	WrongType FaultKind = "type"    // the memory holds elements of another size
+	WrongType FaultKind = "type"    // the memory holds elements of another type
 	Unreached FaultKind = "reach"   // a peer shares no memory with the rank, or the rank is not in a team
 	Misplaced FaultKind = "nesting" // a statement is not allowed inside its parent
 )

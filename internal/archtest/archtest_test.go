@@ -119,7 +119,7 @@ var mayImport = map[string][]string{
 	"prove": {"calls/collective", "calls/effects", "calls/issue", "prove/*", "calls", "calls/align"},
 	"prove/values": {"calls/effects", "calls/issue", "calls/collective", "prove/unroll", "prove/events", "calls", "model", "model/eval",
 		"model/domain", "internal/base/expr"},
-	"prove/unroll":             {"calls/effects", "calls/issue", "calls", "internal/base/expr"},
+	"prove/unroll":             {"calls/effects", "calls/issue", "calls", "model/domain", "internal/base/expr"},
 	"prove/events":             {"internal/base/clock", "calls/issue", "prove/unroll"},
 	"prove/spinning":           {"prove/events", "prove/unroll", "calls"},
 	"prove/races":              {"prove/events", "prove/unroll"},

@@ -50,7 +50,7 @@ func (i *issuing) operands(s calls.Stmt) {
 	for n := range list {
 		o := &list[n]
 		at, ok := i.At(s, o.At)
-		if !ok || o.Type == calls.InPositions || !i.there(s, o.Number, at, o.Type.Size()) {
+		if !ok || o.Type == calls.InPositions || !i.there(s, o.Number, at, o.Type) {
 			continue
 		}
 		layout := o.layout
@@ -67,7 +67,7 @@ func (i *issuing) operands(s calls.Stmt) {
 // strides are constants.
 func (i *issuing) layoutOf(s calls.Stmt, o *operand, at issue.Place) (layout int32, ok bool) {
 	if o.Rest {
-		return i.layout(at.Size, []int64{(at.Of.End - at.Offset) / at.Size}, []int64{1}), true
+		return i.layout(at.Type.Size(), []int64{(at.Of.End - at.Offset) / at.Type.Size()}, []int64{1}), true
 	}
 	fixed, ok := true, true
 	values := func(list []expr.Expr) []int64 {

@@ -45,7 +45,7 @@ func (i *issuing) arguments(kind Kind) {
 	o := i.begin(nil, kind, issue.Caller)
 	for n, d := range i.Calls.Arguments {
 		if at, _ := i.At(nil, calls.Pointer{Base: d.Name}); i.rank.Has[at.Memory] {
-			i.touch(nil, int16(n), kind == CallBegin || !d.Output, at, d.Type.Size(), i.Constant(d.Elements))
+			i.touch(nil, int16(n), kind == CallBegin || !d.Output, at, d.Type, i.Constant(d.Elements))
 		}
 	}
 	i.end(o)

@@ -37,10 +37,10 @@ func (i *issuing) parts(s *calls.NcclCall) {
 	for _, part := range i.Parts(s) {
 		p := Part{part, i.numbers[s], -1, -1}
 		if p.Stored >= 0 {
-			p.Out = i.run(s, 0, true, s.Out, s.Type.Size(), p.Stored)
+			p.Out = i.run(s, 0, true, s.Out, s.Type, p.Stored)
 		}
 		if p.Sent >= 0 {
-			p.In = i.run(s, 1, false, s.In, s.Type.Size(), p.Sent)
+			p.In = i.run(s, 1, false, s.In, s.Type, p.Sent)
 		}
 		i.rank.Parts = append(i.rank.Parts, p)
 	}

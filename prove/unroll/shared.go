@@ -140,7 +140,7 @@ func (i *issuing) peerSum(s *calls.PeerSum) {
 		}
 		operand++
 		if n, ok := i.Value(p, p.Elements); ok {
-			i.run(p, operand, p.Store, p.At, s.Type.Size(), n)
+			i.run(p, operand, p.Store, p.At, s.Type, n)
 			i.ownPart(p)
 		}
 		i.Exchange(p, p.Share, p.Peer, p.Transfer, i.adds)

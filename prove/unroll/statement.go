@@ -3,6 +3,7 @@ package unroll
 import (
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/issue"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // statement issues a statement outside of batches, groups and PeerSums. A PeerPart is a fault, since only a PeerSum may have it.
@@ -61,18 +62,18 @@ func (i *issuing) wait(s *calls.StreamWait) {
 	i.end(o)
 }
 
-// touch adds an access to contiguous elements of the given size to the current operation. It returns the number of the access; -1
+// touch adds an access to contiguous elements of a type to the current operation. It returns the number of the access; -1
 // if there is none.
-func (i *issuing) touch(s calls.Stmt, operand int16, write bool, at issue.Place, size, elements int64) int32 {
-	if !i.there(s, operand, at, size) {
+func (i *issuing) touch(s calls.Stmt, operand int16, write bool, at issue.Place, t domain.DType, elements int64) int32 {
+	if !i.there(s, operand, at, t) {
 		return -1
 	}
-	return i.place(s, operand, write, at, i.layout(size, []int64{elements}, []int64{1}))
+	return i.place(s, operand, write, at, i.layout(t.Size(), []int64{elements}, []int64{1}))
 }
 
-// there reports whether a place is in a memory that its rank has. If it is not, or if the elements have another size, it records a
+// there reports whether a place is in a memory that its rank has. If it is not, or if the elements have another type, it records a
 // fault.
-func (i *issuing) there(s calls.Stmt, operand int16, at issue.Place, size int64) bool {
+func (i *issuing) there(s calls.Stmt, operand int16, at issue.Place, t domain.DType) bool {
 	if at.Memory < 0 {
 		i.fault(s, issue.NoMemory, "operand %d is not there", operand)
 		return false
@@ -82,8 +83,8 @@ func (i *issuing) there(s calls.Stmt, operand int16, at issue.Place, size int64)
 		i.fault(s, issue.NoMemory, "rank %d has no %s", at.Owner, m.Name)
 		return false
 	}
-	if m.Type != "" && at.Size != size {
-		i.fault(s, issue.WrongType, "elements of %d bytes are taken for %d bytes each in %s", at.Size, size, m.Name)
+	if m.Type != "" && at.Type != t {
+		i.fault(s, issue.WrongType, "elements of %s are taken for %s in %s", at.Type, t, m.Name)
 	}
 	return true
 }
@@ -108,12 +109,12 @@ func (i *issuing) place(s calls.Stmt, operand int16, write bool, at issue.Place,
 }
 
 // run adds an access to contiguous elements, and returns its number; -1 if there is none.
-func (i *issuing) run(s calls.Stmt, operand int16, write bool, p calls.Pointer, size, elements int64) int32 {
+func (i *issuing) run(s calls.Stmt, operand int16, write bool, p calls.Pointer, t domain.DType, elements int64) int32 {
 	at, ok := i.At(s, p)
 	if !ok {
 		return -1
 	}
-	return i.touch(s, operand, write, at, size, elements)
+	return i.touch(s, operand, write, at, t, elements)
 }
 
 // byte adds an access to a workspace or counter of this rank, represented by one byte.
@@ -121,5 +122,5 @@ func (i *issuing) byte(operand int16, write bool, memory int32) {
 	if i.oneByte < 0 {
 		i.oneByte = i.layout(1, []int64{1}, []int64{1})
 	}
-	i.place(nil, operand, write, issue.Place{Owner: i.Number, Memory: memory, Size: 1}, i.oneByte)
+	i.place(nil, operand, write, issue.Place{Owner: i.Number, Memory: memory}, i.oneByte)
 }

@@ -90,7 +90,7 @@ func TestFaults(t *testing.T) {
 		{"(event ready_, index 0, on x_", "(event ready_, index 1, on x_", "value: there is no event 1 among 1 of ready_"},
 		{"on compute[0]", "on compute[1]", "value: there is no compute stream 1 among 1"},
 		{"a P_,", "a Q_,", "name: nothing is called Q_"},
-		{"elements 4, type bf16, on copy", "elements 4, type fp32, on copy", "type: elements of 2 bytes are taken for 4 bytes each in P_"},
+		{"elements 4, type bf16, on copy", "elements 4, type fp32, on copy", "type: elements of bf16 are taken for fp32 in P_"},
 		{"(rank + s) % D", "(rank + s) / D", "value: to has no value"},
 	} {
 		p, err := text.Parse("p.calls", strings.Replace(twoRanks, c.old, c.replacement, 1))
