@@ -30,16 +30,20 @@ func (k *Kernel) Alike(other *Kernel) bool {
 // aligned rows after it.
 func (d *Shape) Packs() packing.Packs { return packing.Packs{A: d.PackA, B: d.PackB, C: d.PackC} }
 
-// FitsScales reports whether a GEMM of the shape has both scales if the shape has Scales or RowScales, and none
-// otherwise. With RowScales, it computes nothing else, its operands have 8 bits, and its result is bf16 or fp32.
-func (d *Shape) FitsScales(g *Gemm) bool {
+// Fits reports whether a GEMM has the operands that the shape needs, and no others, since the plan of the shape ignores
+// those. It also reports whether a shape with scales is one that MatmulShape of hirgen/matmul.hpp allows.
+func (d *Shape) Fits(g *Gemm, values Values) bool {
 	scaled := d.Scales || d.RowScales
-	if (g.ScalesA != nil) != scaled || (g.ScalesB != nil) != scaled || d.Scales && d.RowScales {
+	if (g.Bias != nil) != d.Bias || (g.Addend != nil) != d.Addend || (g.ScalesA != nil) != scaled || (g.ScalesB != nil) != scaled {
 		return false
 	}
 	one, result := d.Batch == nil || d.Batch == expr.Int(1), d.Result()
-	return !d.RowScales || d.Type.Size() == 1 && one && d.Then == "" && g.Addend == nil && g.Bias == nil &&
-		(result == domain.BF16 || result == domain.FP32)
+	blocks := func(e expr.Expr) bool {
+		n, ok := values.Eval(e)
+		return !d.Scales || ok && n%domain.BlockRow == 0
+	}
+	return !scaled || d.Scales != d.RowScales && one && !d.Bias && !d.Addend && d.Then == "" && d.Type.Size() == 1 &&
+		(result == domain.BF16 || result == domain.FP32) && blocks(d.N) && blocks(d.K)
 }
 
 // Copies reports whether the calls of a GEMM copy anything to or from their workspace: matrices with unaligned rows

@@ -34,7 +34,7 @@ func TestComputed(t *testing.T) {
 		{"transposed", "k K, type", "k K, transpose_b, type",
 			"spec.yaml:12:5: error: values: 240 of 240 elements of C on rank 0 are not what the model says: " +
 				"the first is number 0, which Gemm kMatmulC writes (with M = 48, N = 5, K = 7)\nspec.yaml: ag_matmul: 1 error: " + looked},
-		{"other slice", "b B, workspace", "b B, addend B, workspace", "the first is number 0, which Gemm kMatmulC writes"},
+		{"other slice", " + s * kSliceM * K, b B", ", b B", "the first is number 60, which Gemm kMatmulC writes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := text.Print(programs[0])

@@ -110,8 +110,8 @@ func (t *Table) list(s calls.Stmt) ([]Operand, error) {
 		switch d := t.shapes[s.Shape]; {
 		case d == nil:
 			return nil, fmt.Errorf("no shape is called %s", s.Shape)
-		case !d.FitsScales(s):
-			return nil, fmt.Errorf("the scales do not fit shape %s", s.Shape)
+		case !d.Fits(s, t.values):
+			return nil, fmt.Errorf("the operands do not fit shape %s", s.Shape)
 		default:
 			return t.gemm(s, d), nil
 		}

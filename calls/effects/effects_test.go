@@ -64,8 +64,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestScalesFitTheirShape gives a GEMM scales that its shape does not allow.
-func TestScalesFitTheirShape(t *testing.T) {
+// TestOperandsFitTheirShape gives a GEMM operands that its shape does not allow.
+func TestOperandsFitTheirShape(t *testing.T) {
 	const shape, gemm = "Shape(name kOne, plan one_, m 4, n 8, k 16, row_scales, type fp8_e4m3, type_c bf16, label kOne)",
 		"Gemm(shape kOne, out C, a A, b B, scales_a S, scales_b T, on caller)"
 	for _, c := range []struct {
@@ -74,7 +74,9 @@ func TestScalesFitTheirShape(t *testing.T) {
 	}{
 		{"", "", true}, {"scales_b T, ", "", false}, {"scales_a S, scales_b T, ", "", false}, {"row_scales, ", "", false},
 		{"row_scales", "scales, row_scales", false}, {"type_c bf16", "type_c fp16", false}, {"type fp8_e4m3", "type bf16", false},
-		{"k 16,", "k 16, batch 2,", false},
+		{"k 16,", "k 16, batch 2,", false}, {"row_scales,", "row_scales, bias,", false}, {"scales_a S", "bias V, scales_a S", false},
+		{"n 8, k 16, row_scales", "n 128, k 256, scales", true}, {"n 8, k 16, row_scales", "n 8, k 256, scales", false},
+		{"n 8, k 16, row_scales", "n 128, k 16, scales", false},
 	} {
 		p, err := text.Parse("spec.yaml", strings.Replace(`calls p from "spec.yaml"
 Mesh(name mesh_world, label "world", axes "x of 2", extents [2])

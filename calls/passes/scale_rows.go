@@ -169,7 +169,7 @@ func (m *rowScaler) fits(g *calls.Gemm, result domain.DType) bool {
 	}
 	shape.RowScales, shape.TypeC = true, result
 	gemm.ScalesA, gemm.ScalesB = &calls.Pointer{}, &calls.Pointer{}
-	return shape.FitsScales(&gemm)
+	return shape.Fits(&gemm, m.values)
 }
 
 // dense reports whether an operand of a kernel is a dense matrix with the rows and columns of the result of a GEMM. If

@@ -3,10 +3,12 @@ package values_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/text"
 	"github.com/hirgen/hirgen/internal/tools/recall"
 	"github.com/hirgen/hirgen/prove/mutate"
 	"github.com/hirgen/hirgen/prove/unroll"
@@ -107,5 +109,19 @@ func TestPanicHasItsStatement(t *testing.T) {
 	_, err = values.Check(u, s.Pipeline, 1)
 	if internal := new(values.InternalError); !errors.As(err, &internal) || internal.By != int32(at) {
 		t.Errorf("%v, want an internal error at statement %d", err, at)
+	}
+}
+
+// TestGemmWithoutTerms checks that a GEMM whose sums have no terms is an error of the program, not of hirgen.
+func TestGemmWithoutTerms(t *testing.T) {
+	list := examples(t)
+	s := list[slices.IndexFunc(list, func(s *recall.Subject) bool { return s.Name == "ag_matmul" })]
+	p, err := text.Parse("spec.yaml", strings.Replace(text.Print(s.Program), ", k K,", ", k 0,", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = check(t, s, p, 1)
+	if internal := new(values.InternalError); err == nil || errors.As(err, &internal) {
+		t.Errorf("%v, want an error of the GEMM", err)
 	}
 }

@@ -11,10 +11,18 @@ import (
 
 // gemm runs a GEMM with its addend, bias and epilogue. Operands are [batch, rows, columns].
 func (m *machine) gemm(o *unroll.Op, views operands) {
+	s, ok := m.p.Stmts[o.Stmt].(*calls.Gemm)
+	for _, n := range []int16{effects.Out, effects.A, effects.B} {
+		_, there := views[n]
+		ok = ok && there
+	}
+	if !ok {
+		m.fail(o.Stmt, "it has no result, or no terms")
+		return
+	}
 	out, a, b := views[effects.Out], views[effects.A].read(), views[effects.B].read()
 	batch, rows, columns := out.extents[0], out.extents[1], out.extents[2]
 	k := views[effects.A].extents[2]
-	s, _ := m.p.Stmts[o.Stmt].(*calls.Gemm)
 	d := m.shapes[s.Shape]
 	if d.Scales {
 		out.write(m.scaledSums(views, a, b), o.Stmt)
