@@ -34,9 +34,8 @@ func (f Form) Slices(team int64) (sent, received int64) {
 	return sent, received
 }
 
-// Own returns the slice of its own operand and the slice of its own result that rank q of a team exchanges with itself.
-// The two may have the same address. ok is false if they may not: then other ranks overwrite slices that are not yet
-// sent.
+// Own returns the numbers of the slices of its operand and of its result that rank q of a team exchanges with itself. The
+// two may have the same address. ok is false if they may not, because other ranks overwrite slices that are not yet sent.
 func (f Form) Own(team, q int64) (sent, received int64, ok bool) {
 	slices, parts := f.Slices(team)
 	if slices > 1 {

@@ -58,12 +58,15 @@ func (k *bounded) times(s *bounded) *bounded {
 		value: unscaled(k.value, s.value), other: unscaled(k.other, s.other), bound: NewArray(k.value.Shape...),
 		rounds: k.rounds || s.rounds, jumps: k.jumps || s.jumps, samples: k.samples + s.samples,
 	}
-	sizes, noise := unscaled(k.value, s.bound), unscaled(k.bound, s.value)
+	scales, elements := combined(s.bound, s.leap, rest), combined(k.bound, k.leap, rest)
+	leaps := combined(unscaled(size(k.value, k.bound), s.leap), unscaled(k.leap, size(s.value, scales)), plus)
+	noise := combined(unscaled(k.value, scales), unscaled(elements, s.value), math.Hypot)
 	for j, v := range x.value.Data {
-		if e := math.Hypot(sizes.Data[j], noise.Data[j]); e > 0 { // otherwise no rounding changes the operand
-			x.bound.Data[j] = math.Hypot(e, spread*0x1p-23*v)
+		if e := noise.Data[j]; e != 0 || leaps.Data[j] != 0 { // otherwise no rounding changes the operand
+			x.bound.Data[j] = math.Hypot(e, spread*0x1p-23*v) + leaps.Data[j]
 		}
 	}
+	x.leap = leaps
 	return x
 }
 

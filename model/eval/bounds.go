@@ -18,18 +18,20 @@ const spread = 2
 // rounding may lead to any value, for example near a pole.
 //
 // It propagates the bounds through the operations. Rounding errors count as independent, and add up as in a random
-// walk. The error of a sum consists of the independent errors of its terms, their common relative error, as after a
-// division by one number, and its own rounding: in fp32, and once for each rank in the element type. An elementwise
-// function is evaluated at the ends of its operands' bounds. Such bounds grow faster than errors do, so tighten scales
-// them by the result of a second evaluation with other rounding errors. DeviceReference does the same in emitted
-// programs.
+// walk. Where rounding decides an integer, a mask or another step, the error is a leap, as large as that step. Leaps may
+// all have one sign, and add up in full. The error of a sum consists of the independent errors of its terms, their
+// common relative error, as after a division by one number, and its own rounding: in fp32, and once for each rank in the
+// element type. An elementwise function is evaluated at the ends of its operands' bounds. Such bounds grow faster than
+// errors do, so tighten scales them by the result of a second evaluation with other rounding errors. DeviceReference
+// does the same in emitted programs.
 func Bounds(p *model.Pipeline, inputs map[string]*Array) (values, bounds map[string]*Array, err error) {
 	if values, err = Run(p, inputs); err != nil {
 		return nil, nil, err
 	}
 	b := &bounder{rand.New(rand.NewPCG(1, 2)), float64(p.Meshes[0].Size()), map[*model.Tensor]*bounded{}} //nolint:gosec // no secret
 	for _, t := range p.Inputs {
-		b.known[t] = &bounded{value: values[t.Name], other: values[t.Name], bound: NewArray(domain.Shape(t.Axes)...)} // no errors
+		none := NewArray(domain.Shape(t.Axes)...)
+		b.known[t] = &bounded{value: values[t.Name], other: values[t.Name], bound: none, leap: none}
 	}
 	for _, op := range p.Ops {
 		b.operation(op, values)
@@ -46,9 +48,10 @@ func Bounds(p *model.Pipeline, inputs map[string]*Array) (values, bounds map[str
 // bounded has the values of a tensor, and bounds of their errors.
 type bounded struct {
 	value, bound *Array
+	leap         *Array // the part of each bound that is due to leaps
 	other        *Array // value of a second evaluation, with other rounding errors
 	rounds       bool   // this tensor, or one that it depends on, is rounded to fewer bits than fp32 has
-	jumps        bool   // rounding may change a mask or index that it depends on, which a second evaluation may not show
+	jumps        bool   // rounding may change a step, or an index, that it depends on, which a second evaluation may not show
 	samples      int    // how many elements have independent errors; the other elements repeat these errors
 }
 
@@ -59,34 +62,38 @@ type bounder struct {
 }
 
 func (b *bounder) operation(op *model.Op, values map[string]*Array) {
-	var in, other, e []*Array
+	var in, other, e, leaps []*Array
 	rounds, jumps, samples := false, false, 0
 	for _, t := range op.In {
 		k := b.known[t]
 		samples += k.samples
 		in, other, e = append(in, k.value), append(other, k.other), append(e, k.bound)
+		leaps = append(leaps, k.leap)
 		rounds, jumps = rounds || k.rounds, jumps || k.jumps
 	}
 	if op.Kind == model.OpBlockLinear {
 		b.blockLinear(op, values)
 		return
 	}
-	var raw, others, made []*Array
+	var raw, others, made, leaped []*Array
 	switch _, attends := domain.AttentionOf(op.Fn); {
 	case op.Kind == model.OpGather:
 		b.gather(op, in, values[op.Out.Name])
 		return
 	case op.Kind.Moves():
-		bound := doubles.evaluate(op, e)
-		b.known[op.Out] = &bounded{values[op.Out.Name], bound, doubles.evaluate(op, other), rounds, jumps, min(samples, len(bound.Data))}
+		bound, leap := doubles.evaluate(op, e), doubles.evaluate(op, leaps)
+		b.known[op.Out] = &bounded{
+			values[op.Out.Name], bound, leap, doubles.evaluate(op, other), rounds, jumps, min(samples, len(bound.Data)),
+		}
 		return
 	case attends:
 		raw, others, made = b.shaken(op, in, other, e)
+		leaped = lists.Map(raw, func(a *Array) *Array { return NewArray(a.Shape...) }) // the bounds contain leaps of operands
 	case isProduct(op) || op.Kind == model.OpReduce && op.Fn == "sum":
-		raw, others, made = b.added(op, in, other, e)
+		raw, others, made, leaped = b.added(op, in, other, e, leaps)
 	default:
-		value, bound, jumped := varied(op, in, e)
-		raw, others, made = []*Array{value}, []*Array{doubles.evaluate(op, other)}, []*Array{bound}
+		value, bound, leap, jumped := varied(op, in, e, leaps)
+		raw, others, made, leaped = []*Array{value}, []*Array{doubles.evaluate(op, other)}, []*Array{bound}, []*Array{leap}
 		jumps = jumps || jumped
 		// Passes may distribute any fold over ranks, and NCCL may drop NaN.
 		if op.Kind == model.OpReduce && b.ranks > 1 && domain.FoldOf(op.Fn).DropsNaN() {
@@ -102,7 +109,8 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 		if chooses(op) {
 			own = min(samples, own)
 		}
-		b.known[t] = &bounded{values[t.Name], rounded(t.DType, raw[i], made[i], keptBy(op)), others[i], rounds, jumps, own}
+		bound := rounded(t.DType, raw[i], made[i], leaped[i], keptBy(op))
+		b.known[t] = &bounded{values[t.Name], bound, leaped[i], others[i], rounds, jumps, own}
 	}
 }
 
@@ -110,7 +118,7 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 func (b *bounder) gather(op *model.Op, in []*Array, value *Array) {
 	table, ids := b.known[op.In[0]], b.known[op.In[1]]
 	of := func(table *Array) *Array { return doubles.evaluate(op, append([]*Array{table}, in[1:]...)) }
-	k := &bounded{value, of(table.bound), of(table.other), table.rounds, table.jumps, min(table.samples, len(value.Data))}
+	k := &bounded{value, of(table.bound), of(table.leap), of(table.other), table.rounds, table.jumps, min(table.samples, len(value.Data))}
 	g := shapeOfGather(op, in)
 	b.known[op.Out] = k
 	for i := range k.bound.Data {

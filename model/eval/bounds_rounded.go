@@ -33,23 +33,24 @@ func keptBy(op *model.Op) kept {
 // isWhole reports whether v is an integer of a size below 2^24, so that fp32 represents v and both neighboring integers.
 func isWhole(v float64) bool { return v == math.Trunc(v) && math.Abs(v) < 1<<24 }
 
-// rounded adds to bound the error of rounding the results raw to an element type, and returns bound.
-func rounded(dtype domain.DType, raw, bound *Array, keeps kept) *Array {
+// rounded adds to bound the error of rounding the results raw to an element type, and returns bound. leap has the part of
+// each bound to which this error adds in full.
+func rounded(dtype domain.DType, raw, bound, leap *Array, keeps kept) *Array {
 	least := 0x1p-126
 	if row := dtype.Row(); row.Least != 0 {
 		least = math.Ldexp(1, row.Least)
 	}
 	for i, v := range raw.Data {
 		e := bound.Data[i]
-		if math.IsNaN(e) {
-			e = math.Inf(1)
+		if math.IsNaN(e) { // an infinite bound times 0
+			e, leap.Data[i] = math.Inf(1), 0
 		}
 		if keeps != none && (keeps == all || e == 0) && (keeps != whole || isWhole(v)) && dtype.Round(v) == v {
 			bound.Data[i] = e
 			continue
 		}
 		if v = math.Abs(v); !math.IsInf(v, 0) && !math.IsNaN(v) {
-			e = math.Hypot(e, spread*(dtype.Epsilon()+0x1p-22)*max(v, least))
+			e = math.Hypot(rest(e, leap.Data[i]), spread*(dtype.Epsilon()+0x1p-22)*max(v, least)) + leap.Data[i]
 			if math.IsInf(dtype.Round(v+e), 0) { // an operation in the same kernel may read v before it overflows
 				e = math.Inf(1)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 const (
@@ -17,8 +18,9 @@ const (
 	narrow = 0x1p-8
 )
 
-// added returns the results of a sum or a GEMM in float64, a second evaluation with other rounding errors, and bounds.
-func (b *bounder) added(op *model.Op, in, other, e []*Array) (results, others, bounds []*Array) {
+// added returns the results of a sum or a GEMM in float64, a second evaluation with other rounding errors, bounds, and
+// their leaps.
+func (b *bounder) added(op *model.Op, in, other, e, leaps []*Array) (results, others, bounds, leaped []*Array) {
 	raw, moved := doubles.evaluate(op, in), doubles.evaluate(op, other)
 	count, ranks, common, unsure := summed(op), b.ranks, 0.0, unsure(e)
 	if op.Kind == model.OpReduce {
@@ -30,7 +32,8 @@ func (b *bounder) added(op *model.Op, in, other, e []*Array) (results, others, b
 	for i := range in {
 		common += shared(in[i], e[i])
 	}
-	terms, bound := secondMoments(op, in, e)
+	terms, bound := secondMoments(op, in, noise(e, leaps))
+	leap := addedLeaps(op, in, e, leaps)
 	epsilon := op.Out.DType.Epsilon()
 	if op.In[0].DType.Computes() {
 		epsilon = max(epsilon, op.In[0].DType.Epsilon())
@@ -42,7 +45,7 @@ func (b *bounder) added(op *model.Op, in, other, e []*Array) (results, others, b
 	eps := math.Hypot(spread*chopped*math.Sqrt(float64(count))*0x1p-23, partial)
 	for i, v := range raw.Data {
 		if size := math.Hypot(math.Sqrt(terms.Data[i]), v); !math.IsInf(size, 0) && !math.IsNaN(size) {
-			bound.Data[i] = math.Hypot(math.Hypot(math.Sqrt(bound.Data[i]), common*v), eps*size)
+			bound.Data[i] = math.Hypot(math.Hypot(math.Sqrt(bound.Data[i]), common*v), eps*size) + leap.Data[i]
 			// The standard deviation is a seventh of partial * size. Uniform numbers would have no large values, from which
 			// tighten would conclude that errors are small.
 			moved.Data[i] += 0.35 * partial * size * (b.Float64() + b.Float64() - 1)
@@ -50,7 +53,7 @@ func (b *bounder) added(op *model.Op, in, other, e []*Array) (results, others, b
 			bound.Data[i] = unsure
 		}
 	}
-	return []*Array{raw}, []*Array{moved}, []*Array{bound}
+	return []*Array{raw}, []*Array{moved}, []*Array{bound}, []*Array{leap}
 }
 
 // unsure returns the bound of infinite and NaN results: infinity if an operand has an element with an infinite bound,
@@ -75,13 +78,31 @@ func shared(a, e *Array) float64 {
 // bounds, as if these were independent.
 func secondMoments(op *model.Op, in, e []*Array) (terms, noise *Array) {
 	square := func(a *Array) *Array { return combined(a, a, func(v, w float64) float64 { return v * w }) }
-	plus := func(a, b *Array) *Array { return combined(a, b, func(v, w float64) float64 { return v + w }) }
 	in, e = lists.Map(in, square), lists.Map(e, square)
 	terms = doubles.evaluate(op, in)
 	if !isProduct(op) {
 		return terms, doubles.evaluate(op, e)
 	}
 	none := lists.Map(e[2:], func(bias *Array) *Array { return NewArray(bias.Shape...) })
-	return terms, plus(doubles.evaluate(op, append([]*Array{in[0], e[1]}, e[2:]...)),
-		doubles.evaluate(op, append([]*Array{e[0], plus(in[1], e[1])}, none...)))
+	return terms, combined(doubles.evaluate(op, append([]*Array{in[0], e[1]}, e[2:]...)),
+		doubles.evaluate(op, append([]*Array{e[0], combined(in[1], e[1], plus)}, none...)), plus)
+}
+
+// addedLeaps returns the sum of the leaps of the terms of each result of a sum or a GEMM.
+func addedLeaps(op *model.Op, in, e, leaps []*Array) *Array {
+	switch {
+	case !some(leaps):
+		return NewArray(domain.Shape(op.Out.Axes)...)
+	case !isProduct(op):
+		return doubles.evaluate(op, leaps)
+	}
+	none := lists.Map(leaps[2:], func(bias *Array) *Array { return NewArray(bias.Shape...) })
+	return combined(doubles.evaluate(op, append([]*Array{leaps[0], size(in[1], e[1])}, leaps[2:]...)),
+		doubles.evaluate(op, append([]*Array{size(in[0], combined(e[0], leaps[0], rest)), leaps[1]}, none...)),
+		plus)
+}
+
+// size returns the largest absolute values of elements within their bounds.
+func size(a, e *Array) *Array {
+	return combined(a, e, func(v, e float64) float64 { return math.Abs(v) + e })
 }

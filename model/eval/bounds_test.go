@@ -263,7 +263,7 @@ func TestBoundsOfIntegers(t *testing.T) {
 	if got := bounds["C"].Data; got[0] < 2 || got[1] > 1e-4 {
 		t.Errorf("the bounds of C are %v", got)
 	}
-	for name, want := range map[string][]float64{"I": {missed, 0, 0}, "G": {inf, inf, 0, 0, 0, 0}} {
+	for name, want := range map[string][]float64{"I": {1, 0, 0}, "G": {inf, inf, 0, 0, 0, 0}} {
 		if got := bounds[name].Data; !slices.Equal(got, want) {
 			t.Errorf("the bounds of %s are %v, want %v", name, got, want)
 		}
@@ -291,5 +291,60 @@ func TestBoundsOfSumsOfIntegers(t *testing.T) {
 	}
 	if got := bounds["G"].Data; got[0] != 0 || got[1] != 0 {
 		t.Errorf("the bounds of G are %v", got)
+	}
+}
+
+// TestBoundsOfLeaps checks that two uncertain integers can both be one less: their errors add up in sums, products and
+// elementwise operations, and so do roundings of these. The error of a sum whose terms are certain stays small.
+func TestBoundsOfLeaps(t *testing.T) {
+	p := mustLoad(t, spec("A: [2, 16], B: [2, 16], W: [16, 1]", "- E = exp(A)\n- I = cast(E, dtype=int32)\n- F = cast(I, dtype=fp32)\n"+
+		"- G = exp(B)\n- J = cast(G, dtype=int32)\n- H = cast(J, dtype=fp32)\n- T = sum(F, axis=1)\n- P = matmul(F, W)\n- U = sub(F, H)\n"+
+		"- M = mul(F, H)\n- Q = scale(P, by=0.3)\n- N = matmul(E, W)"))
+	ones := slices.Repeat([]float64{1}, 16)
+	half := slices.Concat(make([]float64, 16), slices.Repeat([]float64{0.5}, 16)) // exp(0) is an integer, exp(0.5) is not
+	_, bounds, err := Bounds(p, map[string]*Array{"A": {[]int64{2, 16}, half}, "B": {[]int64{2, 16}, half}, "W": {[]int64{16, 1}, ones}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][2]float64{
+		"I": {1, 1}, "T": {16, 16.1}, "P": {16, 16.1}, "U": {2, 2.1}, "M": {3, 3.1}, "Q": {4.8, 4.9}, "N": {1e-7, 1e-3},
+	} {
+		if got := bounds[name].Data[0]; got < want[0] || got > want[1] {
+			t.Errorf("the bound of %s is %v, want %v", name, got, want)
+		}
+		if got := bounds[name].Data[len(bounds[name].Data)-1]; got > 1e-3 {
+			t.Errorf("the bound of a certain element of %s is %v", name, got)
+		}
+	}
+}
+
+// TestBoundsOfLeapsInBlocks checks that powers of two, as scales of blocks, can all be half or double.
+func TestBoundsOfLeapsInBlocks(t *testing.T) {
+	p := mustLoad(t, "hirgen: 1\nname: s\nmesh: {x: 1}\ndtype: fp32\ntensors: {X: {axes: [1, 256], dtype: fp8_e4m3}, "+
+		"W: {axes: [128, 256], dtype: fp8_e4m3}, A: [1, 2], T: [1, 2]}\n"+
+		"ops: [E = exp(A), S = ceil_pow2(E), \"Y = block_linear(X, W, S, T, dtype=fp32)\"]\n")
+	fill := func(n int) []float64 { return slices.Repeat([]float64{1}, n) }
+	_, bounds, err := Bounds(p, map[string]*Array{"X": {[]int64{1, 256}, fill(256)}, "W": {[]int64{128, 256}, fill(128 * 256)},
+		"A": {[]int64{1, 2}, make([]float64, 2)}, "T": {[]int64{1, 2}, fill(2)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := bounds["Y"].Data[0]; got < 256 || got > 300 {
+		t.Errorf("the bound is %v, want about 256", got)
+	}
+}
+
+// TestBoundsOfZeros checks that an infinity at a pole is not certain if the sign of a computed zero decides it.
+func TestBoundsOfZeros(t *testing.T) {
+	p := mustLoad(t, spec("A: [1, 2], B: [1], K: [1]", "- T = sum(A, axis=1)\n- R = rsqrt(T)\n"+
+		"- Q = reciprocal(T)\n- U = div(K, T)\n- C = reciprocal(B)"))
+	values, bounds, err := Bounds(p, map[string]*Array{"A": array([]int64{1, 2}, 1, -1), "B": array([]int64{1}, 0), "K": array([]int64{1}, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, certain := range map[string]bool{"R": false, "Q": false, "U": false, "C": true} {
+		if got := bounds[name].Data[0]; !math.IsInf(values[name].Data[0], 0) || (got == 0) != certain {
+			t.Errorf("%s is %v within %v", name, values[name].Data[0], got)
+		}
 	}
 }

@@ -40,8 +40,8 @@ struct MatmulShape {
   bool addend = false;       ///< adds a matrix in the output's type
   /// A and B have 8-bit elements and fp32 scales. A has a scale for each kScaleBlock elements of a
   /// row, B one for each square block of kScaleBlock x kScaleBlock elements. kScaleBlock divides n
-  /// and k. With scales, there is one batch and no bias, addend or epilogue, and the result has type
-  /// kBf16 or kFp32.
+  /// and k. With scales, there is one batch and no bias, addend or epilogue, and the result has
+  /// type kBf16 or kFp32.
   bool scales = false;
   /// A and B have 8-bit elements and fp32 scales, one for each row of A and one for each column of
   /// B, by which the sums are multiplied in fp32. The other rules are those of `scales`.

@@ -16,6 +16,10 @@
 #include "hirgen/tensor.hpp"
 
 namespace hirgen {
+namespace reference {
+struct Noisy;
+struct Bounds;
+}  // namespace reference
 
 /// Evaluates operations on one device, in order on one stream. The host blocks on the stream when a
 /// tensor is freed, in dropout() and upload(), and for some steps of the bounds. Operations throw
@@ -83,6 +87,8 @@ class DeviceReference final : public Reference {
     // operations have only moved the elements, not computed them, or if there are no `ranks`.
     std::shared_ptr<float> bound = {};
     std::shared_ptr<float> other = {};  ///< elements of a second evaluation, rounded differently
+    /// The part of each bound that is due to leaps (check/bounds.hpp); null if there are none.
+    std::shared_ptr<float> leap = {};
     bool rounds = false;  ///< elements were rounded to 16 or 8 bits, here or in an operand
     /// Rounding can switch between branches of the computation, so the difference of `data` and
     /// `other` may not show the size of the errors.
@@ -91,6 +97,8 @@ class DeviceReference final : public Reference {
     bool tight = false;   ///< tighten() has already been applied
 
     const float* again() const { return (other ? other : data).get(); }
+    reference::Noisy noisy() const;
+    reference::Bounds bounds() const;
   };
   const Tensor& found(const char* name) const;
   using Arrays = std::vector<const float*>;
@@ -115,6 +123,8 @@ class DeviceReference final : public Reference {
   /// numbers of 8 bits. Returns 0 if the whole sum
   /// has one term (`terms` is 1).
   double partial(int64_t terms, DType operand, DType result) const;
+  /// Sets the leaps of the result of a product to the sums of the leaps of its terms.
+  void add_leaps(Tensor& result, const std::vector<Tensor>& operands, bool transposed_b);
   void bound_product(const char* out, const std::vector<Tensor>& operands, bool transposed_b,
                      DType dtype);
   /// Computes the bounds of the results of an attention or its gradient, by calls of attend(arrays,
@@ -129,6 +139,8 @@ class DeviceReference final : public Reference {
   /// of this name and size, unless another tensor shares this memory.
   float* define(const char* name, const Shape& shape, DType dtype);
   std::shared_ptr<float> allocate(int64_t elements, const char* name);
+  /// Allocates zeros for a computation of bounds.
+  std::shared_ptr<float> zeros(int64_t elements);
   /// Returns the operand of a matmul, broadcast along its batch axes to the extents `batch`.
   Tensor stretch(const Tensor& operand, Shape batch);
   /// Computes a matmul into `out`, and broadcasts the operands along batch axes. A third operand,
@@ -142,6 +154,7 @@ class DeviceReference final : public Reference {
 
   cudaStream_t stream_;
   int ranks_;
+  uint64_t seeds_ = 0;  ///< the last seed of random errors; each operation has other seeds
   std::map<std::string, Tensor> tensors_;
   std::set<std::string> uploaded_;
 };

@@ -42,39 +42,54 @@ HG_HOST_DEVICE inline bool turns(UnaryFn fn) {
 }
 constexpr double kMostTurned = 1.5;
 
+/// A number next to 0, to find on which side of a pole a zero is.
+constexpr float kBeside = 0x1p-126F;
+
 struct UnaryBound {
   UnaryFn fn;
-  float* bound;
+  Bounds to;
   Noisy in;
   DType dtype;
   float* jumps;
 
-  HG_HOST_DEVICE void operator()(int64_t i) const {
-    const double x = in.data[i];
-    double e = bound_of(in, i);
-    if (!is_plain(fn) && x - x == 0) e += kSpread * kEpsilon * fabs(x);
-    float raw[1] = {in.data[i]}, moved[4];
+  HG_HOST_DEVICE float value_of(double x) const {
+    float y[1] = {static_cast<float>(x)};
+    apply(fn, y);
+    return is_integer(dtype) ? round_to(dtype, y[0]) : y[0];  // a cast drops the fraction
+  }
+
+  /// Returns the largest distance from `raw` of the results of an operand x within its bound e.
+  HG_HOST_DEVICE double widest(double x, double e, float raw) const {
+    float moved[4];
     ends(x, e, moved);
-    apply(fn, raw);
-    apply(fn, moved);
-    if (is_integer(dtype)) {  // a cast, which drops the fraction
-      raw[0] = round_to(dtype, raw[0]);
-      for (float& y : moved) y = round_to(dtype, y);
-    }
     double widest = 0;
-    for (const float y : moved) widest = larger_of(widest, apart(y, raw[0]));
+    for (const float y : moved) widest = larger_of(widest, apart(value_of(y), raw));
     if (turns(fn) && e > kMostTurned) widest = larger_of(widest, 2.0);
     // An epilogue of cuBLASLt adds 1 to a tanh near -1, which loses its last digits.
     if (fn.kind == UnaryFn::kGeluTanh && x - x == 0) widest += kSpread * kEpsilon * fabs(x);
-    if (is_integer(dtype)) widest = widest > 0 && e == INFINITY ? INFINITY : kMissed * widest;
-    if ((decides(fn) || is_integer(dtype)) && widest > 0) raise(jumps, 1);
+    return is_integer(dtype) && widest > 0 && e == INFINITY ? INFINITY : widest;
+  }
+
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    const double x = in.data[i];
+    const double rough = !is_plain(fn) && x - x == 0 ? kSpread * kEpsilon * fabs(x) : 0;
+    const double e = bound_of(in, i) + rough,
+                 rest = rest_of(bound_of(in, i), leap_of(in, i)) + rough;
+    const float raw = value_of(x);
+    const double near = widest(x, rest, raw);
+    const double far = leap_of(in, i) > 0 ? larger_of(near, widest(x, e, raw)) : near;
+    const bool decided = (decides(fn) || is_integer(dtype)) && far > 0;
+    const bool pole = fabsf(raw) == INFINITY && x == 0 && e > 0 &&
+                      apart(value_of(kBeside), value_of(-kBeside)) > 0;
+    if (decided || pole) raise(jumps, 1);
+    const double leap = decided ? far : rest_of(far, near);
     // A copy to fp32 does not round. A copy to a shorter type may round an element that has an
-    // error, even if the type can represent raw[0].
-    const bool copies = fn.kind == UnaryFn::kCopy && (dtype == DType::kFp32 || widest == 0);
-    const bool exact =
-        keeps_integers(fn) && widest == 0 && whole(in.data[i]) && whole(fn.by) && whole(raw[0]);
-    bound[i] = chooses(fn) || copies || exact ? kept(dtype, raw[0], widest)
-                                              : rounded(dtype, raw[0], widest);
+    // error, even if the type can represent raw.
+    const bool copies = fn.kind == UnaryFn::kCopy && (dtype == DType::kFp32 || far == 0);
+    const bool exact = keeps_integers(fn) && far == 0 && whole(in.data[i]) && whole(fn.by) && whole(raw);
+    to.leap[i] = stored_leap(far, leap);
+    to.bound[i] = chooses(fn) || copies || exact ? kept(dtype, raw, far, leap)
+                                                 : rounded(dtype, raw, far, leap);
   }
 };
 
@@ -85,64 +100,94 @@ HG_HOST_DEVICE inline float value_of(BinaryFn fn, float a, float b) {
   return x[0];
 }
 
-/// Returns the error of fn(a, b) if a and b have the bounds ea and eb. Sets `of_b` to the error due
-/// to b alone, or to 0 if both operands are the `same` tensor.
-HG_HOST_DEVICE inline double off(BinaryFn fn, float a, double ea, float b, double eb, bool same,
-                                 double* of_b) {
-  float as[4], bs[4];
-  ends(a, ea, as);
-  ends(b, eb, bs);
-  const float raw = value_of(fn, a, b);
-  double first = 0;
-  *of_b = 0;
-  for (int w = 0; w < 4; ++w) {
-    first = larger_of(first, apart(value_of(fn, as[w], same || w == 3 ? bs[w] : b), raw));
-    if (!same) *of_b = larger_of(*of_b, apart(value_of(fn, a, bs[w]), raw));
-  }
-  return hypot(first, *of_b);
-}
-
 struct BinaryBound {
   BinaryFn fn;
-  float* bound;
+  Bounds to;
   Noisy a, b;
   Strided a_view, b_view;
   bool same;  ///< both operands are one tensor
   DType dtype;
   float* jumps;
 
+  /// The bounds of two operands, or of the results of a function.
+  struct Errors {
+    double first, second;
+  };
+
+  /// Returns the distances from fn(x, y) of results of operands within their bounds: with both
+  /// varied at the same time if `corners` is true, else of each alone. If both operands are the
+  /// `same` tensor, the distance due to the second is 0.
+  HG_HOST_DEVICE Errors off(BinaryFn fn, float x, float y, Errors e, bool corners) const {
+    float xs[4], ys[4];
+    ends(x, e.first, xs);
+    ends(y, e.second, ys);
+    const float raw = value_of(fn, x, y);
+    Errors found{0, 0};
+    for (int w = 0; w < 4; ++w) {
+      const float other = same || w == 3 ? ys[w] : y;
+      found.first = larger_of(found.first, apart(value_of(fn, xs[w], other), raw));
+      if (same) continue;
+      found.second = larger_of(found.second, apart(value_of(fn, x, ys[w]), raw));
+      if (!corners || w > 1) continue;
+      for (int v = 0; v < 2; ++v) {
+        found.first = larger_of(found.first, apart(value_of(fn, xs[w], ys[v]), raw));
+      }
+    }
+    return found;
+  }
+
+  /// Returns the bound of the result before rounding, and the part of it due to y alone. The errors
+  /// of the operands are independent, unless `corners` is true.
+  HG_HOST_DEVICE Errors around(float x, float y, Errors e, bool corners) const {
+    Errors found = off(fn == BinaryFn::kEq ? BinaryFn::kGe : fn, x, y, e, corners);
+    if (fn == BinaryFn::kEq) {  // eq changes where ge or gt changes
+      const Errors more = off(BinaryFn::kGt, x, y, e, corners);
+      found = {larger_of(found.first, more.first), larger_of(found.second, more.second)};
+    }
+    return {corners ? larger_of(found.first, found.second) : hypot(found.first, found.second),
+            found.second};
+  }
+
   HG_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t at = offset_of(a_view, i), bt = offset_of(b_view, i);
     const float x = a.data[at], y = b.data[bt];
-    const double ex = bound_of(a, at), ey = bound_of(b, bt);
-    double of_b = 0, widest = 0;
-    if (fn == BinaryFn::kEq) {  // eq changes where ge or gt changes
-      widest = larger_of(off(BinaryFn::kGe, x, ex, y, ey, same, &of_b),
-                         off(BinaryFn::kGt, x, ex, y, ey, same, &of_b));
-    } else {
-      widest = off(fn, x, ex, y, ey, same, &of_b);
+    const Errors e{bound_of(a, at), bound_of(b, bt)}, leaps{leap_of(a, at), leap_of(b, bt)};
+    const Errors rest{rest_of(e.first, leaps.first), rest_of(e.second, leaps.second)};
+    Errors found = around(x, y, rest, false);
+    double leap = 0;
+    if (leaps.first > 0 || leaps.second > 0) {
+      const Errors far = around(x, y, e, true);
+      leap = rest_of(far.first, around(x, y, rest, true).first);
+      found = {found.first + leap, far.second};
     }
+    const double widest = found.first;
     const bool compares = fn == BinaryFn::kGe || fn == BinaryFn::kGt || fn == BinaryFn::kEq;
     const bool masks = fn == BinaryFn::kKeep || fn == BinaryFn::kDrop || fn == BinaryFn::kMasked;
-    if ((compares && widest > 0) || (masks && of_b > 0)) raise(jumps, 1);
     const float raw = value_of(fn, x, y);
+    const bool decided = (compares && widest > 0) || (masks && found.second > 0);
+    const bool pole = fabsf(raw) == INFINITY && y == 0 && e.second > 0 &&
+                      apart(value_of(fn, x, kBeside), value_of(fn, x, -kBeside)) > 0;
+    if (decided || pole) raise(jumps, 1);
+    if (decided) leap = widest;
     const bool exact = keeps_integers(fn) && widest == 0 && whole(x) && whole(y) && whole(raw);
-    bound[i] = chooses(fn) || exact ? kept(dtype, raw, widest) : rounded(dtype, raw, widest);
+    to.leap[i] = stored_leap(widest, leap);
+    to.bound[i] =
+        chooses(fn) || exact ? kept(dtype, raw, widest, leap) : rounded(dtype, raw, widest, leap);
   }
 };
 
 }  // namespace
 
-void unary_bound(UnaryFn fn, float* bound, Noisy in, int64_t n, DType dtype, float* jumps,
+void unary_bound(UnaryFn fn, Bounds to, Noisy in, int64_t n, DType dtype, float* jumps,
                  cudaStream_t stream) {
-  parallel_for(n, stream, kBounds, UnaryBound{fn, bound, in, dtype, jumps});
+  parallel_for(n, stream, kBounds, UnaryBound{fn, to, in, dtype, jumps});
 }
 
-void binary_bound(BinaryFn fn, float* bound, Noisy a, const Strided& a_view, Noisy b,
+void binary_bound(BinaryFn fn, Bounds to, Noisy a, const Strided& a_view, Noisy b,
                   const Strided& b_view, bool same, DType dtype, float* jumps,
                   cudaStream_t stream) {
   parallel_for(elements_of(a_view), stream, kBounds,
-               BinaryBound{fn, bound, a, b, a_view, b_view, same, dtype, jumps});
+               BinaryBound{fn, to, a, b, a_view, b_view, same, dtype, jumps});
 }
 
 }  // namespace hirgen::reference

@@ -16,9 +16,19 @@
 namespace hirgen::reference {
 
 /// An operand and the error bounds of its elements. If `bound` is null, no element has an error.
+/// `leap` has the part of each bound that is due to leaps: errors that rounding causes when it
+/// decides a step, such as an integer or a mask. They may all have one sign and add up in full,
+/// while other errors add up as in a random walk. If `leap` is null, there are none.
 struct Noisy {
   const float* data;
   const float* bound;
+  const float* leap = nullptr;
+};
+
+/// The error bounds of a result, and the parts of them that are due to leaps.
+struct Bounds {
+  float* bound;
+  float* leap;
 };
 
 /// A number in device memory, 0 at first. Kernels raise it: replace it by the larger of it and
@@ -39,38 +49,43 @@ class Largest {
   float* number_ = nullptr;
 };
 
-/// bound[i] = the error bound of fn(in[i]), rounded to `dtype`. Raises `jumps` to 1 if errors of
-/// operands may decide between branches of the function. For binary_bound(), `same` means that both
-/// operands are one tensor.
-void unary_bound(UnaryFn fn, float* bound, Noisy in, int64_t n, DType dtype, float* jumps,
+/// to = the error bounds of fn(in[i]), rounded to `dtype`. Raises `jumps` to 1 if errors of
+/// operands may decide between branches of the function, or the side of a pole. For binary_bound(),
+/// `same` means that both operands are one tensor.
+void unary_bound(UnaryFn fn, Bounds to, Noisy in, int64_t n, DType dtype, float* jumps,
                  cudaStream_t stream);
-void binary_bound(BinaryFn fn, float* bound, Noisy a, const Strided& a_view, Noisy b,
+void binary_bound(BinaryFn fn, Bounds to, Noisy a, const Strided& a_view, Noisy b,
                   const Strided& b_view, bool same, DType dtype, float* jumps, cudaStream_t stream);
-/// bound = the error bounds of a reduction over the middle axis of in[outer, count, inner].
-/// `common` and `partial` are as in Products. For a sum, adds errors of partial sums to `other`,
-/// the result of a second evaluation. If several `ranks` may share the reduction, the bound of a
-/// max or min that is NaN is infinite, because NCCL may drop NaN.
-void reduce_bound(ReduceFn fn, float* bound, float* other, Noisy in, int64_t outer, int64_t count,
-                  int64_t inner, double common, double partial, DType dtype, bool ranks,
-                  cudaStream_t stream);
+/// to = the error bounds of a reduction over the middle axis of in[outer, count, inner]. to.leap is
+/// null if in.leap is. `common`, `partial` and `seed` are as in Products. For a sum, adds errors of
+/// partial sums to `other`, the result of a second evaluation. If several `ranks` may share the
+/// reduction, the bound of a max or min that is NaN is infinite, because NCCL may drop NaN.
+void reduce_bound(ReduceFn fn, Bounds to, float* other, Noisy in, int64_t outer, int64_t count,
+                  int64_t inner, double common, double partial, uint64_t seed, DType dtype,
+                  bool ranks, cudaStream_t stream);
 /// The result of a matmul, the sums of its squared terms, and relative errors. product_bound()
-/// replaces `noise`, the sums of the squared bounds of the terms, by bounds of the result. It adds
-/// errors of the ranks' partial sums to `other`, the result of a second evaluation.
+/// replaces to.bound, the sums of the squared bounds of the terms without leaps, by bounds of the
+/// result. to.leap has the sums of leaps; null: there are none. It adds errors of the ranks'
+/// partial sums to `other`, the result of a second evaluation.
 struct Products {
   const float* value;
   const float* squares;
   /// Relative errors: an error that all terms have in common, of the ranks' partial sums, and of
   /// adding in fp32.
   double common, partial, sum;
-  bool unsure;  ///< a bound of an operand is infinite
+  bool unsure;    ///< a bound of an operand is infinite
+  uint64_t seed;  ///< of the errors of partial sums; differs from sum to sum
 };
-void product_bound(const Products& products, float* noise, float* other, int64_t n, DType dtype,
+void product_bound(const Products& products, Bounds to, float* other, int64_t n, DType dtype,
                    cudaStream_t stream);
-/// Combines bound[i] with the error of rounding raw[i] to `dtype`.
-void round_bound(float* bound, const float* raw, int64_t n, DType dtype, cudaStream_t stream);
+/// Combines to.bound[i] with the error of rounding raw[i] to `dtype`. to.leap may be null.
+void round_bound(Bounds to, const float* raw, int64_t n, DType dtype, cudaStream_t stream);
 
-/// out[i] = a[i]^2 + b[i]^2, without the term of an array that is null.
+/// out[i] = a[i]^2 + b[i]^2, or |a[i]| + |b[i]|; without the term of an array that is null.
 void add_squares(float* out, const float* a, const float* b, int64_t n, cudaStream_t stream);
+void add_sizes(float* out, const float* a, const float* b, int64_t n, cudaStream_t stream);
+/// out[i] = the part of in.bound[i] that is not due to leaps.
+void rests(float* out, Noisy in, int64_t n, cudaStream_t stream);
 /// out[i] += in[i].
 void add_to(float* out, const float* in, int64_t n, cudaStream_t stream);
 /// out[i] = in[i], moved up or down at random by hypot(bound[i], relative * in[i]).

@@ -28,6 +28,16 @@ HG_HOST_DEVICE inline double bound_of(const Noisy& in, int64_t i) {
   return in.bound == nullptr ? 0 : static_cast<double>(in.bound[i]);
 }
 
+/// Returns the part of a bound of an operand that is due to leaps.
+HG_HOST_DEVICE inline double leap_of(const Noisy& in, int64_t i) {
+  return in.leap == nullptr ? 0 : static_cast<double>(in.leap[i]);
+}
+
+/// Returns the part of a bound that is not due to leaps.
+HG_HOST_DEVICE inline double rest_of(double bound, double leap) {
+  return leap < bound ? bound - leap : 0;
+}
+
 HG_HOST_DEVICE inline double larger_of(double a, double b) { return a < b ? b : a; }
 
 /// Returns the smallest normal number of a type; for integer types, 2^-126.
@@ -41,14 +51,15 @@ HG_HOST_DEVICE inline double least_of(DType type) {
   return least;
 }
 
-/// Returns `bound` combined with the error of rounding `raw` to a type. The result is infinite if
-/// the rounded number may overflow or `bound` is NaN, and is `bound` itself if `raw` is not finite.
-HG_HOST_DEVICE inline float rounded(DType type, double raw, double bound) {
+/// Returns `bound` combined with the error of rounding `raw` to a type, to which its part `leap` is
+/// added in full. The result is infinite if the rounded number may overflow or `bound` is NaN, and
+/// is `bound` itself if `raw` is not finite.
+HG_HOST_DEVICE inline float rounded(DType type, double raw, double bound, double leap) {
   if (bound != bound) return INFINITY;
   const double size = fabs(raw);
   if (!(size < INFINITY)) return static_cast<float>(bound);
-  const double e =
-      hypot(bound, kSpread * (epsilon_of(type) + 2 * kEpsilon) * larger_of(size, least_of(type)));
+  const double own = kSpread * (epsilon_of(type) + 2 * kEpsilon) * larger_of(size, least_of(type));
+  const double e = hypot(rest_of(bound, leap), own) + leap;
   // Where the rounded number overflows, a fused kernel may pass the finite fp32 number on to its
   // next operation.
   return round_to(type, static_cast<float>(size + e)) < INFINITY ? static_cast<float>(e) : INFINITY;
@@ -56,14 +67,15 @@ HG_HOST_DEVICE inline float rounded(DType type, double raw, double bound) {
 
 /// Returns the bound of a result that is an operand's element or a small integer: without an error
 /// of rounding if the type can represent `raw`.
-HG_HOST_DEVICE inline float kept(DType type, float raw, double bound) {
+HG_HOST_DEVICE inline float kept(DType type, float raw, double bound, double leap) {
   return round_to(type, raw) == raw && bound == bound ? static_cast<float>(bound)
-                                                      : rounded(type, raw, bound);
+                                                      : rounded(type, raw, bound, leap);
 }
 
-/// The factor for the bound of an uncertain integer. The error of the integer is a whole number, so
-/// the errors of later roundings add to it and do not average out.
-constexpr double kMissed = 1 + 1.0 / 16;
+/// Returns the leap to store with a bound; 0 if the bound is infinite or NaN.
+HG_HOST_DEVICE inline float stored_leap(double bound, double leap) {
+  return bound < INFINITY ? static_cast<float>(leap) : 0.0F;
+}
 
 /// Returns whether x is an integer whose neighboring integers, x - 1 and x + 1, fp32 represents.
 HG_HOST_DEVICE inline bool whole(float x) { return fabsf(x) < 0x1p24F && truncf(x) == x; }

@@ -16,30 +16,42 @@ HG_HOST_DEVICE inline double bound_of_sum(double value, double squares, double n
 }
 
 /// Returns a random error of the ranks' partial sums for element i of a second evaluation.
-HG_HOST_DEVICE inline float elsewhere(double value, double squares, double partial, int64_t i) {
-  const double drawn = random_at(7, i) + random_at(8, i);
+HG_HOST_DEVICE inline float elsewhere(double value, double squares, double partial, uint64_t seed,
+                                      int64_t i) {
+  const double drawn = random_at(2 * seed, i) + random_at(2 * seed + 1, i);
   const double moved = 0.35 * partial * hypot(sqrt(squares), value) * drawn;
   return moved - moved == 0 ? static_cast<float>(moved) : 0.0F;
 }
 
+/// The sums of a reduction of terms with errors.
+struct Folded {
+  float raw = 0;
+  double widest = 0;  ///< the largest distance of the fold of varied terms from raw
+  double squares = 0, noise = 0, leap = 0;
+  bool unsure = false;
+};
+
 struct ReduceBound {
   ReduceFn fn;
-  float *bound, *other;
+  Bounds to;
+  float* other;
   Noisy in;
   int64_t count, inner;
   double common, partial;
+  uint64_t seed;
   DType dtype;
   bool ranks = false;  ///< several ranks may share the reduction; a max or min may drop NaN
 
-  HG_HOST_DEVICE void operator()(int64_t i) const {
+  /// Folds the terms of result i, varied within their bounds, with or without the leaps of these.
+  HG_HOST_DEVICE Folded folded(int64_t i, bool leaps) const {
     const int64_t first = i / inner * count * inner + i % inner;
     float folds[7];  // of the terms as is, at their four ends(), away from 0 and towards 0
     for (float& fold : folds) fold = identity_of(fn);
-    double squares = 0, noise = 0;
-    bool unsure = false;
+    Folded all;
     for (int64_t r = 0; r < count; ++r) {
       const int64_t at = first + r * inner;
-      const double x = in.data[at], e = bound_of(in, at), away = x < 0 ? -e : e;
+      const double leap = leap_of(in, at), rest = rest_of(bound_of(in, at), leap);
+      const double x = in.data[at], e = leaps ? bound_of(in, at) : rest, away = x < 0 ? -e : e;
       float moved[4];
       ends(x, e, moved);
       const float terms[7] = {in.data[at],
@@ -50,39 +62,54 @@ struct ReduceBound {
                               static_cast<float>(x + away),
                               static_cast<float>(x - away)};
       apply(fn, folds, terms);
-      squares += x * x;
-      noise += e * e;
-      unsure = unsure || e == INFINITY;
+      all.squares += x * x;
+      all.noise += rest * rest;
+      all.leap += leap;
+      all.unsure = all.unsure || e == INFINITY;
     }
-    const double raw = folds[0];
-    double widest = 0;
+    all.raw = folds[0];
+    for (const float fold : folds) all.widest = larger_of(all.widest, apart(fold, all.raw));
+    return all;
+  }
+
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    const Folded near = folded(i, false);
+    const double raw = near.raw;
+    double widest = near.widest, leap = 0;
     if (fn != ReduceFn::kSum) {
-      for (const float fold : folds) widest = larger_of(widest, apart(fold, raw));
+      if (to.leap != nullptr) leap = rest_of(folded(i, true).widest, widest);
+      widest += leap;
       if (ranks && fn != ReduceFn::kProd && raw != raw) widest = INFINITY;
     } else if (raw - raw == 0) {
       const double sum = kSpread * kChopped * sqrt(static_cast<double>(count)) * kEpsilon;
-      widest = bound_of_sum(raw, squares, noise, common, partial, sum);
-      other[i] += elsewhere(raw, squares, partial, i);
-    } else if (unsure) {
-      widest = INFINITY;
+      leap = near.leap;
+      widest = bound_of_sum(raw, near.squares, near.noise, common, partial, sum) + leap;
+      other[i] += elsewhere(raw, near.squares, partial, seed, i);
+    } else {
+      widest = near.unsure ? INFINITY : 0;
     }
-    bound[i] = chooses(fn) ? kept(dtype, folds[0], widest) : rounded(dtype, raw, widest);
+    if (to.leap != nullptr) to.leap[i] = stored_leap(widest, leap);
+    to.bound[i] =
+        chooses(fn) ? kept(dtype, near.raw, widest, leap) : rounded(dtype, raw, widest, leap);
   }
 };
 
 struct ProductBound {
   Products p;
-  float *noise, *other;
+  Bounds to;
+  float* other;
   DType dtype;
 
   HG_HOST_DEVICE void operator()(int64_t i) const {
     const double raw = other[i], value = p.value[i], squares = p.squares[i];
+    const double leap = to.leap == nullptr ? 0 : to.leap[i];
     double widest = p.unsure ? INFINITY : 0;
     if (raw - raw == 0) {
-      widest = bound_of_sum(value, squares, noise[i], p.common, p.partial, p.sum);
-      other[i] += elsewhere(value, squares, p.partial, i);
+      widest = bound_of_sum(value, squares, to.bound[i], p.common, p.partial, p.sum) + leap;
+      other[i] += elsewhere(value, squares, p.partial, p.seed, i);
     }
-    noise[i] = rounded(dtype, raw, widest);
+    if (to.leap != nullptr) to.leap[i] = stored_leap(widest, leap);
+    to.bound[i] = rounded(dtype, raw, widest, leap);
   }
 };
 
@@ -94,6 +121,22 @@ struct AddSquares {
   }
 };
 
+struct AddSizes {
+  float* out;
+  const float *a, *b;
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    out[i] = (a == nullptr ? 0 : fabsf(a[i])) + (b == nullptr ? 0 : fabsf(b[i]));
+  }
+};
+
+struct Rests {
+  float* out;
+  Noisy in;
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    out[i] = static_cast<float>(rest_of(bound_of(in, i), leap_of(in, i)));
+  }
+};
+
 struct AddTo {
   float* out;
   const float* in;
@@ -102,20 +145,28 @@ struct AddTo {
 
 }  // namespace
 
-void reduce_bound(ReduceFn fn, float* bound, float* other, Noisy in, int64_t outer, int64_t count,
-                  int64_t inner, double common, double partial, DType dtype, bool ranks,
-                  cudaStream_t stream) {
+void reduce_bound(ReduceFn fn, Bounds to, float* other, Noisy in, int64_t outer, int64_t count,
+                  int64_t inner, double common, double partial, uint64_t seed, DType dtype,
+                  bool ranks, cudaStream_t stream) {
   parallel_for(outer * inner, stream, kBounds,
-               ReduceBound{fn, bound, other, in, count, inner, common, partial, dtype, ranks});
+               ReduceBound{fn, to, other, in, count, inner, common, partial, seed, dtype, ranks});
 }
 
-void product_bound(const Products& products, float* noise, float* other, int64_t n, DType dtype,
+void product_bound(const Products& products, Bounds to, float* other, int64_t n, DType dtype,
                    cudaStream_t stream) {
-  parallel_for(n, stream, kBounds, ProductBound{products, noise, other, dtype});
+  parallel_for(n, stream, kBounds, ProductBound{products, to, other, dtype});
 }
 
 void add_squares(float* out, const float* a, const float* b, int64_t n, cudaStream_t stream) {
   parallel_for(n, stream, kBounds, AddSquares{out, a, b});
+}
+
+void add_sizes(float* out, const float* a, const float* b, int64_t n, cudaStream_t stream) {
+  parallel_for(n, stream, kBounds, AddSizes{out, a, b});
+}
+
+void rests(float* out, Noisy in, int64_t n, cudaStream_t stream) {
+  parallel_for(n, stream, kBounds, Rests{out, in});
 }
 
 void add_to(float* out, const float* in, int64_t n, cudaStream_t stream) {

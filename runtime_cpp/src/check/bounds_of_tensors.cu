@@ -8,10 +8,12 @@ namespace hirgen::reference {
 namespace {
 
 struct RoundBound {
-  float* bound;
+  Bounds to;
   const float* raw;
   DType dtype;
-  HG_HOST_DEVICE void operator()(int64_t i) const { bound[i] = rounded(dtype, raw[i], bound[i]); }
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    to.bound[i] = rounded(dtype, raw[i], to.bound[i], to.leap == nullptr ? 0 : to.leap[i]);
+  }
 };
 
 struct Shake {
@@ -96,8 +98,8 @@ struct LargestDistance {
 
 }  // namespace
 
-void round_bound(float* bound, const float* raw, int64_t n, DType dtype, cudaStream_t stream) {
-  parallel_for(n, stream, kBounds, RoundBound{bound, raw, dtype});
+void round_bound(Bounds to, const float* raw, int64_t n, DType dtype, cudaStream_t stream) {
+  parallel_for(n, stream, kBounds, RoundBound{to, raw, dtype});
 }
 
 void shake(float* out, Noisy in, double relative, uint64_t seed, int64_t n, cudaStream_t stream) {

@@ -49,9 +49,14 @@ void DeviceReference::dropout(const char* out, const Dropout& kind, const char* 
     in.x = source.bound.get();
     reference::dropout(kind, result.bound.get(), in, n, DType::kFp32, stream_);
   }
+  if (source.leap) {
+    in.x = source.leap.get();
+    result.leap = zeros(n);
+    reference::dropout(kind, result.leap.get(), in, n, DType::kFp32, stream_);
+  }
   in.x = source.again();
   reference::dropout(kind, result.other.get(), in, n, DType::kFp32, stream_);
-  reference::round_bound(result.bound.get(), result.other.get(), n, dtype, stream_);
+  reference::round_bound(result.bounds(), result.other.get(), n, dtype, stream_);
 }
 
 void DeviceReference::cast(const char* out, const char* in, DType dtype) {
@@ -75,9 +80,10 @@ void DeviceReference::unary(const char* out, const char* fn, const char* in, DTy
     }
   }
   const reference::Largest jumps(stream_);
-  reference::unary_bound(function, result.bound.get(), {source.data.get(), source.bound.get()}, n,
-                         dtype, jumps.get(), stream_);
+  result.leap = zeros(n);
+  reference::unary_bound(function, result.bounds(), source.noisy(), n, dtype, jumps.get(), stream_);
   result.jumps = result.jumps || jumps.fetch() > 0;
+  if (!result.jumps) result.leap.reset();
 }
 
 void DeviceReference::binary(const char* out, const char* fn, const char* a, const char* b,
@@ -94,10 +100,11 @@ void DeviceReference::binary(const char* out, const char* fn, const char* a, con
   reference::binary(function, result.other.get(), left.again(), rows, right.again(), other,
                     DType::kFp32, stream_);
   const reference::Largest jumps(stream_);
-  reference::binary_bound(function, result.bound.get(), {left.data.get(), left.bound.get()}, rows,
-                          {right.data.get(), right.bound.get()}, other, left.data == right.data,
-                          dtype, jumps.get(), stream_);
+  result.leap = zeros(elements_of(shape));
+  reference::binary_bound(function, result.bounds(), left.noisy(), rows, right.noisy(), other,
+                          left.data == right.data, dtype, jumps.get(), stream_);
   result.jumps = result.jumps || jumps.fetch() > 0;
+  if (!result.jumps) result.leap.reset();
 }
 
 void DeviceReference::reduce(const char* out, const char* fn, const char* in, int axis,
@@ -117,10 +124,10 @@ void DeviceReference::reduce(const char* out, const char* fn, const char* in, in
   Tensor& result = bounded(out, {source}, dtype, reference::chooses(function));
   reference::reduce(function, result.other.get(), source.again(), outer, count, inner, DType::kFp32,
                     stream_);
-  reference::reduce_bound(function, result.bound.get(), result.other.get(),
-                          {source.data.get(), source.bound.get()}, outer, count, inner,
-                          common(source), partial(count, source.dtype, dtype), dtype, ranks_ > 1,
-                          stream_);
+  if (source.leap) result.leap = zeros(outer * inner);
+  reference::reduce_bound(function, result.bounds(), result.other.get(), source.noisy(), outer,
+                          count, inner, common(source), partial(count, source.dtype, dtype),
+                          ++seeds_, dtype, ranks_ > 1, stream_);
 }
 
 }  // namespace hirgen
