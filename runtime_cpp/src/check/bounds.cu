@@ -28,6 +28,16 @@ HG_HOST_DEVICE inline bool is_plain(UnaryFn fn) {
   }
 }
 
+/// Returns the result of a function of keeps_integers() before rounding to fp32.
+HG_HOST_DEVICE inline double unrounded(UnaryFn fn, double x) {
+  if (fn.kind == UnaryFn::kRound) return rint(x);
+  return fn.kind == UnaryFn::kScale ? x * fn.by : x + fn.by;
+}
+HG_HOST_DEVICE inline double unrounded(BinaryFn fn, double a, double b) {
+  if (fn == BinaryFn::kMul) return a * b;
+  return fn == BinaryFn::kAdd ? a + b : a - b;
+}
+
 /// Returns whether a function has steps, so that a small error of the operand may change the result
 /// by a whole step.
 HG_HOST_DEVICE inline bool decides(UnaryFn fn) {
@@ -86,7 +96,7 @@ struct UnaryBound {
     // A copy to fp32 does not round. A copy to a shorter type may round an element that has an
     // error, even if the type can represent raw.
     const bool copies = fn.kind == UnaryFn::kCopy && (dtype == DType::kFp32 || far == 0);
-    const bool exact = keeps_integers(fn) && far == 0 && whole(in.data[i]) && whole(fn.by) && whole(raw);
+    const bool exact = keeps_integers(fn) && far == 0 && whole(fn.by) && whole(unrounded(fn, x));
     to.leap[i] = stored_leap(far, leap);
     to.bound[i] = chooses(fn) || copies || exact ? kept(dtype, raw, far, leap)
                                                  : rounded(dtype, raw, far, leap);
@@ -169,7 +179,7 @@ struct BinaryBound {
                       apart(value_of(fn, x, kBeside), value_of(fn, x, -kBeside)) > 0;
     if (decided || pole) raise(jumps, 1);
     if (decided) leap = widest;
-    const bool exact = keeps_integers(fn) && widest == 0 && whole(x) && whole(y) && whole(raw);
+    const bool exact = keeps_integers(fn) && widest == 0 && whole(unrounded(fn, x, y));
     to.leap[i] = stored_leap(widest, leap);
     to.bound[i] =
         chooses(fn) || exact ? kept(dtype, raw, widest, leap) : rounded(dtype, raw, widest, leap);

@@ -78,7 +78,7 @@ HG_HOST_DEVICE inline float stored_leap(double bound, double leap) {
 }
 
 /// Returns whether x is an integer whose neighboring integers, x - 1 and x + 1, fp32 represents.
-HG_HOST_DEVICE inline bool whole(float x) { return fabsf(x) < 0x1p24F && truncf(x) == x; }
+HG_HOST_DEVICE inline bool whole(double x) { return fabs(x) < 0x1p24 && trunc(x) == x; }
 
 /// Sets `moved` to four values that an element x with bound e may have. The first two are x + e and
 /// x - e. The third is 0 if |x| <= e, else x. The fourth is 1 if x is not finite and e is infinite,
