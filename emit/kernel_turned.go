@@ -9,8 +9,8 @@ import (
 
 // turnedBy returns the number of the operand that a kernel transposes while it computes, for launch_turned; 0: there is
 // none. It is the only operand with an element for each column. In all launches of the kernel, the rows of the operand are
-// adjacent in memory, and its columns are not. The kernel computes one value for each element, and stores the values in 8
-// bits in dense rows. All other operands and results have one element for each row.
+// adjacent in memory, and its columns are not. The kernel divides each element by a number of its row, and stores the quotients
+// in 8 bits in dense rows. All other operands and results have one element for each row.
 func turnedBy(k *calls.Kernel, launches []*calls.Launch) int {
 	if !k.Views || k.Axes != 1 || len(launches) == 0 || k.Uses[0] != calls.ForElement || domain.DType(k.Types[0]).Size() != 1 || k.NeedsRow() {
 		return 0
@@ -24,7 +24,9 @@ func turnedBy(k *calls.Kernel, launches []*calls.Launch) int {
 			return 0
 		}
 	}
-	if at == 0 || !slices.Equal(wideSteps(k), []int{len(k.Steps()) - 1}) {
+	steps := k.Steps()
+	if last := len(steps) - 1; at == 0 || !slices.Equal(wideSteps(k), []int{last}) || steps[last].Fn != "div" ||
+		steps[last].Args[0] != at-int(k.Results) {
 		return 0
 	}
 	for _, l := range launches {

@@ -151,6 +151,7 @@ struct TurnedBlock {
 
 /// Enqueues the body on `rows` rows of `Columns` columns of `out`, whose columns are adjacent. In
 /// the operand `in`, the rows are adjacent, and all other operands have one element for each row.
+/// The body divides the elements of `in` by a number of their row.
 template <int64_t Columns, typename Body, typename Out, typename In>
 void launch_turned(const Body& body, const Scattered<Out, 1>& out, const Scattered<In, 1>& in,
                    const Rows<1>& rows, cudaStream_t stream, const char* where) {
