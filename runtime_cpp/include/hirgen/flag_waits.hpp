@@ -31,8 +31,10 @@ class FlagWaits {
   /// `name` is the name of the tensor, `where` its position in the spec. `flags` is this rank's
   /// device memory of `total` 32-bit words: first `transfers` ready flags, then as many done flags,
   /// and then other words. Of these, this class uses only the last word, which counts the calls if
-  /// the device counts them.
-  FlagWaits(std::string name, std::string where, int64_t transfers, uint32_t* flags, int64_t total);
+  /// the device counts them. In a RowExchange, `rows` successive flags have one entry, the entry of
+  /// the first.
+  FlagWaits(std::string name, std::string where, int64_t transfers, uint32_t* flags, int64_t total,
+            int64_t rows = 1);
 
   /// Notes that call number `call` of the context (Context::call) uses the buffer with this
   /// sequence number.
@@ -46,6 +48,7 @@ class FlagWaits {
 
   const std::string& name() const { return name_; }
   const std::string& where() const { return where_; }
+  size_t rows() const { return rows_; }
   /// Copies the flags from the device on `stream`, which has no other work, and waits for the copy.
   /// Returns an empty vector after close(), or if the device has failed.
   std::vector<uint32_t> read(cudaStream_t stream);
@@ -57,18 +60,18 @@ class FlagWaits {
   /// the call does not use the buffer, or is older than the last Events::kCalls calls. If the
   /// device counts the calls, returns its counter for any `call`.
   std::optional<uint32_t> sequence(int64_t call, const std::vector<uint32_t>& flags) const;
-  /// Returns whether the host has issued the wait of `entry` for `sequence`, and the flag's value,
-  /// `flag`, has not reached that number. Returns false if no statement waits for the flag, or if
-  /// the rank that writes it is unknown.
+  /// Returns whether the host has issued the wait of `entry` for `sequence`, and the value of one
+  /// of its flags, `flag`, has not reached that number. Returns false if no statement waits for the
+  /// flag, or if the rank that writes it is unknown.
   bool missing(const Entry& entry, uint32_t sequence, uint32_t flag) const;
 
   /// The waits for ready flags and for done flags, indexed by transfer; in a RowExchange, by
-  /// transfer times the number of rows, plus the row.
+  /// transfer times rows().
   std::vector<Entry> ready, done;
 
  private:
   const std::string name_, where_;
-  const size_t total_;
+  const size_t total_, rows_;
   std::mutex reading_;
   uint32_t* flags_;  // device memory; null after close()
   std::atomic<bool> counted_by_device_{false};

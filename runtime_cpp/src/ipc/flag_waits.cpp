@@ -13,12 +13,13 @@ constexpr uint32_t kFarAhead = uint32_t{1} << 30;
 }  // namespace
 
 FlagWaits::FlagWaits(std::string name, std::string where, int64_t transfers, uint32_t* flags,
-                     int64_t total)
+                     int64_t total, int64_t rows)
     : ready(static_cast<size_t>(transfers)),
       done(static_cast<size_t>(transfers)),
       name_(std::move(name)),
       where_(std::move(where)),
       total_(static_cast<size_t>(total)),
+      rows_(static_cast<size_t>(rows)),
       flags_(flags) {}
 
 void FlagWaits::begin_call(int64_t call, uint32_t sequence) {

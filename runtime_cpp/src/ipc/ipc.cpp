@@ -134,9 +134,9 @@ Shared& Peers::add(void* own, const SharedShape& shape) {
     shared.buffers_.push_back(rank.buffer);
     shared.flags_.push_back(reinterpret_cast<CUdeviceptr>(rank.flags));
   }
-  shared.waits_ = std::make_shared<FlagWaits>(shape.name, shape.where, shared.transfers_,
-                                              static_cast<uint32_t*>(flags),
-                                              Shared::flag_count(shared.transfers_));
+  shared.waits_ = std::make_shared<FlagWaits>(
+      shape.name, shape.where, shared.transfers_, static_cast<uint32_t*>(flags),
+      Shared::flag_count(shared.transfers_), std::max(shape.rows, int64_t{1}));
   context_.watch(shared.waits_);
   return shared;
 }

@@ -13,13 +13,20 @@ void find_missing_flags(FlagWaits& waits, int64_t call, cudaStream_t stream,
   if (!sequence) return;
   size_t next = 0;
   for (const auto* entries : {&waits.ready, &waits.done}) {
-    std::set<int64_t> ranks;
-    for (const FlagWaits::Entry& entry : *entries) {
-      if (waits.missing(entry, *sequence, flags[next++])) ranks.insert(entry.peer);
+    std::set<int64_t> ranks, rows;
+    for (size_t i = 0; i < entries->size(); ++i) {
+      const size_t row = i % waits.rows();
+      const FlagWaits::Entry& entry = (*entries)[i - row];
+      if (!waits.missing(entry, *sequence, flags[next++])) continue;
+      ranks.insert(entry.peer);
+      if (waits.rows() > 1) rows.insert(static_cast<int64_t>(row));
     }
     if (ranks.empty()) continue;
-    missing->push_back(
-        {waits.name(), waits.where(), entries == &waits.done, {ranks.begin(), ranks.end()}});
+    missing->push_back({waits.name(),
+                        waits.where(),
+                        entries == &waits.done,
+                        {ranks.begin(), ranks.end()},
+                        {rows.begin(), rows.end()}});
   }
 }
 

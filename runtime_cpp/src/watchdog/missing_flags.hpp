@@ -17,6 +17,7 @@ struct MissingFlags {
   std::string where;
   bool done = false;  ///< the done flags are missing; false: the ready flags
   std::vector<int64_t> ranks;
+  std::vector<int64_t> rows;  ///< the rows of a RowExchange that are missing; empty without rows
 };
 
 /// Adds the missing flags of a buffer for call `call`, which is incomplete, to `missing`. Reads the

@@ -30,10 +30,11 @@ std::string late_statements(const OldestCall& answer, int64_t begun) {
 std::string late_peers(const std::vector<MissingFlags>& missing, int64_t call) {
   std::string text;
   for (const MissingFlags& flags : missing) {
-    text += format("  call %ld waits for the %s flag of %s from rank%s %s (%s)\n",
+    const std::string rows = flags.rows.empty() ? "" : "[" + list_ranges(flags.rows) + "]";
+    text += format("  call %ld waits for the %s flag of %s%s from rank%s %s (%s)\n",
                    static_cast<long>(call), flags.done ? "done" : "ready", flags.name.c_str(),
-                   flags.ranks.size() == 1 ? "" : "s", list_ranges(flags.ranks).c_str(),
-                   flags.where.c_str());
+                   rows.c_str(), flags.ranks.size() == 1 ? "" : "s",
+                   list_ranges(flags.ranks).c_str(), flags.where.c_str());
   }
   return text;
 }

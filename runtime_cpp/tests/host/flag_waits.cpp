@@ -21,9 +21,9 @@ constexpr double kSeconds = 5;
 /// rank 5. In transfer 2, the peers are ranks 6 and 7. Transfer 0 has no peers.
 class Buffer {
  public:
-  Buffer() {
+  explicit Buffer(int64_t rows = 1) {
     HG_CHECK(cudaMalloc(&flags_, kFlags * sizeof(uint32_t)), kWhere);
-    waits = std::make_shared<FlagWaits>("A", kWhere, 3, flags_, kFlags);
+    waits = std::make_shared<FlagWaits>("A", kWhere, 3, flags_, kFlags, rows);
     write(std::vector<uint32_t>(kFlags, 0));
     monitor.watch(waits);
     waits->done[1].peer = 4;
@@ -51,7 +51,8 @@ class Buffer {
     HG_CHECK(cudaDeviceSynchronize(), kWhere);  // the copy may run after the call returns
   }
 
-  /// The missing flags of a call, with the ranks that write them: "ready 5 7, done 4".
+  /// The missing flags of a call, with the ranks that write them, and with rows, if the buffer has
+  /// several: "ready 5 7, done 4 rows 1".
   std::string missing(int64_t call) {
     const auto found = monitor.ask_missing_flags(call, kSeconds);
     if (!found) return "no answer";
@@ -62,6 +63,8 @@ class Buffer {
       text += text.empty() ? "" : ", ";
       text += flags.done ? "done" : "ready";
       for (const int64_t rank : flags.ranks) text += " " + std::to_string(rank);
+      if (!flags.rows.empty()) text += " rows";
+      for (const int64_t row : flags.rows) text += " " + std::to_string(row);
     }
     return text;
   }
@@ -82,6 +85,22 @@ HG_TEST(flags_that_are_behind_name_their_peers) {
   buffer.write({0, 1, 0, 0, 0, 1});
   HG_EXPECT_EQ(buffer.missing(1), "ready 7, done 4");
   buffer.write({0, 1, 1, 0, 2, 1});  // a peer may be a call ahead
+  HG_EXPECT_EQ(buffer.missing(1), "");
+}
+
+// Each row has flags. The first row has the entry of the waits for all of them.
+HG_TEST(rows_that_are_behind_are_named) {
+  Buffer buffer(3);
+  buffer.waits->begin_call(1, 1);
+  for (auto* entry : {&buffer.waits->ready[0], &buffer.waits->done[0]}) {
+    entry->peer = 5;
+    entry->awaited = 1;
+  }
+  buffer.write({1, 0, 0, 1, 1, 1});
+  HG_EXPECT_EQ(buffer.missing(1), "ready 5 rows 1 2");
+  buffer.write({1, 1, 1, 1, 0, 1});
+  HG_EXPECT_EQ(buffer.missing(1), "done 5 rows 1");
+  buffer.write({1, 1, 1, 1, 1, 1});
   HG_EXPECT_EQ(buffer.missing(1), "");
 }
 
