@@ -13,13 +13,16 @@ type kept int
 const (
 	none  kept = iota
 	whole      // integers below 2^24 that have no error before rounding: of sums and products of integers
-	exact      // results that have no error before rounding: of a cast to fewer bits than fp32 has
+	exact      // results that have no error before rounding: of a cast to 16 bits, which a kernel may leave out
+	same       // results that rounding makes equal within their bounds: of a cast to 8 bits, which takes place in any case
 	all        // all results: elements of operands, or small integers
 )
 
 // keptBy returns the selection of results that an operation does not round.
 func keptBy(op *model.Op) kept {
 	switch {
+	case op.Kind == model.OpCast && op.Out.DType.Saturates():
+		return same
 	case op.Kind == model.OpCast && op.Out.DType.Epsilon() > domain.FP32.Epsilon():
 		return exact
 	case op.Kind == model.OpCast || op.Kind == model.OpPositions || chooses(op):
@@ -44,6 +47,10 @@ func rounded(dtype domain.DType, raw, bound, leap *Array, keeps kept) *Array {
 		e := bound.Data[i]
 		if math.IsNaN(e) { // an infinite bound times 0
 			e, leap.Data[i] = math.Inf(1), 0
+		}
+		if keeps == same && dtype.Round(v-e) == dtype.Round(v+e) {
+			bound.Data[i], leap.Data[i] = 0, 0
+			continue
 		}
 		if keeps != none && (keeps == all || e == 0) && (keeps != whole || isWhole(v)) && dtype.Round(v) == v {
 			bound.Data[i] = e

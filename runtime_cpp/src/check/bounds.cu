@@ -97,9 +97,14 @@ struct UnaryBound {
     // error, even if the type can represent raw.
     const bool copies = fn.kind == UnaryFn::kCopy && (dtype == DType::kFp32 || far == 0);
     const bool exact = keeps_integers(fn) && far == 0 && whole(fn.by) && whole(unrounded(fn, x));
-    to.leap[i] = stored_leap(far, leap);
-    to.bound[i] = chooses(fn) || copies || exact ? kept(dtype, raw, far, leap)
-                                                 : rounded(dtype, raw, far, leap);
+    // A copy to 8 bits rounds in any case, and often all numbers within the bound to the same one.
+    const bool same = fn.kind == UnaryFn::kCopy && size_of(dtype) == 1 &&
+                      round_to(dtype, static_cast<float>(raw - far)) ==
+                          round_to(dtype, static_cast<float>(raw + far));
+    to.leap[i] = same ? 0.0F : stored_leap(far, leap);
+    to.bound[i] = same                             ? 0.0F
+                  : chooses(fn) || copies || exact ? kept(dtype, raw, far, leap)
+                                                   : rounded(dtype, raw, far, leap);
   }
 };
 
