@@ -115,6 +115,11 @@ HG_HOST_DEVICE inline float value_of(BinaryFn fn, float a, float b) {
   return x[0];
 }
 
+/// The bounds of two operands, or of a result: in full, and due to the second operand.
+struct Errors {
+  double first, second;
+};
+
 struct BinaryBound {
   BinaryFn fn;
   Bounds to;
@@ -123,11 +128,6 @@ struct BinaryBound {
   bool same;  ///< both operands are one tensor
   DType dtype;
   float* jumps;
-
-  /// The bounds of two operands, or of the results of a function.
-  struct Errors {
-    double first, second;
-  };
 
   /// Returns the distances from fn(x, y) of results of operands within their bounds: with both
   /// varied at the same time if `corners` is true, else of each alone. If both operands are the

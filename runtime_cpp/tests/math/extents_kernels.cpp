@@ -246,42 +246,59 @@ void test_reference() {
   }
 }
 
-/// Tests UnaryBound, BinaryBound, ReduceBound, ProductBound, RoundBound, AddSquares, AddTo, Shake,
-/// WidenBound, AtLeast, ScaleBound, Overflow, LargestShare, AnyInfinite and LargestDistance.
+/// Tests UnaryBound, BinaryBound, ReduceBound, ProductBound, RoundBound, AddSquares, AddSizes,
+/// Rests, AddTo, Shake, WidenBound, AtLeast, ScaleBound, Overflow, LargestShare, AnyInfinite and
+/// LargestDistance. The bounds of the operands are leaps.
 void test_bounds() {
-  const Sparse<float> in(3 * kLong), out(3 * kLong), none(3 * kLong);
+  const Sparse<float> in(3 * kLong), out(3 * kLong), none(3 * kLong), leaps(3 * kLong);
   const hirgen::Strided part{2, {kLong, 2}, {3, 1}};
   constexpr DType kType = DType::kFp32;
-  const reference::Noisy noisy{none.get(), in.get()}, exact{none.get(), nullptr};
+  const reference::Noisy noisy{none.get(), in.get(), in.get()}, exact{none.get(), nullptr},
+      rough{none.get(), in.get()};
+  const reference::Bounds to{out.get(), leaps.get()};
   float jumps = 0;
   double sum = 0;
-  const reference::UnaryBound unary{hirgen::UnaryFn::kNeg, out.get(), noisy, kType, &jumps};
+  const reference::UnaryBound unary{hirgen::UnaryFn::kNeg, to, noisy, kType, &jumps};
   const reference::BinaryBound binary{
-      hirgen::BinaryFn::kAdd, out.get(), noisy, exact, part, part, false, kType, &jumps};
+      hirgen::BinaryFn::kAdd, to, noisy, exact, part, part, false, kType, &jumps};
   const reference::ReduceBound reduce{
-      hirgen::ReduceFn::kSum, out.get(), none.get(), noisy, 3, 1, 0, 0, kType};
-  const reference::RoundBound round{out.get(), none.get(), kType};
+      hirgen::ReduceFn::kSum, to, none.get(), noisy, 3, 1, 0, 0, 1, kType};
+  const reference::RoundBound round{to, none.get(), kType};
   const reference::AddTo add{out.get(), in.get()};
   const reference::WidenBound widen{out.get(), in.get(), none.get(), false, &sum};
   const reference::AtLeast least{out.get(), 3};
-  const reference::Products products{none.get(), none.get(), 0, 0, 0, false};
-  const reference::ProductBound product{products, out.get(), none.get(), kType};
+  const reference::Products products{none.get(), none.get(), 0, 0, 0, false, 1};
+  const reference::ProductBound product{products, to, none.get(), kType};
   const reference::AddSquares squares{out.get(), in.get(), nullptr};
+  const reference::AddSizes sizes{out.get(), in.get(), nullptr};
+  const reference::Rests rests{out.get(), rough};
   const reference::ScaleBound scale{out.get(), 3};
   const reference::Shake shake{out.get(), noisy, 0, 1};
+  const auto expect_leap = [&](int64_t i) {
+    expect(leaps[i] == 3, name_of("leap", i));
+    leaps[i] = 0;
+  };
   for (const int64_t i : long_numbers(24)) {
-    expect_element(name_of("bound, unary", i), in[i], out[i], 3.0F, [&] { unary(i); });
+    const auto leap_of = [&](const auto& kernel) {
+      return [&, i] {
+        kernel(i);
+        expect_leap(i);
+      };
+    };
+    expect_element(name_of("bound, unary", i), in[i], out[i], 3.0F, leap_of(unary));
     expect_element(name_of("bound, binary", i), in[Wide{i} / 2 * 3 + i % 2], out[i], 3.0F,
-                   [&] { binary(i); });
-    expect_element(name_of("bound, reduce", i), in[Wide{i} * 3 + 2], out[i], 3.0F,
-                   [&] { reduce(i); });
+                   leap_of(binary));
+    expect_element(name_of("bound, reduce", i), in[Wide{i} * 3 + 2], out[i], 3.0F, leap_of(reduce));
+    expect_element(name_of("bound, sizes", i), in[i], out[i], 3.0F, [&] { sizes(i); });
+    expect_element(name_of("bound, rests", i), in[i], out[i], 3.0F, [&] { rests(i); });
     expect_element(name_of("bound, add", i), in[i], out[i], 3.0F, [&] { add(i); });
     expect_element(name_of("bound, widen", i), in[i], out[i], 3.0F, [&] { widen(i); });
     expect_element(name_of("bound, squares", i), in[i], out[i], 9.0F, [&] { squares(i); });
     in[i] = 3;
     shake(i);
     expect(std::fabs(out[i]) == 3, name_of("bound, shake", i));
-    out[i] = 9;
+    out[i] = 0;
+    leaps[i] = 3;
     product(i);
     round(i);
     expect(out[i] == 3, name_of("bound, product", i));
@@ -300,7 +317,7 @@ void test_bounds() {
     out[i] = INFINITY;
     reference::AnyInfinite{&infinite, out.get()}(i);
     expect(share == 1 && distance == 1 && infinite == 1, name_of("largest bounds", i));
-    in[i] = out[i] = 0;
+    in[i] = out[i] = leaps[i] = 0;
   }
 }
 
