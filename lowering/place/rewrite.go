@@ -28,9 +28,10 @@ func (g *graph) rewrite(p *hostir.Program, chosen []int) {
 		named: map[*hostir.Tensor]bool{}, parent: map[node]node{},
 	}
 	s := g.begin()
-	for _, h := range s.live {
-		t := h.members[0].tensor
-		r.keep(t, r.fixed[t], form{t, dimsOf(t)})
+	for t := range g.forms {
+		if _, made := g.fns[t]; !made {
+			r.keep(t, r.fixed[t], form{t, dimsOf(t)})
+		}
 	}
 	for i := range g.body {
 		s = g.next(s, i, chosen[i])
