@@ -18,7 +18,7 @@ type longPipeline struct {
 // longPipelines have, between them, many weights, inputs, views of views, readers of one tensor, transfers and
 // pipelines. A step could take a time that is quadratic in one of these numbers.
 var longPipelines = []longPipeline{
-	{"layers", layers, 2000}, {"products", products, 2000}, {"views", views, 2000},
+	{"layers", layers, 2000}, {"products", products, 2000}, {"views", views, 2000}, {"open", open, 500},
 	{"transfers", transfers, 500}, {"exchanges", exchanges, 300}, {"alternating", alternating, 2000}, {"zigzag", zigzag, 2000},
 }
 
@@ -49,6 +49,29 @@ func layers(n int) *model.Builder {
 		b.Reshape(name("R"), name("P"), "S", "D", "D", "M/(S*D)", "K")
 		b.Reduce("sum", name("T"), name("R"), 1)
 		b.Binary("add", name("Y"), name("T"), before)
+	}
+	return b
+}
+
+// open is a deep MLP with split weights, of which every fourth layer adds the first input. Only inputs and the output are declared:
+// placements are derived.
+func open(n int) *model.Builder {
+	b := startLong("open", "preset", "none")
+	b.Tensor("Y0", "M", "K")
+	for i := 1; 6*i < n+6; i++ {
+		name := func(text string) string { return fmt.Sprint(text, i) }
+		b.Tensor(name("W"), "DIDx", "N/D", "K")
+		b.Tensor(name("V"), "K", "DIDx", "N/D")
+		b.Reshape(name("R"), name("W"), "N", "K")
+		b.Reshape(name("S"), name("V"), "K", "N")
+		b.Linear(name("Z"), fmt.Sprint("Y", i-1), name("R"))
+		b.Unary("relu", name("A"), name("Z"))
+		b.Linear(name("P"), name("A"), name("S"))
+		before := fmt.Sprint("Y", i-1)
+		if i%4 == 0 {
+			before = "Y0"
+		}
+		b.Binary("add", name("Y"), name("P"), before)
 	}
 	return b
 }

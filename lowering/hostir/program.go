@@ -50,9 +50,10 @@ type Program struct {
 
 // Derived records what hirgen derived placements from, and whether it applied them.
 type Derived struct {
-	From    string  // the text form of the program without derived placements
-	Applied bool    // the program has derived placements
-	Slower  float64 // if not applied: how many microseconds slower they are by prediction; 0 also without a prediction
+	From      string  // the text form of the program without derived placements, or of its beginning
+	Beginning bool    // From has only the beginning, since the program is large
+	Applied   bool    // the program has derived placements
+	Slower    float64 // if not applied: how many microseconds slower they are by prediction; 0 also without a prediction
 }
 
 // Variants lists the program and its fallback, if it has one.

@@ -24,7 +24,7 @@ func beamOf(g *graph) int { return min(max(inAll/max(len(g.body), 1), few), many
 // statements are then local to a rank. It returns false, and changes nothing, if the pass may not choose the placements or finds no
 // possible assignment.
 func AssignPlacements(p *hostir.Program, prices Prices) bool {
-	if !handles(p) {
+	if !Handles(p) {
 		return false
 	}
 	g, chosen, _, added := best(p, &pricing{Prices: prices, mesh: p.Meshes[0]})
@@ -84,10 +84,10 @@ func apart(p *hostir.Program, some func(*hostir.Linear) bool) (body []hostir.Stm
 	return body, of
 }
 
-// handles reports whether the pass may choose placements. The program must have one mesh of several ranks, and no allocated memory,
+// Handles reports whether the pass may choose placements. The program must have one mesh of several ranks, and no allocated memory,
 // Stream axis or reduced axis. The schedule must not have preset: reference. The user must not have set reshard, or a field of a
 // single communication.
-func handles(p *hostir.Program) bool {
+func Handles(p *hostir.Program) bool {
 	if hostir.Allocates(p) || len(p.Meshes) != 1 || p.Meshes[0].Size() == 1 || p.Choices.Get(schedule.Preset) == schedule.Reference ||
 		slices.ContainsFunc(p.Choices.Stated(), func(c schedule.Choice) bool {
 			return p.Given(c) && (c.Field == schedule.Reshard || c.Of != "" && c.Of != schedule.All)

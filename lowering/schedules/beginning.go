@@ -11,19 +11,44 @@ import (
 // repeat the same layers, and all layers get the same schedule, so their beginning is representative.
 const mostOperations = 256
 
-// beginningOf returns the text of a program before any pass. If it has more than most statements, only the first most
-// of them are included.
-func beginningOf(p *hostir.Program, most int) (string, error) {
-	source := text.Print(p)
+// beginningOf returns the text of a program before any pass, and its number of statements. If it has more than most statements, only
+// the beginning that ends at endOf is included.
+func beginningOf(p *hostir.Program, most int) (source string, statements int, err error) {
+	source = text.Print(p)
 	if len(p.Body) <= most {
-		return source, nil
+		return source, len(p.Body), nil
 	}
 	beginning, err := text.Parse(p.File, source)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
-	keepBeginning(beginning, most)
-	return text.Print(beginning), nil
+	keepBeginning(beginning, endOf(p.Body, most))
+	return text.Print(beginning), len(beginning.Body), nil
+}
+
+// endOf returns the number of statements, more than half of most and at most most, after which the fewest results are still to be read.
+// In a program of layers, that is the end of a layer. In its middle, the results of the cut would have to be whole.
+func endOf(body []hostir.Stmt, most int) int {
+	last := map[*hostir.Tensor]int{} // the index of the last statement that reads a tensor
+	for i, s := range body {
+		for _, t := range hostir.Uses(s) {
+			last[t] = i
+		}
+	}
+	end, fewest, open := 0, len(last)+1, 0
+	ends := make([]int, len(body)) // how many results each statement is the last to read
+	for i, s := range body[:most] {
+		for _, t := range hostir.Defs(s) {
+			if at, read := last[t]; read {
+				open++
+				ends[at]++
+			}
+		}
+		if open -= ends[i]; i >= most/2 && open <= fewest {
+			end, fewest = i+1, open
+		}
+	}
+	return end
 }
 
 // keepBeginning removes all statements of a program except the first most. The program must not have been through any

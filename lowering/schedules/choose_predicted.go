@@ -47,14 +47,14 @@ func ChooseOn(p *hostir.Program, m *cost.Machine, lower Lower) error {
 // another form of the program. predictOn chooses nothing, and basis is empty, if no candidate has a prediction. For a
 // large program, it predicts only the beginning.
 func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, err error) {
-	beginning, err := beginningOf(p, mostOperations)
+	beginning, predicted, err := beginningOf(p, mostOperations)
 	if err != nil {
 		return "", err
 	}
 	ranked := Rank(func() (*hostir.Program, error) { return text.Parse(p.File, beginning) }, candidates(p), m, lower)
 	var forms []*Form
 	if lower.Places {
-		if forms, err = formsOf(p, m); err != nil {
+		if forms, err = formsOf(p, beginning, m); err != nil {
 			return "", err
 		}
 	}
@@ -68,16 +68,17 @@ func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, e
 	if p.Derived != nil {
 		noteDerived(p.Derived, ranked, best)
 	}
+	operations := len(p.Body)
 	if best.Form != nil {
-		*p = *best.Form.Program
+		best.Form.set(p)
 	}
 	best.Set(p)
 	basis = fmt.Sprintf("predicted %s on %s with %s", microseconds(best.Prediction.Total), m.Name, best.Name)
 	if best.Form != nil {
 		basis += " and " + best.Form.Name
 	}
-	if len(p.Body) > mostOperations {
-		basis = fmt.Sprintf("the first %d of %d operations, %s", mostOperations, len(p.Body), basis)
+	if operations > predicted {
+		basis = fmt.Sprintf("the first %d of %d operations, %s", predicted, operations, basis)
 	}
 	plain := slices.IndexFunc(ranked, func(r Ranked) bool { return r.Name == asIs && r.Form == nil && r.Prediction != nil })
 	if plain >= 0 && (best.Form != nil || best.Name != asIs) {

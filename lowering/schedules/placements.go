@@ -1,6 +1,7 @@
 package schedules
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/hirgen/hirgen/calls/collective"
@@ -16,7 +17,7 @@ import (
 const Placing = "assign-placements"
 
 // AssignPlacements applies the placements that package place derives, if the program is predicted to be faster with
-// them on m, or on MeasuredMachine if m is nil.
+// them on m, or on MeasuredMachine if m is nil. For a large program, it predicts only the beginning.
 //
 // Requires: the schedule is chosen.
 // Establishes: if the placements are applied, each statement is local to a rank or is one communication.
@@ -25,30 +26,36 @@ const Placing = "assign-placements"
 //	after:  Y_rows = Reshape(P); Y = Reduce(sum, Y_rows, axis 0)    Y_rows [DIDx(D), D, M/D, N]
 func AssignPlacements(p *hostir.Program, m *cost.Machine, lower Lower) error {
 	m, err := orMeasured(m)
+	if err != nil || p.Derived != nil || !place.Handles(p) {
+		return err // schedule: auto has decided already, or there is nothing to decide
+	}
+	from, _, err := beginningOf(p, mostOperations)
 	if err != nil {
 		return err
 	}
-	other, err := placed(p, m)
-	if other == nil || err != nil {
+	form, err := placed(p, from, m)
+	if form == nil || err != nil {
 		return err
 	}
 	same := []Candidate{{Set: func(*hostir.Program) {}}}
-	fresh := func() (*hostir.Program, error) { return text.Parse(p.File, text.Print(p)) }
-	ranked := rankForm(Rank(fresh, same, m, lower), &Form{derivedPlacements, other}, m, lower)
+	fresh := func() (*hostir.Program, error) { return text.Parse(p.File, from) }
+	ranked := rankForm(Rank(fresh, same, m, lower), form, m, lower)
 	best, ok := Best(ranked)
 	if ok {
 		noteDerived(p.Derived, ranked, best)
 	}
 	if ok && best.Form != nil {
-		*p = *best.Form.Program
+		best.Form.set(p)
 	}
 	return nil
 }
 
-// Form is a program that computes the same as the program of the spec, but with other axes or placements.
+// Form is a program that computes the same as the program of the spec, but with other axes or placements. Of a large program, it has
+// the beginning.
 type Form struct {
-	Name    string // the difference, in words
-	Program *hostir.Program
+	Name    string                // the difference, in words
+	Program *hostir.Program       // what is predicted
+	set     func(*hostir.Program) // gives the program of the spec, however large, the form
 }
 
 const (
@@ -59,24 +66,24 @@ const (
 // has reports whether a candidate has a form with this name.
 func (c Candidate) has(name string) bool { return c.Form != nil && c.Form.Name == name }
 
-// formsOf lists other forms of a program for schedule: auto to try. One form has no Stream axes, so that the passes
-// choose what a pipeline slices. Another has derived placements, also without Stream axes. formsOf records in p.Derived
-// from which program the placements are derived.
-func formsOf(p *hostir.Program, m *cost.Machine) (forms []*Form, err error) {
-	open := p
+// formsOf lists other forms of a program for schedule: auto to try. from is the text of its beginning. One form has no Stream axes,
+// so that the passes choose what a pipeline slices. Another has derived placements, also without Stream axes. formsOf records in
+// p.Derived from which program the placements are derived. A large program with Stream axes keeps them, and has no other form: pipelines
+// between ranks, which auto would often choose then, make the proof of thousands of operations slow.
+func formsOf(p *hostir.Program, from string, m *cost.Machine) (forms []*Form, err error) {
 	if shard.Streams(p) && len(p.Body) <= mostOperations {
-		if open, err = text.Parse(p.File, text.Print(p)); err != nil {
+		open, err := text.Parse(p.File, from)
+		if err != nil {
 			return nil, err
 		}
 		shard.MakeSerial(open)
-		forms = append(forms, &Form{noStreamAxes, open})
+		forms, from = append(forms, &Form{noStreamAxes, open, shard.MakeSerial}), text.Print(open)
 	}
-	other, err := placed(open, m)
-	if other == nil || err != nil {
-		return forms, err
+	form, err := placed(p, from, m)
+	if form != nil {
+		forms = append(forms, form)
 	}
-	p.Derived = open.Derived
-	return append(forms, &Form{derivedPlacements, other}), nil
+	return forms, err
 }
 
 // noteDerived records whether the best candidate has derived placements. If not, it records how many microseconds
@@ -129,22 +136,24 @@ func rankForm(ranked []Ranked, form *Form, m *cost.Machine, lower Lower) []Ranke
 	return ranked
 }
 
-// placed returns a copy of a program with derived placements, and sets p.Derived. It returns nil if package place is
-// not allowed to derive placements or finds none, or if the program has more than mostOperations statements.
-func placed(p *hostir.Program, m *cost.Machine) (*hostir.Program, error) {
-	if len(p.Body) > mostOperations {
-		return nil, nil //nolint:nilnil // there is no such program
+// placed derives placements for the beginning of a program, which is all of it if it has at most mostOperations statements. It returns
+// them as a form, or nil if package place is not allowed to derive placements or finds none, and sets p.Derived.
+func placed(p *hostir.Program, from string, m *cost.Machine) (*Form, error) {
+	large := len(p.Body) > mostOperations
+	if large && !place.Handles(p) {
+		return nil, nil //nolint:nilnil // there is no such form
 	}
-	from := text.Print(p)
-	other, err := text.Parse(p.File, from)
-	if err != nil || !place.AssignPlacements(other, m) {
+	begin, err := text.Parse(p.File, from)
+	if err != nil || !place.AssignPlacements(begin, m) {
 		return nil, err
 	}
-	if p.Derived == nil {
-		p.Derived = &hostir.Derived{From: from}
+	p.Derived = &hostir.Derived{From: from, Beginning: large}
+	begin.Derived = p.Derived
+	form := &Form{derivedPlacements, begin, func(p *hostir.Program) { *p = *begin }}
+	if large {
+		form.set = func(p *hostir.Program) { p.Derived.Applied = place.AssignPlacements(p, m) }
 	}
-	other.Derived = p.Derived
-	return other, nil
+	return form, nil
 }
 
 // Next is the cost of the next best placements that avoid a communication.
@@ -175,6 +184,10 @@ func NextBest(p *hostir.Program, m *cost.Machine) (func(hostir.Movement) *Next, 
 		return nil, err
 	}
 	best := place.NextBest(open, m)
+	searched := map[string]bool{} // by name
+	for _, t := range open.Tensors {
+		searched[t.Name] = true
+	}
 	return func(of hostir.Movement) *Next {
 		for _, need := range of.Needs {
 			change := need.Change()
@@ -191,6 +204,8 @@ func NextBest(p *hostir.Program, m *cost.Machine) (func(hostir.Movement) *Next, 
 			}
 		}
 		switch {
+		case p.Derived.Beginning && !slices.ContainsFunc(of.Needs, func(n *hostir.Need) bool { return searched[n.Tensor] }):
+			return &Next{Instead: fmt.Sprintf("none, since hirgen looks for it in the first %d operations only", len(open.Body))}
 		case p.Derived.Applied:
 			return &Next{Instead: "none, since the schedule makes it, and not the placements"}
 		case p.Derived.Slower < 0.05:
