@@ -19,21 +19,44 @@ const (
 // beamOf returns how many states the search of a graph keeps after each statement.
 func beamOf(g *graph) int { return min(max(inAll/max(len(g.body), 1), few), many) }
 
-// AssignPlacements chooses the placements of all tensors that the spec leaves open. It chooses the placements for which the search finds
-// the least estimated time of work and communication. It writes each step of a change as one communication or local copy. Other
-// statements are then local to a rank. It returns false, and changes nothing, if the pass may not choose the placements or finds no
-// possible assignment.
+// AssignPlacements chooses the placements of all tensors that the spec leaves open, one mesh after the other. It chooses the placements
+// for which the search finds the least estimated time of work and communication. It writes each step of a change as one communication or
+// local copy. Other statements are then local to a rank, apart from those of several meshes, which stay. It returns false, and changes
+// nothing, if the pass may not choose the placements or finds no possible assignment.
 func AssignPlacements(p *hostir.Program, prices Prices) bool {
 	if !Handles(p) {
 		return false
 	}
-	g, chosen, _, added := best(p, &pricing{Prices: prices, mesh: p.Meshes[0]})
-	if chosen == nil {
-		return false
+	_, assigned := assign(p, prices, nil)
+	return assigned
+}
+
+// assign rewrites a program with the cheapest assignment that the search finds for each mesh. It returns the time of all in microseconds,
+// and whether it found any. With a function not, it takes no step for which that returns true, and finds an assignment for all or none.
+func assign(p *hostir.Program, prices Prices, not func(t *hostir.Tensor, mesh *domain.Mesh, s step) bool) (us float64, assigned bool) {
+	for i, mesh := range p.Meshes {
+		if mesh.Size() == 1 || slices.ContainsFunc(p.Meshes[:i], mesh.Same) {
+			continue
+		}
+		part, exists := partOf(p, mesh)
+		if !exists {
+			continue
+		}
+		of := &pricing{Prices: prices, part: part}
+		if not != nil {
+			of.not = func(t *hostir.Tensor, s step) bool { return not(t, mesh, s) }
+		}
+		g, chosen, took, added := best(p, of)
+		if chosen == nil && not != nil {
+			return 0, false
+		}
+		if chosen != nil {
+			p.Tensors = slices.Concat(p.Tensors, added)
+			g.rewrite(p, chosen)
+			us, assigned = us+took, true
+		}
 	}
-	p.Tensors = append(p.Tensors, added...)
-	g.rewrite(p, chosen)
-	return true
+	return us, assigned
 }
 
 // best returns the graph and the cheapest assignment that the search finds, with its time in microseconds; chosen is nil if there is
@@ -41,7 +64,7 @@ func AssignPlacements(p *hostir.Program, prices Prices) bool {
 // whose result is partial, so that the bias is not added once per rank. added lists the new tensors for the results of these linears
 // before the bias is added.
 func best(p *hostir.Program, pricing *pricing) (g *graph, chosen []int, us float64, added []*hostir.Tensor) {
-	body, biases := apart(p, func(*hostir.Linear) bool { return true })
+	body, biases := apart(p, func(l *hostir.Linear) bool { return !pricing.foreign[l] })
 	g = newGraph(body, pricing)
 	if chosen, us = g.search(beamOf(g)); chosen == nil || len(biases) == 0 {
 		return g, chosen, us, nil
@@ -84,11 +107,11 @@ func apart(p *hostir.Program, some func(*hostir.Linear) bool) (body []hostir.Stm
 	return body, of
 }
 
-// Handles reports whether the pass may choose placements. The program must have one mesh of several ranks, and no allocated memory,
-// Stream axis or reduced axis. The schedule must not have preset: reference. The user must not have set reshard, or a field of a
+// Handles reports whether the pass may choose placements. The program must have a mesh of several ranks, and no allocated memory, Stream
+// axis or reduced axis. The schedule must not have preset: reference. The user must not have set reshard, or a field of a
 // single communication.
 func Handles(p *hostir.Program) bool {
-	if hostir.Allocates(p) || len(p.Meshes) != 1 || p.Meshes[0].Size() == 1 || p.Choices.Get(schedule.Preset) == schedule.Reference ||
+	if hostir.Allocates(p) || len(p.Meshes) == 0 || p.Meshes[0].Size() == 1 || p.Choices.Get(schedule.Preset) == schedule.Reference ||
 		slices.ContainsFunc(p.Choices.Stated(), func(c schedule.Choice) bool {
 			return p.Given(c) && (c.Field == schedule.Reshard || c.Of != "" && c.Of != schedule.All)
 		}) {

@@ -46,8 +46,12 @@ func newGraph(body []hostir.Stmt, p *pricing) *graph {
 	}
 	p.fns, p.traffic = map[*hostir.Tensor]string{}, trafficOf(body)
 	for i, s := range body {
+		if p.foreign[s] {
+			g.uses, g.defs, g.choices = append(g.uses, nil), append(g.defs, nil), append(g.choices, []choice{{}})
+			continue
+		}
 		for _, t := range hostir.Mentions(s) {
-			if !t.Inferred || t.Role == hostir.Input || t.Role == hostir.Output {
+			if !t.Inferred || p.boundary[t] || t.Role == hostir.Input || t.Role == hostir.Output {
 				g.fixed[t] = declared(t, p.mesh)
 			}
 		}

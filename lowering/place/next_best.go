@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // Next is the cheapest assignment that avoids one communication of the chosen assignment.
@@ -37,18 +38,16 @@ func NextBest(p *hostir.Program, prices Prices) func(without hostir.Change) (nex
 // results on one rank, and the time of the assignment. It returns nil and 0 if no assignment is possible. With the zero Change no
 // communication is excluded.
 func assigned(p *hostir.Program, prices Prices, without hostir.Change) (made map[hostir.Change]int64, us float64) {
-	spec, mesh, same := hostir.SpecOf(p), p.Meshes[0], alike(p)
-	g, chosen, us, added := best(p, &pricing{Prices: prices, mesh: mesh, not: func(t *hostir.Tensor, s step) bool {
+	spec, same, other := hostir.SpecOf(p), alike(p), *p
+	other.Tensors = slices.Clone(p.Tensors)
+	us, assigned := assign(&other, prices, func(t *hostir.Tensor, mesh *domain.Mesh, s step) bool {
 		return s.kind() == without.Type && s.kind() != "" && mesh.Axes[s.mesh].Name == without.Axis &&
 			same(spec.Name(nil, t)) == same(without.Tensor)
-	}})
-	if chosen == nil {
+	})
+	if !assigned {
 		return nil, 0
 	}
 	made = map[hostir.Change]int64{}
-	other := *p
-	other.Tensors = slices.Concat(p.Tensors, added)
-	g.rewrite(&other, chosen)
 	for _, s := range other.Body {
 		if need := s.Meta().Need; need != nil {
 			out := hostir.Result(s)

@@ -36,7 +36,7 @@ func (g *graph) number() {
 			f := g.formsOf(hostir.Result(v.stmt))
 			f.view(g.formsOf(hostir.Uses(v.stmt)[0]))
 			f.ways = g.possible(v.stmt, hostir.Uses(v.stmt), hostir.Defs(v.stmt), v.ways)
-		} else {
+		} else if !g.foreign[g.body[i]] {
 			g.choices[i] = g.possible(g.body[i], g.uses[i], g.defs[i], g.choices[i])
 		}
 	}

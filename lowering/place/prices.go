@@ -6,7 +6,6 @@ import (
 	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
 // Prices estimates how long work takes on an idle machine, in microseconds.
@@ -22,9 +21,9 @@ type Prices interface {
 // pricing prices placements on a mesh.
 type pricing struct {
 	Prices
-	mesh *domain.Mesh
-	fns  map[*hostir.Tensor]string           // the function that reduces a tensor if it is partial
-	not  func(t *hostir.Tensor, s step) bool // reports forbidden steps; nil: all are allowed
+	part
+	fns map[*hostir.Tensor]string           // the function that reduces a tensor if it is partial
+	not func(t *hostir.Tensor, s step) bool // reports forbidden steps; nil: all are allowed
 	traffic
 }
 

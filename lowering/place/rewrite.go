@@ -42,7 +42,10 @@ func (g *graph) rewrite(p *hostir.Program, chosen []int) {
 		}
 	}
 	for i, s := range g.body {
-		if len(g.defs[i]) > 0 {
+		switch {
+		case g.foreign[s]:
+			r.body = append(r.body, s)
+		case len(g.defs[i]) > 0: // no view
 			r.from, r.first = s, len(r.body)
 			r.operation(s, g.choices[i][chosen[i]])
 		}

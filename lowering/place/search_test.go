@@ -173,7 +173,7 @@ func TestSearchFindsTheLeast(t *testing.T) {
 	better := 0
 	for n := range 210 {
 		p := random.program(2 + n%7)
-		g := newGraph(p.Body, &pricing{Prices: simple{}, mesh: p.Meshes[0]})
+		g := newGraph(p.Body, &pricing{Prices: simple{}, part: part{mesh: p.Meshes[0]}})
 		random.placed(g)
 		chosen, us := g.search(many)
 		if len(chosen) != len(p.Body) || g.less(g.begin(), 0, us, map[string]float64{}) {
@@ -217,7 +217,7 @@ func TestSearchOfManyViews(t *testing.T) {
 	wide.p.Body = append(wide.p.Body, concat)
 	for _, of := range []*graphs{chain, wide} {
 		start := time.Now()
-		g := newGraph(of.p.Body, &pricing{Prices: simple{}, mesh: of.p.Meshes[0]})
+		g := newGraph(of.p.Body, &pricing{Prices: simple{}, part: part{mesh: of.p.Meshes[0]}})
 		if chosen, _ := g.search(256); len(chosen) != len(of.p.Body) || time.Since(start) > time.Minute {
 			t.Errorf("%d choices in %v", len(chosen), time.Since(start))
 		}

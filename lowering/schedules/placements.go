@@ -174,7 +174,7 @@ func (n *Next) String() string {
 }
 
 // NextBest returns a function that returns the Next of a communication of a lowered program. The function returns nil if
-// p.Derived is nil, because hirgen then derived no placements.
+// p.Derived is nil, because hirgen then derived no placements, and for a movement from mesh to mesh.
 func NextBest(p *hostir.Program, m *cost.Machine) (func(hostir.Movement) *Next, error) {
 	if p.Derived == nil {
 		return func(hostir.Movement) *Next { return nil }, nil
@@ -189,6 +189,9 @@ func NextBest(p *hostir.Program, m *cost.Machine) (func(hostir.Movement) *Next, 
 		searched[t.Name] = true
 	}
 	return func(of hostir.Movement) *Next {
+		if len(of.Needs) > 0 && of.Needs[0].Axis == "" { // from mesh to mesh
+			return nil
+		}
 		for _, need := range of.Needs {
 			change := need.Change()
 			next, known := best(change)
