@@ -32,10 +32,14 @@ type graphs struct {
 	made []*hostir.Tensor
 }
 
-// tensor adds a tensor to the program. The search chooses only the placements of temporaries.
+// tensor adds a tensor to the program. The search chooses only the placements of temporaries. If the program has two meshes, one tensor
+// of five is on the second.
 func (g *graphs) tensor(role hostir.Role, axes ...domain.Axis) *hostir.Tensor {
 	t := &hostir.Tensor{
 		Name: fmt.Sprint("t", len(g.p.Tensors)), DType: domain.FP32, Axes: axes, Mesh: g.p.Meshes[0], Role: role, Inferred: role == hostir.Temp,
+	}
+	if len(g.p.Meshes) > 1 && g.IntN(5) == 0 {
+		t.Mesh = g.p.Meshes[1]
 	}
 	g.p.Tensors = append(g.p.Tensors, t)
 	return t
@@ -51,7 +55,7 @@ func serial() domain.Axis { return domain.Axis{Extent: domain.Extent{Size: exten
 
 // program makes a random program of the given number of statements, where a Reduce and its Broadcast count as one. It
 // is on two to four ranks along one mesh axis, or on four ranks along two. With two axes there are at most four
-// statements.
+// statements. One program of three has another mesh, with the same axes.
 func (g *graphs) program(statements int) *hostir.Program {
 	mesh := &domain.Mesh{Name: "world", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Size: 2}}}}
 	if g.IntN(2) == 0 {
@@ -64,6 +68,12 @@ func (g *graphs) program(statements int) *hostir.Program {
 		mesh.Ranks = append(mesh.Ranks, rank)
 	}
 	g.p, g.made = &hostir.Program{Name: "random", Meshes: []*domain.Mesh{mesh}}, nil
+	if g.IntN(3) == 0 {
+		other := *mesh
+		other.Ranks = slices.Clone(mesh.Ranks)
+		slices.Reverse(other.Ranks)
+		g.p.Meshes = append(g.p.Meshes, &other)
+	}
 	for range 3 {
 		g.made = append(g.made, g.tensor(hostir.Input, serial(), serial()))
 	}
@@ -173,7 +183,8 @@ func TestSearchFindsTheLeast(t *testing.T) {
 	better := 0
 	for n := range 210 {
 		p := random.program(2 + n%7)
-		g := newGraph(p.Body, &pricing{Prices: simple{}, part: part{mesh: p.Meshes[0]}})
+		part, _ := partOf(p, p.Meshes[0])
+		g := newGraph(p.Body, &pricing{Prices: simple{}, part: part})
 		random.placed(g)
 		chosen, us := g.search(many)
 		if len(chosen) != len(p.Body) || g.less(g.begin(), 0, us, map[string]float64{}) {
