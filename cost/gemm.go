@@ -13,8 +13,10 @@ type GEMMSize struct {
 	DType, Result  domain.DType
 	Extra          int64 // bytes that the GEMM reads in addition to its operands, such as an addend
 	RowA, RowB     int64 // leading dimensions of A and B in memory, in elements
-	transposed     bool  // B is stored as [N, K]
-	rowScales      bool  // the GEMM multiplies the result by scales of rows and of columns
+	typeB          domain.DType
+	transposed     bool // B is stored as [N, K]
+	rowScales      bool // the GEMM multiplies the result by scales of rows and of columns
+	blockScales    bool // the GEMM multiplies the sums of blocks by their scales
 }
 
 // gemm describes how a GEMM runs. Each SM computes its tiles one after the other. floor is the least time of the GEMM,

@@ -10,11 +10,15 @@ import (
 )
 
 // A Product is one GEMM, C[m, n] = A[m, k] B[k, n], Batch times. It stands for all GEMMs of the first rank with the same
-// position in the spec, N, K, Batch and layout of B. If a pipeline splits the rows into several GEMMs, M is the sum of their rows.
+// position in the spec, N, K, Batch, types, scales and layout of B. If a pipeline splits the rows into several GEMMs, M is
+// the sum of their rows.
 type Product struct {
 	M, N, K, Batch int64
 	Transposed     bool // B is stored as [n, k]
+	RowScales      bool // the GEMM has a scale for each row of A and each column of B
+	BlockScales    bool // the GEMM has scales for the blocks of its operands
 	DType          domain.DType
+	TypeB, Result  domain.DType // of B and C
 	Pos            diag.Pos
 	Time           float64 // of its GEMMs, in microseconds; GEMMs that run at the same time divide that time equally
 	Peak           float64 // TFLOP/s that the machine's GEMMs reach at most
@@ -33,13 +37,7 @@ func (p Product) OfPeak() float64 { return 100 * p.TFLOPs() / p.Peak }
 
 // Products lists the products of the predicted call, in the order in which the first rank issues the first GEMM of each.
 func (p *Prediction) Products() []Product {
-	type group struct {
-		pos        diag.Pos
-		n, k       int64
-		batch      int64
-		transposed bool
-	}
-	at := map[group]int{}
+	at := map[Product]int{} // by a product without rows
 	var list []Product
 	var runs []run
 	for i := range p.Calls {
@@ -49,11 +47,11 @@ func (p *Prediction) Products() []Product {
 			continue
 		}
 		s := p.sizes[call]
-		g := group{c.Pos, s.N, s.K, s.Batch, s.transposed}
+		g := Product{N: s.N, K: s.K, Batch: s.Batch, Transposed: s.transposed, RowScales: s.rowScales, BlockScales: s.blockScales,
+			DType: s.DType, TypeB: s.typeB, Result: s.Result, Pos: c.Pos, Peak: p.Machine.gemmRate(s.DType).Peak}
 		if _, known := at[g]; !known {
 			at[g] = len(list)
-			list = append(list, Product{N: s.N, K: s.K, Batch: s.Batch, Transposed: s.transposed, DType: s.DType, Pos: c.Pos,
-				Peak: p.Machine.gemmRate(s.DType).Peak})
+			list = append(list, g)
 		}
 		list[at[g]].M += s.M
 		runs = append(runs, run{at[g], c.Start, c.End})

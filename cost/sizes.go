@@ -1,6 +1,8 @@
 package cost
 
 import (
+	"cmp"
+
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/model/domain"
@@ -74,7 +76,7 @@ func (r *rank) gemmSize(s *calls.Gemm) GEMMSize {
 	}
 	p := GEMMSize{
 		M: number(d.M, 1), N: number(d.N, 1), K: number(d.K, 1), Batch: number(d.Batch, 1), DType: d.Type, Result: d.Result(),
-		transposed: d.TransposeB, rowScales: d.RowScales,
+		typeB: cmp.Or(d.TypeB, d.Type), transposed: d.TransposeB, rowScales: d.RowScales, blockScales: d.Scales,
 	}
 	if p.RowA = p.K; d.TransposeA {
 		p.RowA = p.M

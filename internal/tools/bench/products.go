@@ -6,29 +6,44 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/cost"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
 // productsAlone returns a pipeline that runs the given GEMMs one after the other on every rank, and nothing else.
 func productsAlone(products []cost.Product, ranks int) (*model.Pipeline, error) {
-	b := model.New("products").DType(products[0].DType)
+	b := model.New("products")
 	b.World().Axis("x", strconv.Itoa(ranks))
 	var outputs []string
 	for i, p := range products {
-		a, w, c := fmt.Sprintf("A%d", i+1), fmt.Sprintf("B%d", i+1), fmt.Sprintf("C%d", i+1)
-		declare(b, a, p.DType, p.Batch, p.M, p.K)
-		op := "matmul"
-		if p.Transposed && p.Batch == 1 {
-			op = "linear"
-			declare(b, w, p.DType, 1, p.N, p.K)
-		} else {
-			declare(b, w, p.DType, p.Batch, p.K, p.N)
-		}
-		b.Op(fmt.Sprintf("%s = %s(%s, %s)", c, op, a, w))
+		c := fmt.Sprintf("C%d", i+1)
+		b.Op(fmt.Sprintf("%s = %s, dtype=%s)", c, callOf(b, p, strconv.Itoa(i+1)), p.Result))
 		outputs = append(outputs, c)
 	}
 	return b.Outputs(outputs...).Build()
+}
+
+// callOf declares the operands of a GEMM, with a number in their names, and returns the text of the operation up to its operands.
+func callOf(b *model.Builder, p cost.Product, number string) string {
+	a, w, s, t := "A"+number, "B"+number, "S"+number, "T"+number
+	declare(b, a, p.DType, p.Batch, p.M, p.K)
+	if !p.Transposed {
+		declare(b, w, p.TypeB, p.Batch, p.K, p.N)
+		return fmt.Sprintf("matmul(%s, %s", a, w)
+	}
+	declare(b, w, p.TypeB, p.Batch, p.N, p.K)
+	switch {
+	case p.BlockScales:
+		declare(b, s, domain.FP32, p.Batch, p.M, p.K/domain.BlockRow)
+		declare(b, t, domain.FP32, p.Batch, p.N/domain.BlockRow, p.K/domain.BlockRow)
+		return fmt.Sprintf("block_linear(%s, %s, %s, %s", a, w, s, t)
+	case p.RowScales:
+		declare(b, s, domain.FP32, p.Batch, p.M)
+		declare(b, t, domain.FP32, p.Batch, p.N)
+		return fmt.Sprintf("scaled_linear(%s, %s, %s, %s", a, s, w, t)
+	}
+	return fmt.Sprintf("linear(%s, %s", a, w)
 }
 
 // declare adds a tensor that is whole on every rank. It omits the first extent if that is 1.
@@ -55,7 +70,8 @@ func flops(products []cost.Product) float64 {
 func spelled(products []cost.Product) string {
 	var words []string
 	for _, p := range products {
-		words = append(words, fmt.Sprintf("%dx%dx%dx%d%s%v", p.Batch, p.M, p.N, p.K, p.DType, p.Transposed))
+		p.Pos, p.Time, p.Peak = diag.Pos{}, 0, 0
+		words = append(words, fmt.Sprint(p))
 	}
 	return strings.Join(words, " ")
 }
