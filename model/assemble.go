@@ -25,11 +25,14 @@ type assembler struct {
 	tensors   map[string]*Tensor
 	defined   map[string]*sourceOp // the operations seen so far, by the name of a result
 	later     map[string]*sourceOp // all operations, by the name of a result
-	claimed   map[string]bool      // names of all results
-	used      map[string]bool      // tensors that an operation reads
-	shared    map[string][]string  // names of tensors that composites share, by a description
-	dtype     domain.DType
-	dropouts  int // number of dropout operations seen so far
+	// reassigned has the first use of each declared tensor that is an operand before it is a result, or no position if
+	// another order of the operations would help; see isReassigned
+	reassigned map[string]diag.Pos
+	claimed    map[string]bool     // names of all results
+	used       map[string]bool     // tensors that an operation reads
+	shared     map[string][]string // names of tensors that composites share, by a description
+	dtype      domain.DType
+	dropouts   int // number of dropout operations seen so far
 	// misnamed suppresses errors about unused tensors after an error that may be their cause: an unknown tensor, a
 	// wrong output, or a spec without operations.
 	misnamed bool
@@ -41,7 +44,7 @@ func assemble(src *source, overrides map[string]int64, list *diag.List) *Pipelin
 		src: src, list: list, overrides: overrides, p: &Pipeline{File: src.file, Doc: src.doc, src: *src, set: overrides}, scope: newScope(),
 		params: map[string]int64{}, broken: map[string]bool{}, tensors: map[string]*Tensor{},
 		defined: map[string]*sourceOp{}, later: map[string]*sourceOp{}, claimed: map[string]bool{}, used: map[string]bool{},
-		shared: map[string][]string{},
+		shared: map[string][]string{}, reassigned: map[string]diag.Pos{},
 	}
 	a.name()
 	a.parameters()

@@ -226,16 +226,9 @@ func (a *assembler) operands(so *sourceOp, op *Op) bool {
 func (a *assembler) operand(so *sourceOp, arg text) *Tensor {
 	name := arg.value
 	a.used[name] = true
-	if _, done := a.defined[name]; !done {
-		if later, ok := a.later[name]; ok {
-			if later == so {
-				a.list.Add(arg.pos, diag.UseBeforeDefinition, "%q is used in its own definition", name)
-			} else {
-				a.list.Add(arg.pos, diag.UseBeforeDefinition, "%q is used before it is defined", name).
-					AddNote(later.pos, "%q is defined here", name).WithHint("list the operations in order")
-			}
-			return nil
-		}
+	if a.defined[name] == nil && a.later[name] != nil && !a.isReassigned(arg) {
+		a.usedBefore(so, arg, a.later[name])
+		return nil
 	}
 	if t, ok := a.tensors[name]; ok {
 		return t
@@ -244,6 +237,45 @@ func (a *assembler) operand(so *sourceOp, arg text) *Tensor {
 		a.unknownTensor(arg)
 	}
 	return nil
+}
+
+// usedBefore reports an operand that a later operation, or the operation itself, defines.
+func (a *assembler) usedBefore(so *sourceOp, arg text, later *sourceOp) {
+	name := arg.value
+	if later == so {
+		a.list.Add(arg.pos, diag.UseBeforeDefinition, "%q is used in its own definition", name)
+		return
+	}
+	d := a.list.Add(arg.pos, diag.UseBeforeDefinition, "%q is used before it is defined", name).AddNote(later.pos, "%q is defined here", name)
+	if a.tensors[name] != nil {
+		d.WithHint("list the operations in order, or give the result another name if %q is an input", name)
+		return
+	}
+	d.WithHint("list the operations in order")
+}
+
+// isReassigned reports whether an operand, which no earlier operation defines, is a declared tensor whose definition
+// depends on this tensor. No order of the operations helps then: the tensor is an input, and claimResult reports the
+// operation that gives its name to a result. Of each name, isReassigned examines the first operand.
+func (a *assembler) isReassigned(arg text) bool {
+	if read, known := a.reassigned[arg.value]; known || a.tensors[arg.value] == nil || len(a.reassigned) == maxCandidates {
+		return read != (diag.Pos{})
+	}
+	seen := map[string]bool{}
+	names := lists.Map(a.later[arg.value].args, func(t text) string { return t.value })
+	for len(names) > 0 && !seen[arg.value] {
+		name := names[len(names)-1]
+		names = names[:len(names)-1]
+		if so := a.later[name]; !seen[name] && so != nil {
+			names = append(names, lists.Map(so.args, func(t text) string { return t.value })...)
+		}
+		seen[name] = true
+	}
+	a.reassigned[arg.value] = diag.Pos{}
+	if seen[arg.value] {
+		a.reassigned[arg.value] = arg.pos
+	}
+	return seen[arg.value]
 }
 
 // unknownTensor reports a name that no tensor has. After that, unused tensors are not reported, because the author
@@ -272,6 +304,11 @@ func (a *assembler) claimResult(so *sourceOp) (*Tensor, bool) {
 		return nil, false
 	}
 	a.defined[name] = so
+	if read := a.reassigned[name]; read != (diag.Pos{}) {
+		a.list.Add(so.out.pos, diag.Redefined, "%q is an input, and cannot also be a result", name).
+			AddNote(read, "%q is read here", name).WithHint("give the result a new name")
+		return nil, false
+	}
 	if t, ok := a.tensors[name]; ok {
 		return t, true
 	}

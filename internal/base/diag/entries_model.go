@@ -57,7 +57,7 @@ var operationEntries = []Entry{
 		Text:    "Write operations in an order in which they can run: each tensor before its readers. A cycle has no such order.",
 		Example: "hirgen: 1\nname: p\ntensors: {A: [8]}\nops:\n  - B = add(A, C)\n  - C = relu(B)\n"},
 	{Code: Redefined, Title: "a tensor is defined twice",
-		Text:    "Every result needs a new name, because a name stands for one value.",
+		Text:    "Every result needs a new name, because a name stands for one value. That includes the names of inputs.",
 		Example: "hirgen: 1\nname: p\ntensors: {A: [8]}\nops:\n  - B = relu(A)\n  - B = neg(A)\n"},
 	{Code: BadOperands, Title: "the number of operands is wrong",
 		Text:    "docs/spec.md and hirgen ops NAME show the operands of each operation.",
