@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -109,10 +110,24 @@ func (in *inference) numbersRows(operand int) bool {
 		return true
 	}
 	d := in.a.list.Add(in.src.args[operand].pos, diag.DTypeMismatch, "the numbers of rows are integers, and %s is %s", t.Name, t.DType)
-	if t.Producer != nil {
+	switch {
+	case operand == 1 && idsFirst(in.op.In):
+		d.WithHint("%s", tableFirst(in.op.In))
+	case t.Producer != nil:
 		d.WithHint("convert it with cast(%s, dtype=%s)", t.Name, domain.Int32)
-	} else {
+	default:
 		d.WithHint("declare %s: {axes: ..., dtype: %s}", t.Name, domain.Int32)
 	}
 	return false
+}
+
+// idsFirst reports whether the operands of a gather are in the order of PyTorch's embedding: integers before a table of
+// other numbers.
+func idsFirst(operands []*Tensor) bool {
+	return len(operands) > 1 && operands[0] != nil && operands[1] != nil && operands[0].DType.IsInteger() && !operands[1].DType.IsInteger()
+}
+
+// tableFirst is the hint for the order that idsFirst finds.
+func tableFirst(operands []*Tensor) string {
+	return fmt.Sprintf("the table comes first: gather(%s, %s)", operands[1].Name, operands[0].Name)
 }

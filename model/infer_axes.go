@@ -82,7 +82,7 @@ func (in *inference) axisIndex(t text, n int) (int, bool) {
 		return 0, false
 	}
 	if v.value < int64(-n) || v.value >= int64(n) {
-		in.a.list.Add(t.pos, diag.BadAttribute, "axis %d is not between 0 and %d", v.value, n-1)
+		in.a.list.Add(t.pos, diag.BadAttribute, "axis %d is not between %d and %d", v.value, -n, n-1)
 		return 0, false
 	}
 	if v.value < 0 {

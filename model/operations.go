@@ -149,11 +149,14 @@ func (a *assembler) operation(so *sourceOp) {
 		return
 	}
 	op := &Op{Pos: so.pos, Whole: so.whole}
-	known := a.operands(so, op)
-	out, ok := a.claimResult(so)
 	rule, found := lookup(so.fn.value, len(so.args))
 	if !found {
-		a.unknownOperation(so.fn)
+		so.args = slices.DeleteFunc(slices.Clone(so.args), func(t text) bool { return domain.IsDecimal(t.value) })
+	}
+	known := a.operands(so, op)
+	out, ok := a.claimResult(so)
+	if !found {
+		a.unknownOperation(so.fn, op.In)
 	}
 	if !ok {
 		a.failed(so, a.tensors[so.out.value])
@@ -202,11 +205,14 @@ func (a *assembler) failed(so *sourceOp, declared *Tensor) {
 	}
 }
 
-func (a *assembler) unknownOperation(fn text) {
+func (a *assembler) unknownOperation(fn text, operands []*Tensor) {
 	d := a.list.Add(fn.pos, diag.UnknownOp, "there is no operation %q", fn.value)
-	if hint := OpHint(fn.value); hint != "" {
+	switch hint := OpHint(fn.value); {
+	case otherNames[fn.value] == "gather" && idsFirst(operands):
+		d.WithHint("it is called gather here, and %s", tableFirst(operands))
+	case hint != "":
 		d.WithHint("%s", hint)
-	} else {
+	default:
 		d.WithHint("there are: %s", strings.Join(operationNames(), ", "))
 	}
 }

@@ -21,6 +21,11 @@ var otherNames = map[string]string{
 	"index_add": "scatter_add", "prefix_sum": "cumsum", "segment_sum": "scatter_add", "topk": "top_k", "scan": "cumsum",
 }
 
+// attributesOfLists maps operations, and other names of them, to the attribute that has their list.
+var attributesOfLists = map[string]string{
+	"reshape": "shape", "view": "shape", "permute": "perm", "transpose": "perm", "split": "sizes",
+}
+
 // collectives maps names of communications to the operation that causes them.
 var collectives = map[string]string{
 	"allgather": "set", "all_gather": "set", "scatter": "set", "alltoall": "set", "all_to_all": "set", "send": "set",
@@ -31,6 +36,9 @@ var collectives = map[string]string{
 // OpHint suggests the operation that an unknown name probably means. It is empty if no name is close.
 func OpHint(name string) string {
 	plain := strings.ReplaceAll(strings.ToLower(name), "-", "_")
+	if plain == "pow" || plain == "square" {
+		return "the square of X is mul(X, X)"
+	}
 	if other, ok := otherNames[plain]; ok {
 		return fmt.Sprintf("it is called %s here", other)
 	}

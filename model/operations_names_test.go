@@ -9,6 +9,7 @@ func TestOpHint(t *testing.T) {
 	for name, want := range map[string]string{
 		"gemm": "it is called matmul here", "GEMM": "it is called matmul here", "dense": "it is called linear here",
 		"layernorm": "it is called layer_norm here", "sofmax": `did you mean "softmax"?`, "zzzzzz": "",
+		"Pow":        "the square of X is mul(X, X)",
 		"all-reduce": "a communication follows from the axes: write sum, and declare the result with the axes that it shall have",
 	} {
 		if got := OpHint(name); got != want {

@@ -113,6 +113,10 @@ func (p *opParser) piece() (piece text, end byte, ok bool) {
 func (p *opParser) argument(op *sourceOp, piece text) bool {
 	name, value, found := cut(piece, '=')
 	if !found && strings.HasPrefix(piece.value, "[") && strings.HasSuffix(piece.value, "]") {
+		if attr := attributesOfLists[op.fn.value]; attr != "" && len(op.args) > 0 {
+			p.failedAt, p.failure, p.hint = piece.pos, "the list of "+op.fn.value+" is an attribute", "write "+attr+"="+piece.value
+			return false
+		}
 		op.args = append(op.args, splitList(piece.slice(1, len(piece.value)-1))...) // concat([A, B], axis=0)
 		return true
 	}

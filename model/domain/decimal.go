@@ -29,17 +29,22 @@ func ParseDecimal(text string) (float64, error) {
 		}
 	}
 	v, _ := strconv.ParseFloat(text, 32) // infinite if it is out of range
-	if v == 0 && !isZero(text) {
+	switch {
+	case v == 0 && !isZero(text):
 		v = math.SmallestNonzeroFloat64
+	case math.IsInf(v, 0):
+		v = math.Copysign(math.MaxFloat64, v)
 	}
 	return RoundDecimal(text, v)
 }
 
-// RoundDecimal rounds v, the value of a text, to fp32. It has the range errors of ParseDecimal, and an error for NaN.
+// RoundDecimal rounds v, the value of a text, to fp32. It has the range errors of ParseDecimal, and an error if v is not finite.
 func RoundDecimal(text string, v float64) (float64, error) {
 	rounded := float64(float32(v))
 	switch {
-	case math.IsNaN(rounded) || math.IsInf(rounded, 0):
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return 0, &DecimalError{fmt.Sprintf("%s is not finite", text), "do not divide by 0, or take the square root of a negative number"}
+	case math.IsInf(rounded, 0):
 		return 0, &DecimalError{
 			fmt.Sprintf("%s is no number that fp32 holds", text), fmt.Sprintf("the largest is %.8g", math.MaxFloat32),
 		}
