@@ -34,6 +34,16 @@ func TestSimulateRefuses(t *testing.T) {
 		!strings.Contains(stderr, "nothing was predicted") {
 		t.Errorf("exit code %d:\n%s%s", exit, stdout, stderr)
 	}
+	grid := file(t, "grid.yaml", "hirgen: 1\nname: g\nparams: {R: 2, D: 2}\nmesh: {y: R, x: D}\n"+
+		"tensors: {A: [DIDy, DIDx, 8]}\nops: [B = relu(A)]\n")
+	exit, stdout, stderr := hirgen(t, "", "simulate", grid, "-n", "4,8")
+	if want := "8 ranks: the mesh of g has 2 axes: set their extents with -p, and the number of ranks to their product"; exit != exitOK ||
+		!strings.Contains(stdout, want) {
+		t.Errorf("exit code %d, want %q:\n%s%s", exit, want, stdout, stderr)
+	}
+	if exit, stdout, stderr := hirgen(t, "", "simulate", grid, "-p", "R=4", "-n", "8"); exit != exitOK || strings.Contains(stdout, "axes") {
+		t.Errorf("exit code %d:\n%s%s", exit, stdout, stderr)
+	}
 }
 
 // TestSimulate runs simulate with a user's machine file with nodes. It checks the table and the JSON, a page, and

@@ -38,10 +38,9 @@ func load(c Case, ranks int) (*model.Pipeline, map[string]int64, error) {
 	if err != nil || ranks == 0 || p.Meshes[0].Size() == ranks {
 		return p, c.Params, err
 	}
-	name, ok := p.RanksParam()
-	if !ok {
-		return nil, nil, fmt.Errorf("the mesh of %s is of %d ranks, and no parameter is the extent of its only axis: set those that are with -p",
-			p.Name, p.Meshes[0].Size())
+	name, err := p.RanksParam()
+	if err != nil {
+		return nil, nil, err
 	}
 	params := maps.Clone(c.Params)
 	if params == nil {

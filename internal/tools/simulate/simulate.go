@@ -135,9 +135,9 @@ func (o *Options) paramsAt(row *Row, base *model.Pipeline) (map[string]int64, er
 	own := base.Meshes[0].Size()
 	params := map[string]int64{}
 	if row.Ranks != own {
-		name, ok := base.RanksParam()
-		if !ok {
-			return nil, fmt.Errorf("the mesh of %s is of %d ranks, and no parameter is the extent of its only axis", base.Name, own)
+		name, err := base.RanksParam()
+		if err != nil {
+			return nil, err
 		}
 		params[name] = int64(row.Ranks)
 	}
