@@ -1,7 +1,9 @@
 package model
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
@@ -176,8 +178,8 @@ func (a *assembler) ranks(list []text) (ranks []listedRank, ok bool) {
 	return ranks, ok
 }
 
-// coverWorld makes the world the union of the named meshes. If their ranks have a gap, it reports the lowest rank that
-// is in no mesh, and leaves the world as it is.
+// coverWorld makes the world the union of the named meshes. If their ranks have gaps, it reports all ranks that are
+// in no mesh at the mesh with the rank after the first gap, and leaves the world as it is.
 func (a *assembler) coverWorld(world *domain.Mesh) {
 	var ranks []int
 	for _, m := range a.p.Meshes[1:] {
@@ -185,17 +187,43 @@ func (a *assembler) coverWorld(world *domain.Mesh) {
 	}
 	slices.Sort(ranks)
 	ranks = slices.Compact(ranks)
-	for i, r := range ranks {
-		if r != i {
-			a.list.Add(a.src.meshes[0].pos, diag.BadMesh, "rank %d is in no mesh", i).
-				WithHint("number the ranks from 0, or give the world a mesh of its own: \"mesh: {x: %d}\"", ranks[len(ranks)-1]+1)
-			return
-		}
+	if missing, after := gaps(ranks); missing != "" {
+		at := slices.IndexFunc(a.p.Meshes, func(m *domain.Mesh) bool { return m != world && slices.Contains(m.Ranks, after) })
+		a.list.Add(a.meshPos(at), diag.BadMesh, "%s in no mesh", missing).
+			WithHint("number the ranks from 0, or give the world a mesh of its own: \"mesh: {x: %d}\"", ranks[len(ranks)-1]+1)
+		return
 	}
 	if len(ranks) > 0 {
 		world.Axes[0].Size = int64(len(ranks))
 		world.Ranks = ranks
 	}
+}
+
+// gaps lists the ranks that are not in a sorted list, such as "rank 2 is" or "ranks 3..4, 7 are", and the rank after the first
+// gap. missing is empty if there is no gap.
+func gaps(ranks []int) (missing string, after int) {
+	var parts []string
+	next := 0
+	for _, r := range ranks {
+		if r > next && parts == nil {
+			after = r
+		}
+		switch r - next {
+		case 0:
+		case 1:
+			parts = append(parts, strconv.Itoa(next))
+		default:
+			parts = append(parts, fmt.Sprintf("%d..%d", next, r-1))
+		}
+		next = r + 1
+	}
+	switch missing = strings.Join(parts, ", "); {
+	case missing == "":
+		return "", 0
+	case len(parts) == 1 && !strings.Contains(missing, "."):
+		return "rank " + missing + " is", after
+	}
+	return "ranks " + missing + " are", after
 }
 
 // mesh returns the mesh that a tensor names. The default is the world.
