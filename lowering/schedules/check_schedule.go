@@ -13,8 +13,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// CheckSchedule checks the schedule against the communications of the program, so that no schedule field is silently
-// ignored. It reports names that no communication has, fields that apply to no communication, and values that a
+// CheckSchedule checks the schedule against the communications of the program, so that no field for communications is
+// silently ignored. It reports names that no communication has, fields that apply to no communication, and values that a
 // communication cannot have. It also reports communications in one loop with different values for how to split or order
 // the loop. It does not check what schedule: auto has chosen. If parameters give a mesh axis one rank, there is no
 // communication along that axis. A field may then refer to a missing communication, so that a spec also runs on one

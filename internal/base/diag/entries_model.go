@@ -99,8 +99,9 @@ var operationEntries = []Entry{
 		Text:    "A program has 1 to 64 worker streams. With 0 its pipelines run on the caller's stream.",
 		Example: "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\nschedule: {streams: 65}\n"},
 	{Code: BadSchedule, Title: "a choice of the schedule does not apply",
-		Text: "Each field of the schedule applies to some kinds of pipeline and communication. hirgen ignores no field: a field that applies " +
-			"to no communication of this program is an error. The message gives the reason, and the hint shows a schedule that works.",
+		Text: "Each field of the schedule applies to some kinds of pipeline and communication. A field for communications that applies to " +
+			"none of this program is an error, and so is a field that needs another preset or kind of pipeline. The message gives " +
+			"the reason, and the hint shows a schedule that works.",
 		Example: "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\nschedule: {all: {steps: pairwise}}\n"},
 }
 
