@@ -43,7 +43,8 @@ communication is there; and how long other schedules are predicted to take. SPEC
 	flags.registerSpec(cmd)
 	flags.registerMachine(cmd)
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write a page about a spec to `FILE`")
-	cmd.Flags().BoolVar(&alternatives, "alternatives", true, "predict other schedules, too; with many ranks that takes a minute")
+	cmd.Flags().BoolVar(&alternatives, "alternatives", true, "predict other schedules, too; "+
+		"the page of a Llama block takes 9 s for 2 ranks, 2 s without them, and 50 s for 64 ranks")
 	return cmd
 }
 
