@@ -188,7 +188,7 @@ func (e *expansion) inBlocks(operand int, block blockSize) string {
 		axes, out := e.axesOf(operand), e.fresh(e.src.out.value+"_blocks")
 		last := len(axes) - 1
 		inBlocks := func(at int, size int64) []domain.Axis {
-			return []domain.Axis{{Extent: domain.Extent{Size: axes[at].Size / size}}, {Extent: domain.Extent{Size: size}}}
+			return []domain.Axis{{Extent: axes[at].Over(domain.Extent{Size: size})}, {Extent: domain.Extent{Size: size}}}
 		}
 		lead, rows := axes[:last], []domain.Axis(nil)
 		if block.rows > 0 {
