@@ -93,9 +93,9 @@ func keepsIntegers(op *model.Op) bool {
 }
 
 // Deviations returns the standard deviation of the normal values that fill each input. It is 1, except for an input that is
-// the second operand of GEMMs (a weight), directly or after moves, casts and a quantization. There it is 1 over the root of the
-// number of terms in their longest sums, so that GEMMs do not grow the values along a pipeline. For the ids of a gather, which are no normal values, it is the number of
-// rows of the table.
+// the second operand of GEMMs (a weight), directly or after moves, casts and a quantization. There it is 1 over the root of
+// the number of terms in their longest sums, so that GEMMs do not grow the values along a pipeline. For the ids of a gather,
+// which are no normal values, it is the number of rows of the table.
 func Deviations(p *model.Pipeline) map[*model.Tensor]float64 {
 	deviations, rows := make(map[*model.Tensor]float64, len(p.Inputs)), map[*model.Tensor]float64{}
 	for _, op := range slices.Backward(p.Ops) {
