@@ -109,7 +109,7 @@ void launch_parts(const Body& body, const Rows<A>& rows, Accesses<W, O, Index> a
                   cudaStream_t stream, const char* where, const Exchange& exchange = {}) {
   constexpr int kEach = Accesses<W, O>::kOfRow;
   constexpr bool kWhole = !std::is_same_v<Exchange, NoExchange>;
-  // A whole row that is not kept in registers is read again and again, one element at a time.
+  // A whole row that is not kept in registers is read again and again, element by element.
   constexpr bool kAlwaysWide = kWhole && Columns > 1024 * kMostChunks;
   const int64_t count = rows.template count_by<Index>(where);
   const auto launch = [&](auto width, auto whole) {

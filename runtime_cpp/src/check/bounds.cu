@@ -97,7 +97,7 @@ struct UnaryBound {
     // error, even if the type can represent raw.
     const bool copies = fn.kind == UnaryFn::kCopy && (dtype == DType::kFp32 || far == 0);
     const bool exact = keeps_integers(fn) && far == 0 && whole(fn.by) && whole(unrounded(fn, x));
-    // A copy to 8 bits rounds in any case, and often all numbers within the bound to the same one.
+    // A copy to 8 bits rounds in any case. Often it makes all numbers within the bound equal.
     const bool same = fn.kind == UnaryFn::kCopy && size_of(dtype) == 1 &&
                       round_to(dtype, static_cast<float>(raw - far)) ==
                           round_to(dtype, static_cast<float>(raw + far));
