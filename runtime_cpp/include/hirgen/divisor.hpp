@@ -50,19 +50,21 @@ struct Divisor {
 };
 
 /// Replaces each x[j] by a number that rounds to the same 8 bits as x[j] / divisors[j]; a single
-/// divisor divides all. Corrects each first quotient as Divisor::divides() does. Where it is below
-/// 2^-64, the result may have an error, but rounds to a zero with the same sign. So only large
-/// quotients, NaN and negative divisors need a test. If any number has one, all are divided.
+/// divisor divides all. `positive` says whether all divisors are. Corrects each first quotient as
+/// Divisor::divides() does. Where it is below 2^-64, the result may have an error, but rounds to a
+/// zero with the same sign. So only large quotients, NaN and negative divisors need a test. If any
+/// number has one, all are divided.
 template <int W, int N>
-HG_HOST_DEVICE inline void divide_for_bytes(float (&x)[W], const Divisor (&divisors)[N]) {
+HG_HOST_DEVICE inline void divide_for_bytes(float (&x)[W], const Divisor (&divisors)[N],
+                                            bool positive) {
   static_assert(N == 1 || N == W);
   float quotients[W];
-  bool divides = false;
+  bool divides = !positive;
   HG_UNROLL
   for (int j = 0; j < W; ++j) {
     const Divisor& by = divisors[N == 1 ? 0 : j];
     const float q = x[j] * by.reciprocal;
-    divides |= !(fabsf(q) < 0x1p64F) || !(by.value > 0.0F);
+    divides |= !(fabsf(q) < 0x1p64F);
     quotients[j] = by.corrected(q, x[j]);
   }
   if (divides) {

@@ -89,20 +89,20 @@ HG_HOST_DEVICE inline void widen_all(const Pack<T, W>& pack, float (&x)[W]) {
 /// Rounds W numbers to T. A GPU rounds two numbers to 8 bits in one instruction.
 template <typename T, int W>
 HG_HOST_DEVICE inline void narrow_all(const float (&x)[W], Pack<T, W>& pack) {
+  int first = 0;
 #ifdef __CUDA_ARCH__
   if constexpr (std::is_same_v<T, __nv_fp8_e4m3> || std::is_same_v<T, __nv_fp8_e5m2>) {
     constexpr auto kFormat = std::is_same_v<T, __nv_fp8_e4m3> ? __NV_E4M3 : __NV_E5M2;
     HG_UNROLL
-    for (int j = 0; j + 1 < W; j += 2) {
-      const auto pair = __nv_cvt_float2_to_fp8x2({x[j], x[j + 1]}, __NV_SATFINITE, kFormat);
-      memcpy(&pack.value[j], &pair, sizeof(pair));
+    for (; first + 1 < W; first += 2) {
+      const float2 two{x[first], x[first + 1]};
+      const auto pair = __nv_cvt_float2_to_fp8x2(two, __NV_SATFINITE, kFormat);
+      memcpy(&pack.value[first], &pair, sizeof(pair));
     }
-    if constexpr (W % 2 == 1) narrow(x[W - 1], pack.value[W - 1]);
-    return;
   }
 #endif
   HG_UNROLL
-  for (int j = 0; j < W; ++j) narrow(x[j], pack.value[j]);
+  for (int j = first; j < W; ++j) narrow(x[j], pack.value[j]);
 }
 
 /// Writes a pack to an address that is aligned like the pack. A GPU writes a pack of 16 bytes in

@@ -202,10 +202,14 @@ struct RowQuotient {
   using Expression = void;
   A a;
   Divisor divisors[N];
+  bool positive = true;  ///< whether all divisors are
 
   HG_HOST_DEVICE RowQuotient(const A& dividends, const float (&values)[N]) : a(dividends) {
     HG_UNROLL
-    for (int j = 0; j < N; ++j) divisors[j] = Divisor(values[j]);
+    for (int j = 0; j < N; ++j) {
+      divisors[j] = Divisor(values[j]);
+      positive = positive && values[j] > 0.0F;
+    }
   }
   template <int W>
   HG_HOST_DEVICE ThreadVector<W> at(Place place) const {
@@ -219,7 +223,7 @@ struct RowQuotient {
   template <int W>
   HG_HOST_DEVICE ThreadVector<W> for_bytes(Place place) const {
     ThreadVector<W> x = columns_of<W>(a, place);
-    divide_for_bytes(x.value, divisors);
+    divide_for_bytes(x.value, divisors, positive);
     return x;
   }
 };

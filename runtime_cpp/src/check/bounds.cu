@@ -98,7 +98,7 @@ struct UnaryBound {
     const bool copies = fn.kind == UnaryFn::kCopy && (dtype == DType::kFp32 || far == 0);
     const bool exact = keeps_integers(fn) && far == 0 && whole(fn.by) && whole(unrounded(fn, x));
     // A copy to 8 bits rounds in any case. Often it makes all numbers within the bound equal.
-    const bool same = fn.kind == UnaryFn::kCopy && size_of(dtype) == 1 &&
+    const bool same = fn.kind == UnaryFn::kCopy && is_byte(dtype) &&
                       round_to(dtype, static_cast<float>(raw - far)) ==
                           round_to(dtype, static_cast<float>(raw + far));
     to.leap[i] = same ? 0.0F : stored_leap(far, leap);

@@ -51,6 +51,16 @@ HG_HOST_DEVICE inline double least_of(DType type) {
   return least;
 }
 
+/// Returns whether a type has 8 bits.
+HG_HOST_DEVICE inline bool is_byte(DType type) {
+  bool byte = false;
+#define HG_ROW(enumerator, name, element, ...) \
+  byte = byte || (type == DType::enumerator && sizeof(element) == 1);
+  HG_FLOAT_TYPES(HG_ROW)
+#undef HG_ROW
+  return byte;
+}
+
 /// Returns `bound` combined with the error of rounding `raw` to a type, to which its part `leap` is
 /// added in full. The result is infinite if the rounded number may overflow or `bound` is NaN, and
 /// is `bound` itself if `raw` is not finite.
