@@ -88,6 +88,7 @@ func best(p *hostir.Program, pricing *pricing) (g *graph, chosen []int, us float
 // original statement.
 func apart(p *hostir.Program, some func(*hostir.Linear) bool) (body []hostir.Stmt, of map[hostir.Stmt]hostir.Stmt) {
 	of = map[hostir.Stmt]hostir.Stmt{}
+	names := hostir.NewNamer(p)
 	for _, s := range p.Body {
 		l, linear := s.(*hostir.Linear)
 		if !linear || l.Bias == nil || len(l.Bias.Axes) > 1 || !some(l) { // a bias with batch axes does not align with the rows
@@ -95,7 +96,8 @@ func apart(p *hostir.Program, some func(*hostir.Linear) bool) (body []hostir.Stm
 			continue
 		}
 		sum := &hostir.Tensor{
-			Name: l.Out.Name + "_sum", DType: l.Out.DType, Axes: slices.Clone(l.Out.Axes), Mesh: l.Out.Mesh, Inferred: true, Pos: l.Out.Pos,
+			Name: names.Fresh(l.Out.Name + "_sum"), DType: l.Out.DType, Axes: slices.Clone(l.Out.Axes), Mesh: l.Out.Mesh,
+			Inferred: true, Pos: l.Out.Pos,
 		}
 		for i := range sum.Axes {
 			sum.Axes[i] = domain.Axis{Extent: sum.Axes[i].Extent}

@@ -212,6 +212,7 @@ func (r *rewriter) deliver(t *hostir.Tensor, f form) {
 		r.body = append(r.body, &hostir.Set{Info: r.info(""), Out: t, In: f.tensor})
 		return
 	}
+	t.Inferred = t.Inferred && f.tensor.Inferred // a gathered tensor stays whole
 	for _, s := range r.body[r.first:] {
 		hostir.ReplaceDef(s, f.tensor, t)
 		hostir.SubstituteUses(s, func(u *hostir.Tensor) *hostir.Tensor {
