@@ -14,9 +14,13 @@ const (
 	none  kept = iota
 	whole      // integers below 2^24 that have no error before rounding: of sums and products of integers
 	exact      // results that have no error before rounding: of a cast to 16 bits, which a kernel may leave out
-	same       // results that rounding makes equal within their bounds: of a cast to 8 bits, which takes place in any case
+	same       // results with errors of fp32 alone that rounding makes equal: of a cast to 8 bits, which takes place in any case
 	all        // all results: elements of operands, or small integers
 )
+
+// slight is the largest error of fp32, relative to a result, with which a cast to 8 bits may be certain. Larger errors often
+// decide how it rounds, and may be common to many elements: then the bounds of all elements have to show them.
+const slight = 0x1p-18
 
 // keptBy returns the selection of results that an operation does not round.
 func keptBy(op *model.Op) kept {
@@ -48,7 +52,7 @@ func rounded(dtype domain.DType, raw, bound, leap *Array, keeps kept) *Array {
 		if math.IsNaN(e) { // an infinite bound times 0
 			e, leap.Data[i] = math.Inf(1), 0
 		}
-		if keeps == same && dtype.Round(v-e) == dtype.Round(v+e) {
+		if keeps == same && e <= slight*math.Abs(v) && dtype.Round(v-e) == dtype.Round(v+e) {
 			bound.Data[i], leap.Data[i] = 0, 0
 			continue
 		}

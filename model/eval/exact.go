@@ -113,7 +113,9 @@ func Deviations(p *model.Pipeline) map[*model.Tensor]float64 {
 	}
 	of := map[*model.Tensor][]*model.Tensor{} // the inputs whose elements a tensor has
 	for _, t := range p.Inputs {
-		of[t] = []*model.Tensor{t}
+		if !t.DType.IsInteger() {
+			of[t] = []*model.Tensor{t}
+		}
 	}
 	for _, op := range p.Ops {
 		switch {

@@ -55,6 +55,9 @@ constexpr double kMostTurned = 1.5;
 /// A number next to 0, to find on which side of a pole a zero is.
 constexpr float kBeside = 0x1p-126F;
 
+/// The largest error of fp32, relative to a number, with which a copy to 8 bits may be certain.
+constexpr double kSlight = 0x1p-18;
+
 struct UnaryBound {
   UnaryFn fn;
   Bounds to;
@@ -97,8 +100,8 @@ struct UnaryBound {
     // error, even if the type can represent raw.
     const bool copies = fn.kind == UnaryFn::kCopy && (dtype == DType::kFp32 || far == 0);
     const bool exact = keeps_integers(fn) && far == 0 && whole(fn.by) && whole(unrounded(fn, x));
-    // A copy to 8 bits rounds in any case. Often it makes all numbers within the bound equal.
-    const bool same = fn.kind == UnaryFn::kCopy && is_byte(dtype) &&
+    // A copy to 8 bits rounds in any case. It makes most numbers with errors of fp32 certain.
+    const bool same = fn.kind == UnaryFn::kCopy && is_byte(dtype) && far <= kSlight * fabs(raw) &&
                       round_to(dtype, static_cast<float>(raw - far)) ==
                           round_to(dtype, static_cast<float>(raw + far));
     to.leap[i] = same ? 0.0F : stored_leap(far, leap);
