@@ -72,7 +72,10 @@ func TestPlacements(t *testing.T) {
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
 		// The same calls, with fewer elements.
-		values := map[string]params{"kept_axis": {"M": 384, "N": 48}, "own_transpose": {"M": 96}}[name]
+		values := map[string]params{
+			"kept_axis": {"M": 384, "N": 48}, "own_transpose": {"M": 96}, "token_loss": {"M": 48, "K": 48, "V": 480},
+			"two_stages": {"M": 96, "N": 96, "K": 96}, "sum_of_the_same_name": {"M": 96, "N": 96, "K": 96},
+		}[name]
 		t.Run(name, func(t *testing.T) {
 			moves := folder{"moves"}.beside(t)
 			spec, err := os.ReadFile(path)

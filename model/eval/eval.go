@@ -25,6 +25,17 @@ func RunFloat64(p *model.Pipeline, inputs map[string]*Array) (map[string]*Array,
 	return RunIn(p, inputs, doubles)
 }
 
+// RunFloat64InBytes is RunFloat64, but rounds results of 8 bits, as every program does.
+func RunFloat64InBytes(p *model.Pipeline, inputs map[string]*Array) (map[string]*Array, error) {
+	n := doubles
+	n.Round = func(a *Array, dtype domain.DType) {
+		if dtype.IsInteger() || dtype.Saturates() {
+			a.Round(dtype)
+		}
+	}
+	return RunIn(p, inputs, n)
+}
+
 // RunIn is Run in the arithmetic n.
 func RunIn(p *model.Pipeline, inputs map[string]*Array, n Numbers) (map[string]*Array, error) {
 	values := make(map[string]*Array, len(p.Tensors))

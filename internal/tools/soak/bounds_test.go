@@ -12,7 +12,7 @@ import (
 
 // TestBoundsAcceptRightOutputs checks that correct outputs are within the bounds for normally distributed inputs, also
 // in specs whose outputs are usually compared exactly. Two kinds of outputs count as correct: those of the interpreter,
-// which sums and rounds like the program, and those computed in float64 and rounded once.
+// which sums and rounds like the program, and those computed in float64 and rounded once, and to 8 bits.
 func TestBoundsAcceptRightOutputs(t *testing.T) {
 	for specs, number := 0, uint64(0); specs < 1000; number++ {
 		spec := MakeUp(77, number)
@@ -40,7 +40,7 @@ func TestBoundsAcceptRightOutputs(t *testing.T) {
 		if err != nil {
 			t.Errorf("%d: %v\n%s", number, err, spec.Text())
 		}
-		unrounded, err := eval.RunFloat64(p, inputs)
+		unrounded, err := eval.RunFloat64InBytes(p, inputs)
 		for _, out := range p.Outputs {
 			unrounded[out.Name].Round(out.DType) // numbers beyond the range of out.DType become infinite
 			if err != nil || eval.Wrong(unrounded[out.Name].Data, o.Values[out.Name].Data, o.Bounds[out.Name].Data) > 0 {
