@@ -13,12 +13,16 @@ def quantized(X: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return (X.float() / scale).clamp(-LARGEST, LARGEST).to(TYPE), scale
 
 
+def multiplied(a: torch.Tensor, of_a: torch.Tensor, b: torch.Tensor, of_b: torch.Tensor, dtype: torch.dtype = torch.bfloat16) -> torch.Tensor:
+    """a times the transpose of b, of quantized rows and their scales."""
+    if a.is_cuda:
+        return torch._scaled_mm(a, b.t(), scale_a=of_a, scale_b=of_b.t(), out_dtype=dtype)
+    return ((a.float() @ b.float().t()) * of_a * of_b.t()).to(dtype)
+
+
 def product(A: torch.Tensor, B: torch.Tensor) -> torch.Tensor:
     """A times the transpose of B, both quantized by rows."""
-    (a, of_a), (b, of_b) = quantized(A), quantized(B)
-    if A.is_cuda:
-        return torch._scaled_mm(a, b.t(), scale_a=of_a, scale_b=of_b.t(), out_dtype=A.dtype)
-    return ((a.float() @ b.float().t()) * of_a * of_b.t()).to(A.dtype)
+    return multiplied(*quantized(A), *quantized(B), A.dtype)
 
 
 class Linear(torch.autograd.Function):

@@ -1,8 +1,11 @@
 """The layers of layers.py in PyTorch. Weights have the layout of hirgen's specs. GEMMs with the same operand are merged into one."""
+import functools
+
 import torch
 import torch.nn.functional as functional
 
 from layer_moves import Split, Whole
+from layer_quantized import QuantizedSplit, QuantizedWhole
 from on_gpu import normal
 
 EPSILON, BASE = 1e-5, 500000.0  # of the norms and of the rotary embeddings, as in hirgen's specs
@@ -46,9 +49,9 @@ PARTS = {"gelu": gelu, "gated": gated, "norm": norm, "add": add, "rotated": rota
 class FeedForward:
     """An MLP with GELU, or with gate a SwiGLU, whose gate and up matrices are merged into one."""
 
-    def __init__(self, ranks, m, n, k, gate, split=Split):
+    def __init__(self, ranks, m, n, k, gate, split):
         self.split, self.gate = split, gate
-        self.x = normal(m // ranks if split is Split else m, k)
+        self.x = normal(m // ranks if split.is_split else m, k)
         self.weights = [weights(k, (2 if gate else 1) * n // ranks), weights(n // ranks, k)]
 
     def __call__(self, moved, parts, x, into, back):
@@ -62,7 +65,7 @@ class Block:
     def __init__(self, ranks, m, n, k, sequences, heads, groups, split):
         self.split, self.sequences, self.channels = split, sequences, k // heads
         self.counts = heads // ranks, groups // ranks, groups // ranks
-        self.x = normal(m // ranks if split is Split else m, k)
+        self.x = normal(m // ranks if split.is_split else m, k)
         shapes = [(k, sum(self.counts) * self.channels), (k // ranks, k), (k, 2 * n // ranks), (n // ranks, k)]
         self.weights = [torch.ones_like(self.x[0]), torch.ones_like(self.x[0])]
         self.weights += [weights(*shape).t().contiguous() for shape in shapes]
@@ -95,34 +98,24 @@ class Block:
         return [normal(self.sequences, rows, count, self.channels).transpose(1, 2) for count in counts]
 
 
-def mlp(group, m, n, k):
+def mlp(group, m, n, k, split):
     """An MLP with GELU."""
-    return FeedForward(group.size(), m, n, k, gate=False)
+    return FeedForward(group.size(), m, n, k, False, split)
 
 
-def swiglu(group, m, n, k):
+def swiglu(group, m, n, k, split):
     """An MLP with silu of one GEMM times another GEMM."""
-    return FeedForward(group.size(), m, n, k, gate=True)
+    return FeedForward(group.size(), m, n, k, True, split)
 
 
-def mlp_ar(group, m, n, k):
-    """An MLP with GELU and all rows on every rank."""
-    return FeedForward(group.size(), m, n, k, gate=False, split=Whole)
+def block(group, m, n, k, sequences, heads, groups, split):
+    """A Llama block."""
+    return Block(group.size(), m, n, k, sequences, heads, groups, split)
 
 
-def swiglu_ar(group, m, n, k):
-    """A SwiGLU with all rows on every rank."""
-    return FeedForward(group.size(), m, n, k, gate=True, split=Whole)
-
-
-def block(group, m, n, k, sequences, heads, groups):
-    """A block with all rows on every rank."""
-    return Block(group.size(), m, n, k, sequences, heads, groups, Whole)
-
-
-def block_sp(group, m, n, k, sequences, heads, groups):
-    """A block with the rows split over ranks."""
-    return Block(group.size(), m, n, k, sequences, heads, groups, Split)
-
-
-MADE = {"mlp": mlp, "swiglu": swiglu, "mlp_ar": mlp_ar, "swiglu_ar": swiglu_ar, "block": block, "block_sp": block_sp}
+#: The layers by operation, each with the placement of its rows. FP8 layers have the placements with GEMMs of 8 bits.
+PLACED = {"mlp": (mlp, Split), "swiglu": (swiglu, Split), "mlp_ar": (mlp, Whole), "swiglu_ar": (swiglu, Whole), "block": (block, Whole),
+          "block_sp": (block, Split)}
+QUANTIZED = {Split: QuantizedSplit, Whole: QuantizedWhole}
+MADE = {name: functools.partial(made, split=split) for name, (made, split) in PLACED.items()}
+MADE |= {f"fp8_{name}": functools.partial(made, split=QUANTIZED[split]) for name, (made, split) in PLACED.items()}

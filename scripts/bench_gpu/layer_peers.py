@@ -7,7 +7,7 @@
     compiled, reordered  the same, and the compiler reorders collectives to overlap independent work.
     compiled, async      the same as compiled, whole, and the compiler fuses collectives and GEMMs into async-TP's operations.
     one_shot             allreduces by kernels that read the partial sums of other ranks from symmetric memory.
-    overlapped           backward only: GEMMs of weight gradients overlap the sums of the other gradients.
+    overlapped           backward only, and not with GEMMs of 8 bits: GEMMs of weight gradients overlap the sums of the other gradients.
     ..., graph           the call in a CUDA graph, of as many calls as a program of hirgen has in its graph.
 
 async_tp, one_shot and overlapped also compile the elementwise operations. Autograd computes the backward pass from the saved
@@ -24,13 +24,14 @@ import torch.nn.functional as functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from layer_models import MADE, PARTS, Block
-from layer_moves import Eager, Functional, Nothing, OneShot, overlapped
+from layer_moves import Eager, Functional, Nothing, OneShot, Split, Whole, overlapped
+from layer_quantized import QuantizedSplit, QuantizedWhole
 from on_gpu import Captured, normal, timed
 
 BACKWARD = "_backward"
 ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION]
 OVERLAP = {f"aten_distributed_optimizations.{option}": True for option in ("enable_overlap_scheduling", "insert_overlap_deps")}
-FARTHEST = 0.05  # the largest accepted distance from the fp32 result, relative to its norm
+EXACT = {QuantizedSplit: Split, QuantizedWhole: Whole}  # the placement without quantization
 
 
 def forms(group, split, backward):
@@ -46,7 +47,7 @@ def forms(group, split, backward):
         own, moved = "one_shot", split(OneShot(group))
         rows += [("compute, whole", nothing, False, {}, False)]
     rows += [(own, moved, True, None, False)]
-    rows += [("overlapped", overlapped(split, group), True, None, False)] if backward else []
+    rows += [("overlapped", overlapped(split, group), True, None, False)] if backward and split not in EXACT else []
     return rows + [("compute, graph", nothing, split.is_split, None if split.is_split else {}, True), ("compiled, graph", eager, True, None, True),
                    ("compiled, whole, graph", by_compiler, False, {}, True), (f"{own}, graph", moved, True, None, True),
                    ("compiled, reordered", by_compiler, False, OVERLAP, False)]
@@ -73,8 +74,8 @@ def calls(layer, group, backward, calls_per_graph):
 
 
 def reference(layer, group, backward):
-    """The results in fp32, computed by eager operations."""
-    moved = layer.split(Eager(group))
+    """The results in fp32 without quantization, computed by eager operations."""
+    moved = EXACT.get(layer.split, layer.split)(Eager(group))
     tensors, grad = [tensor.float() for tensor in layer.tensors], layer.grad.float()
     return results((Backward if backward else Forward)(lambda *own: layer(moved, PARTS, *own), tensors, grad)())
 
@@ -183,7 +184,7 @@ def make(operation, group, sizes):
 
 
 def load(operation, group, calls_per_graph=1, **sizes):
-    """(the peers of a layer by name, the function that computes its results in fp32)."""
+    """(the peers of a layer by name, the function that computes its results in fp32, the largest accepted distance from them)."""
     torch._functorch.config.donated_buffer = False  # every backward pass reads the saved tensors of one forward pass
     layer, backward = make(operation, group, sizes)
-    return calls(layer, group, backward, calls_per_graph), lambda: reference(layer, group, backward)
+    return calls(layer, group, backward, calls_per_graph), lambda: reference(layer, group, backward), layer.split.farthest

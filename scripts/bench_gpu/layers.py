@@ -7,6 +7,7 @@
     block         a Llama block, X and Y [M, K] on every rank: RMS norm, causal attention with grouped heads and rotary
                   embeddings, allreduce, RMS norm, SwiGLU, allreduce.
     block_sp      the same with X and Y [M/d, K] on each rank: allgathers before both halves, reduce-scatters after them.
+    fp8_...       any of these with GEMMs that quantize their operands to fp8_e4m3, with a scale for each row.
     ..._backward  the gradients of the inputs and of all weights, given the gradient of Y and the tensors saved by the forward pass.
                   hirgen grad --recompute none derives the backward specs of blocks from the forward specs.
 
@@ -31,7 +32,8 @@ PRODUCTS = {"mlp": 2, "swiglu": 3}  # number of matrices of N x K elements
 REDUCED = {f"{name}_ar": count for name, count in PRODUCTS.items()}
 BLOCKS = ["block", "block_sp"]
 USUALLY = [operation + suffix for suffix in ("", BACKWARD) for operation in (*BLOCKS, *PRODUCTS)]
-OPERATIONS = [*USUALLY, *REDUCED]
+FP8, QUANTIZED = "fp8_", "fp8_e4m3"  # the prefix of layers with GEMMs of 8 bits, and their type
+OPERATIONS = [prefix + operation for prefix in ("", FP8) for operation in (*USUALLY, *REDUCED)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,9 +108,19 @@ class Layer(cells.Cell):
         return self.operation.endswith(BACKWARD)
 
     @property
+    def plain(self):
+        """The operation without quantization."""
+        return self.operation.removeprefix(FP8)
+
+    @property
+    def is_quantized(self):
+        """Whether GEMMs have operands of 8 bits."""
+        return self.operation.startswith(FP8)
+
+    @property
     def forward(self):
-        """The operation without the suffix of its backward pass."""
-        return self.operation.removesuffix(BACKWARD)
+        """The plain operation without the suffix of its backward pass."""
+        return self.plain.removesuffix(BACKWARD)
 
     @property
     def weights(self):
@@ -154,10 +166,11 @@ class Layer(cells.Cell):
 
     @property
     def check_bytes(self):
-        """Rough peak bytes of GPU memory of a check: weights, repeated for each rank, and the intermediate tensors."""
+        """Rough peak bytes of GPU memory of a check: weights, repeated for each rank, and the intermediate tensors; with 8 bits once more,
+        for the bounds of rounding errors."""
         scores = 3 * self.m * self.size.length * self.size.heads if self.size else 0
         between = 5 * self.m * self.n + (2 + self.ranks) * self.m * self.k + scores
-        return 4 * (self.weights * (1 + self.ranks) + between) * (2 if self.is_backward else 1)
+        return 4 * (self.weights * (1 + self.ranks) + between) * (2 if self.is_backward else 1) * (2 if self.is_quantized else 1)
 
     def held_bytes(self, programs):
         """Rough bytes of GPU memory that a number of programs and the peers hold: weights, their gradients, saved tensors, and the
@@ -175,7 +188,7 @@ class Layer(cells.Cell):
 
 def layer(operation, name, size, ranks):
     """The layer of an operation at a size."""
-    if operation.removesuffix(BACKWARD) in BLOCKS:
+    if operation.removeprefix(FP8).removesuffix(BACKWARD) in BLOCKS:
         return Layer(operation, size.sequences * size.length, size.inner, size.width, ranks, name=name, size=size)
     return Layer(operation, size.rows, size.inner, size.width, ranks, name=name)
 
@@ -243,7 +256,8 @@ USUAL = ["whole", "whole, graph", "get, local last", "get, 2 streams", "get, gra
 
 def of_layer(layer):
     """The variants of a layer."""
-    if layer.operation in REDUCED:
+    quantize = QUANTIZED if layer.is_quantized else ""
+    if quantize or layer.operation in REDUCED:
         own = [row for row in FEED_FORWARD if row[1] == "natural"]
         specs = {}
     elif layer.operation in PRODUCTS:
@@ -252,9 +266,9 @@ def of_layer(layer):
     else:
         own = OTHERS
         specs = {"whole": WHOLE.get(layer.operation, layer.operation), "cut": layer.operation}
-    specs["natural"] = NATURAL[layer.operation]
+    specs["natural"] = NATURAL[layer.plain]
     rows = [(label, specs[form], *rest) for label, form, *rest in own]
-    return [programs.Variant(spec, {**layer.params, **extra}, schedule, label=label) for label, spec, extra, schedule in rows]
+    return [programs.Variant(spec, {**layer.params, **extra}, schedule, label=label, quantize=quantize) for label, spec, extra, schedule in rows]
 
 
 def of_row(row):

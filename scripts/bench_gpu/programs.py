@@ -43,7 +43,8 @@ def checked(hirgen, spec, options=()):
 class Variant:
     """A spec of testdata/specs, testdata/views, testdata/layers or specs/ here, with parameters and schedule fields. With a pipeline or a preset, the
     fields replace the spec's schedule, otherwise they are added to it. label is the name in tables; variants that differ only
-    in label share a folder. machine is a file of --calibrate, for which schedule: auto chooses and hirgen predicts."""
+    in label share a folder. machine is a file of --calibrate, for which schedule: auto chooses and hirgen predicts. quantize is
+    the type to which each matmul and linear quantizes its operands, or ""."""
 
     spec: str
     params: dict
@@ -51,6 +52,7 @@ class Variant:
     dtype: str = "bf16"
     label: str = ""
     machine: str = ""
+    quantize: str = ""
 
     @property
     def choices(self):
@@ -79,13 +81,15 @@ class Variant:
     def text(self, examples=SPECS):
         """The text of its spec with its element type, and without the spec's schedule if the variant has a pipeline."""
         text = re.sub(r"^dtype: \w+", f"dtype: {self.dtype}", spec_file(self.spec, examples).read_text(), flags=re.MULTILINE)
+        if self.quantize:
+            text = re.sub(r"\b(matmul|linear)\((\w+, \w+)\)", rf"\1(\2, quantize={self.quantize})", text)
         return re.sub(r"^schedule:.*\n", "", text, flags=re.MULTILINE) if "pipeline" in self.schedule else text
 
     @property
     def folder_name(self):
         """The name of the program's folder. It does not depend on the label."""
         on = [("machine", pathlib.Path(self.machine).stem)] if self.machine else []
-        parts = [f"{k}-{v}" for k, v in (*self.params.items(), *self.schedule.items(), ("dtype", self.dtype), *on)]
+        parts = [f"{k}-{v}" for k, v in (*self.params.items(), *self.schedule.items(), ("dtype", self.quantize or self.dtype), *on)]
         return re.sub(r"[^\w.-]", "x", "_".join([self.spec, *parts]))
 
 
