@@ -17,7 +17,8 @@ import (
 //
 //   - Forward, an axis is split if all operands that have it agree, and streamed if one of them is streamed and the
 //     others are not split. An open sum over a mesh axis agrees with an operand that is split over that mesh axis: the
-//     sum moves data between the ranks anyway, and a scatter moves the least.
+//     sum moves data between the ranks anyway, and a scatter moves the least. So does what is computed from the sum element
+//     by element, such as the sum plus a bias.
 //   - Backward, an axis is split if all statements that read the tensor agree. It is streamed if one of them is
 //     streamed and the statement that makes the tensor can run along it.
 //   - It is an error if two mesh axes would split one axis, or if readers want one mesh axis to split two axes.
@@ -44,6 +45,8 @@ type propagation struct {
 	makers     map[*hostir.Tensor]int    // index in body of the statement that makes a tensor
 	readers    map[*hostir.Tensor][]int  // indices in body of the statements that read a tensor
 	wishes     map[*hostir.Tensor][]wish // what the readers of a tensor want for its axes
+	// sums has the sum of each open tensor that a Reduce makes, or that is computed element by element from such a tensor.
+	sums map[*hostir.Tensor]*hostir.Reduce
 	// Statements to visit: forwards holds indices in body, and returns the first statement first. backwards holds
 	// negated indices, and returns the last statement first.
 	forwards, backwards *queue
@@ -69,7 +72,7 @@ func newPropagation(p *hostir.Program) *propagation {
 	pr := &propagation{
 		body:   p.Body,
 		rooted: p.Choices.Get(schedule.Pipeline) == schedule.BroadcastEach, makers: map[*hostir.Tensor]int{}, readers: map[*hostir.Tensor][]int{},
-		wishes: map[*hostir.Tensor][]wish{}, forwards: newQueue(), backwards: newQueue(),
+		wishes: map[*hostir.Tensor][]wish{}, sums: map[*hostir.Tensor]*hostir.Reduce{}, forwards: newQueue(), backwards: newQueue(),
 	}
 	for i, s := range p.Body {
 		pr.forwards.add(i)
@@ -79,6 +82,9 @@ func newPropagation(p *hostir.Program) *propagation {
 			continue
 		}
 		pr.makers[out] = i
+		if isOpen(out) {
+			pr.sums[out] = pr.sumOf(s)
+		}
 		for k, t := range hostir.Uses(s) {
 			if !slices.Contains(hostir.Uses(s)[:k], t) {
 				pr.readers[t] = append(pr.readers[t], i)
@@ -98,14 +104,6 @@ func newPropagation(p *hostir.Program) *propagation {
 		}
 	}
 	return pr
-}
-
-// wish is a kind that operands or readers of a tensor want for one of its axes.
-type wish struct {
-	axis  int
-	kind  domain.Axis
-	from  *hostir.Tensor // the first operand or result that wants it
-	votes int            // number of readers that want it
 }
 
 // isOpen reports whether the passes may shard t.
@@ -189,14 +187,36 @@ func (w *wish) orNone() domain.Axis {
 	return w.kind
 }
 
-// summedOver returns the mesh axis over which a Reduce sums to make t, or "" if t is not open or not such a sum.
-func (pr *propagation) summedOver(t *hostir.Tensor) string {
-	maker, made := pr.makers[t]
-	if !made || !isOpen(t) {
-		return ""
+// sumOf returns s if it is a Reduce. If s computes element by element, and all its operands of the result's shape are in sums, sumOf
+// returns the sum of the first one. Otherwise it returns nil.
+func (pr *propagation) sumOf(s hostir.Stmt) (sum *hostir.Reduce) {
+	switch s := s.(type) {
+	case *hostir.Reduce:
+		return s
+	case *hostir.Fused:
+		if s.Parts() > 1 || s.FoldsRows() {
+			return nil
+		}
+	case *hostir.Unary, *hostir.Cast, *hostir.Binary:
+	default:
+		return nil
 	}
-	if r, reduces := pr.body[maker].(*hostir.Reduce); reduces {
-		return hostir.SplitOver(r.In.Axes[r.Axis])
+	for _, t := range hostir.Uses(s) {
+		switch {
+		case !slices.EqualFunc(t.Axes, hostir.Result(s).Axes, func(a, b domain.Axis) bool { return a.Size == b.Size }): // a bias
+		case pr.sums[t] == nil:
+			return nil
+		case sum == nil:
+			sum = pr.sums[t]
+		}
+	}
+	return sum
+}
+
+// summedOver returns the mesh axis over which t was summed, or "".
+func (pr *propagation) summedOver(t *hostir.Tensor) string {
+	if sum := pr.sums[t]; sum != nil {
+		return hostir.SplitOver(sum.In.Axes[sum.Axis])
 	}
 	return ""
 }
@@ -267,70 +287,4 @@ func (pr *propagation) runsAlong(s hostir.Stmt, axis int) bool {
 func (pr *propagation) gathersParts(s hostir.Stmt) bool {
 	_, elementwise := s.(*hostir.Binary)
 	return elementwise && pr.wholeViews
-}
-
-// ask records what s, a reader, wants for its open operands along axis j of its result.
-func (pr *propagation) ask(s hostir.Stmt, j int) {
-	out, rows := hostir.Result(s), hostir.AxisMap(s)
-	if rows == nil || !places(out.Axes[j]) {
-		return
-	}
-	operands := hostir.Uses(s)
-	for k, t := range operands {
-		i := slices.Index(rows[k], j)
-		if i < 0 || !isOpen(t) || slices.Contains(operands[:k], t) || !SameMesh(t, out) || t.Axes[i].Size != out.Axes[j].Size {
-			continue
-		}
-		pr.wish(t, wish{axis: i, kind: out.Axes[j], from: out})
-		if maker, made := pr.makers[t]; made {
-			pr.backwards.add(-maker)
-		}
-	}
-}
-
-// wish adds a wish for t, or another vote for an equal one.
-func (pr *propagation) wish(t *hostir.Tensor, w wish) {
-	list := pr.wishes[t]
-	n := slices.IndexFunc(list, func(o wish) bool { return o.axis == w.axis && same(o.kind, w.kind) })
-	if n < 0 {
-		n = len(list)
-		list = append(list, w)
-	}
-	list[n].votes++
-	pr.wishes[t] = list
-}
-
-// settle makes an axis of the result of s a Stream axis if a reader wants that and give allows it, and a Device axis if
-// all readers want that. If readers want contradictory Device axes, it adds an error and changes nothing.
-func (pr *propagation) settle(s hostir.Stmt) {
-	out := hostir.Result(s)
-	if out == nil {
-		return
-	}
-	wishes := slices.DeleteFunc(pr.wishes[out], func(w wish) bool { return out.Axes[w.axis].Kind != domain.Serial || has(out, w.kind) })
-	pr.wishes[out] = wishes
-	for n, w := range wishes {
-		for _, other := range wishes[:n] {
-			apart := hostir.SplitOver(w.kind) != "" && hostir.SplitOver(other.kind) != "" && w.kind.Size > 1 // one rank: no split
-			if apart && (other.axis == w.axis) != same(other.kind, w.kind) {
-				pr.contradict(s, out, other, w)
-				return
-			}
-		}
-	}
-	for _, w := range wishes {
-		if w.kind.Kind == domain.Stream || w.votes == len(pr.readers[out]) {
-			pr.give(s, out, w)
-		}
-	}
-}
-
-// contradict adds an error: two tensors want contradictory kinds for axes of the open tensor t.
-func (pr *propagation) contradict(s hostir.Stmt, t *hostir.Tensor, a, b wish) {
-	pr.errors.Add(s.Meta().Pos, diag.ShardingConflict, "%s cannot lie as %s %s and as %s %s do: axis %d would be %s, and axis %d %s",
-		t.Name, a.from.Name, domain.FormatAxes(a.from.Axes), b.from.Name, domain.FormatAxes(b.from.Axes),
-		a.axis, a.kind, b.axis, b.kind).
-		AddNote(a.from.Pos, "%s is declared here", a.from.Name).
-		AddNote(b.from.Pos, "%s is declared here", b.from.Name).
-		WithHint("declare %s with the axes that it shall have", t.Name)
 }

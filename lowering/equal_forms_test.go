@@ -1,0 +1,90 @@
+package lowering
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/cost"
+	"github.com/hirgen/hirgen/lowering/schedules"
+	"github.com/hirgen/hirgen/model"
+)
+
+// endOfBlock is the end of a block with the rows of X and Y split over ranks. FIRST adds the sum S to X, which is
+// X1, and SECOND adds T to X1.
+const endOfBlock = `hirgen: 1
+name: end_of_block
+params: {D: 2, M: 4096, K: 4096, N: 14336}
+mesh: {x: D}
+dtype: bf16
+tensors:
+  O:     [DIDx, D, M/D, K/D]
+  X:     [DIDx, M/D, K]
+  Wo:    [DIDx, 1, K, K/D]
+  gamma: [K]
+  bias:  [K]
+  seed:  {axes: [1], dtype: int64}
+  W1:    [DIDx, 1, N/D, K]
+  W2:    [DIDx, 1, K, N/D]
+  Y:     [DIDx, M/D, K]
+ops:
+  - Wop = linear(O, Wo)
+  - S = sum(Wop, axis=0)
+  - FIRST
+  - U = rms_norm(X1, gamma)
+  - Z = linear(U, W1)
+  - A = gelu(Z)
+  - W2p = linear(A, W2)
+  - T = sum(W2p, axis=0)
+  - SECOND
+`
+
+// TestFormsOfResiduals checks that the predicted time of a layer with schedule: auto hardly depends on the elementwise operations between a
+// sum over ranks and the residual, or on their order.
+func TestFormsOfResiduals(t *testing.T) {
+	t.Parallel()
+	machine, err := cost.LoadMachine(schedules.MeasuredMachine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := 0.0
+	for _, form := range []string{ // result, residual, sum
+		"%[1]s = add(%[2]s, %[3]s)",
+		"%[1]s = add(%[3]s, %[2]s)",
+		"%[1]sb = add(%[2]s, %[3]s); %[1]s = add(%[1]sb, bias)",
+		"%[1]sb = add(%[3]s, bias); %[1]s = add(%[2]s, %[1]sb)",
+		"%[1]sb = scale(%[3]s, by=0.5); %[1]s = add(%[1]sb, %[2]s)",
+		"%[1]sb = add(%[3]s, bias); %[1]sd = dropout(%[1]sb, seed, p=0.1); %[1]s = add(%[2]s, %[1]sd)",
+		"%[1]sf = cast(%[3]s, dtype=fp32); %[1]sr = cast(%[2]s, dtype=fp32); %[1]sa = add(%[1]sr, %[1]sf); %[1]s = cast(%[1]sa, dtype=bf16)",
+		"%[1]sn = rms_norm(%[3]s, bias); %[1]s = add(%[2]s, %[1]sn)",
+		"%[1]sa = add(%[2]s, %[3]s); %[1]s = rms_norm(%[1]sa, bias)",
+	} {
+		lines := strings.ReplaceAll(form, "; ", "\n  - ")
+		text := strings.NewReplacer("FIRST", fmt.Sprintf(lines, "X1", "X", "S"), "SECOND", fmt.Sprintf(lines, "Y", "X1", "T")).Replace(endOfBlock)
+		for input, line := range map[string]string{"bias": "  bias:  [K]\n", "seed": "  seed:  {axes: [1], dtype: int64}\n"} {
+			if !strings.Contains(form, input) {
+				text = strings.Replace(text, line, "", 1)
+			}
+		}
+		p, err := model.Load("spec.yaml", []byte(text), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", form, err)
+		}
+		lowered, err := Lower(p, Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", form, err)
+		}
+		predicted, err := cost.Predict([]*calls.Program{lowered.Program}, machine)
+		if err != nil {
+			t.Fatalf("%s: %v", form, err)
+		}
+		us := predicted.Total
+		if first == 0 {
+			first = us
+		}
+		if us > 1.03*first {
+			t.Errorf("%s: predicted %.0f us, and %.0f us for a plain addition", form, us, first)
+		}
+	}
+}
