@@ -67,19 +67,7 @@ func TestFormsOfResiduals(t *testing.T) {
 				text = strings.Replace(text, line, "", 1)
 			}
 		}
-		p, err := model.Load("spec.yaml", []byte(text), nil)
-		if err != nil {
-			t.Fatalf("%s: %v", form, err)
-		}
-		lowered, err := Lower(p, Options{})
-		if err != nil {
-			t.Fatalf("%s: %v", form, err)
-		}
-		predicted, err := cost.Predict([]*calls.Program{lowered.Program}, machine)
-		if err != nil {
-			t.Fatalf("%s: %v", form, err)
-		}
-		us := predicted.Total
+		us := timeOf(t, text, machine)
 		if first == 0 {
 			first = us
 		}
@@ -87,4 +75,64 @@ func TestFormsOfResiduals(t *testing.T) {
 			t.Errorf("%s: predicted %.0f us, and %.0f us for a plain addition", form, us, first)
 		}
 	}
+}
+
+// wholeEnd is the end of a block with X and Y whole on every rank. ROWS are its rows, as one axis or two, and ONE is an axis of weights for
+// the second one.
+const wholeEnd = `hirgen: 1
+name: end_of_block
+params: {D: 4, B: 2, L: 2048, K: 4096, N: 14336}
+mesh: {x: D}
+dtype: bf16
+tensors:
+  O:     [DIDx, ROWS, K/D]
+  X:     [ROWS, K]
+  Wo:    [DIDx, ONE K, K/D]
+  gamma: [K]
+  W1:    [DIDx, ONE N/D, K]
+  W2:    [DIDx, ONE K, N/D]
+  Y:     [ROWS, K]
+ops:
+  - Wop = linear(O, Wo)
+  - S = sum(Wop, axis=0)
+  - X1 = add(X, S)
+  - U = rms_norm(X1, gamma)
+  - Z = linear(U, W1)
+  - A = gelu(Z)
+  - W2p = linear(A, W2)
+  - T = sum(W2p, axis=0)
+  - Y = add(X1, T)
+`
+
+// TestFormsOfRows checks that a layer with schedule: auto is predicted to take as long with two batches as with all rows in one axis,
+// although four ranks cannot share two batches.
+func TestFormsOfRows(t *testing.T) {
+	t.Parallel()
+	machine, err := cost.LoadMachine(schedules.MeasuredMachine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := timeOf(t, strings.NewReplacer("ROWS", "B*L", "ONE ", "").Replace(wholeEnd), machine)
+	two := timeOf(t, strings.NewReplacer("ROWS", "B, L", "ONE ", "1, ").Replace(wholeEnd), machine)
+	if two > 1.01*one {
+		t.Errorf("predicted %.0f us with two axes of rows, and %.0f us with one", two, one)
+	}
+}
+
+// timeOf returns the predicted time of a spec on a machine, in microseconds.
+func timeOf(t *testing.T, spec string, machine *cost.Machine) float64 {
+	t.Helper()
+	p, err := model.Load("spec.yaml", []byte(spec), nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, spec)
+	}
+	lowered, err := Lower(p, Options{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, spec)
+	}
+	of, err := cost.Predict([]*calls.Program{lowered.Program}, machine)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, spec)
+	}
+	return of.Total
 }

@@ -34,6 +34,10 @@ func TestPropagateShardings(t *testing.T) {
 	lowertest.PassCases(t, "propagate-shardings", PropagateShardings)
 }
 
+func TestMergeRows(t *testing.T) {
+	lowertest.PassCases(t, "merge-rows", MergeRows)
+}
+
 func TestReorderShardedAxis(t *testing.T) {
 	lowertest.PassCases(t, "reorder-sharded-axis", ReorderShardedAxis)
 }
