@@ -47,6 +47,10 @@ func boundedOps() []string {
 			add("cast(%s, dtype=%s)", in, dtype)
 		}
 	}
+	for _, by := range []int{16, 17, 1000, 1 << 23, 1 << 24} {
+		add("scale(I, by=%d)", by)
+		add("shift(I, by=%d)", by)
+	}
 	return slices.Insert(list, len(strings.Split(operands, "/")), "C = cast(W, dtype=bf16)", "U = cast(C, dtype=fp32)", "D = round(U)")
 }
 

@@ -12,7 +12,7 @@ type kept int
 
 const (
 	none  kept = iota
-	whole      // integers below 2^24 that have no error before rounding: of sums and products of integers
+	whole      // integers up to mostWhole that have no error before rounding: of sums and products of integers
 	exact      // results that have no error before rounding: of a cast to 16 bits, which a kernel may leave out
 	same       // results with errors of fp32 alone that rounding makes equal: of a cast to 8 bits, which takes place in any case
 	all        // all results: elements of operands, or small integers
@@ -31,14 +31,17 @@ func keptBy(op *model.Op) kept {
 		return exact
 	case op.Kind == model.OpCast || op.Kind == model.OpPositions || chooses(op):
 		return all
-	case (op.Kind == model.OpUnary || op.Kind == model.OpBinary) && keepsIntegers(op):
+	case (op.Kind == model.OpUnary || op.Kind == model.OpBinary) && mapsIntegers(op, mostWhole):
 		return whole
 	}
 	return none
 }
 
-// isWhole reports whether v is an integer of a size below 2^24, so that fp32 represents v and both neighboring integers.
-func isWhole(v float64) bool { return v == math.Trunc(v) && math.Abs(v) < 1<<24 }
+// mostWhole is the largest integer for which fp32 represents the integer itself and both neighboring integers.
+const mostWhole = 1<<24 - 1
+
+// isWhole reports whether v is an integer of a size of up to mostWhole.
+func isWhole(v float64) bool { return v == math.Trunc(v) && math.Abs(v) <= mostWhole }
 
 // rounded adds to bound the error of rounding the results raw to an element type, and returns bound. leap has the part of
 // each bound to which this error adds in full.

@@ -274,7 +274,8 @@ func TestBoundsOfIntegers(t *testing.T) {
 // make is certain.
 func TestBoundsOfSumsOfIntegers(t *testing.T) {
 	p := mustLoad(t, spec("A: [3], T: [6, 1]", "- W = scale(A, by=2)\n- U = add(W, A)\n- I = cast(U, dtype=int32)\n"+
-		"- G = gather(T, I)\n- F = scale(A, by=0.3)\n- L = scale(A, by=16)\n- B = mul(L, L)"))
+		"- G = gather(T, I)\n- F = scale(A, by=0.3)\n- L = scale(A, by=16)\n- B = mul(L, L)\n- V = scale(A, by=100)\n"+
+		"- H = shift(A, by=16777000)"))
 	inputs := map[string]*Array{"A": array([]int64{3}, 0, 1, 1023), "T": array([]int64{6, 1}, 1, 2, 3, 4, 5, 6)}
 	_, bounds, err := Bounds(p, inputs)
 	if err != nil {
@@ -282,6 +283,7 @@ func TestBoundsOfSumsOfIntegers(t *testing.T) {
 	}
 	for name, certain := range map[string][]bool{
 		"W": {true, true, true}, "U": {true, true, true}, "I": {true, true, true}, "F": {false, false, false}, "B": {true, true, false},
+		"V": {true, true, true}, "H": {true, true, false},
 	} {
 		for i, e := range bounds[name].Data {
 			if (e == 0) != certain[i] {

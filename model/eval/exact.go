@@ -72,15 +72,8 @@ func sumsOverRanks(op *model.Op) bool {
 // keepsIntegers reports whether an operation other than a GEMM maps small integers to small integers.
 func keepsIntegers(op *model.Op) bool {
 	switch op.Kind {
-	case model.OpUnary:
-		name, constant := domain.SplitFn(op.Fn)
-		if constant != "" {
-			by, err := domain.ParseDecimal(constant)
-			return err == nil && by == math.Trunc(by) && math.Abs(by) <= 16
-		}
-		return domain.FunctionOf(name).Is(domain.Integers)
-	case model.OpBinary:
-		return domain.FunctionOf(op.Fn).Is(domain.Integers)
+	case model.OpUnary, model.OpBinary:
+		return mapsIntegers(op, 16)
 	case model.OpReduce:
 		return op.Fn != "prod"
 	case model.OpAttention, model.OpAttentionGrad, model.OpDropout:
@@ -90,6 +83,17 @@ func keepsIntegers(op *model.Op) bool {
 	default:
 		return true
 	}
+}
+
+// mapsIntegers reports whether an elementwise function maps integers to integers. Its constant, if any, must be an integer of a
+// size of up to most.
+func mapsIntegers(op *model.Op, most float64) bool {
+	name, constant := domain.SplitFn(op.Fn)
+	by := 0.0
+	if constant != "" {
+		by, _ = domain.ParseDecimal(constant) // the loader has parsed it
+	}
+	return domain.FunctionOf(name).Is(domain.Integers) && by == math.Trunc(by) && math.Abs(by) <= most
 }
 
 // Deviations returns the standard deviation of the normal values that fill each input. It is 1, except for an input that is
