@@ -117,3 +117,37 @@ func TestAutoOfManyOpenLayers(t *testing.T) {
 		t.Errorf("8 layers take %.1f us, and one %.1f us", us[8], us[1])
 	}
 }
+
+// TestNextBestOfManyBiases checks that NextBest knows the sums before biases in the beginning of a large program.
+func TestNextBestOfManyBiases(t *testing.T) {
+	t.Parallel()
+	m, err := cost.LoadMachine(schedules.MeasuredMachine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, layers := range []int{1, 60} {
+		spec := "hirgen: 1\nname: biased\nmesh: {x: 2}\ndtype: bf16\ntensors:\n  X0: [4096, 4096]\n"
+		ops := "ops:\n"
+		for i := range layers {
+			spec += fmt.Sprintf("  V%[1]d: [DIDx, 8192, 4096]\n  W%[1]d: [4096, DIDx, 8192]\n  b%[1]d: [4096]\n", i)
+			ops += fmt.Sprintf("  - F%[1]d = reshape(V%[1]d, shape=[16384, 4096])\n  - G%[1]d = reshape(W%[1]d, shape=[4096, 16384])\n"+
+				"  - H%[1]d = linear(X%[1]d, F%[1]d)\n  - A%[1]d = gelu(H%[1]d)\n  - X%[2]d = linear(A%[1]d, G%[1]d, b%[1]d)\n", i, i+1)
+		}
+		p, err := model.Load("spec.yaml", []byte(spec+ops), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		program, err := Host(p, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, err := schedules.NextBest(program, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := hostir.Movements(program)[0]
+		if found := next(first); found == nil || found.Us == nil {
+			t.Errorf("%d layers, %s: %s", layers, first.Why(), found)
+		}
+	}
+}

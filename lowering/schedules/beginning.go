@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // mostOperations is the largest number of operations of a program that are lowered for each candidate. Large programs
@@ -52,10 +53,10 @@ func endOf(body []hostir.Stmt, most int) int {
 }
 
 // keepBeginning removes all statements of a program except the first most. The program must not have been through any
-// pass. Results that no kept statement reads become outputs, and unused tensors are removed. The result is only good
-// for predictions of time: it has no reference with which results could be compared.
+// pass. Results that no kept statement reads become outputs, and unused tensors are removed. The reference keeps the operations that
+// the statements come from, because passes and needs of communications find names and composites of the spec in it.
 func keepBeginning(p *hostir.Program, most int) {
-	p.Body, p.Reference, p.Saved = p.Body[:most], nil, nil
+	p.Body, p.Saved = p.Body[:most], nil
 	made, read := map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
 	for _, s := range p.Body {
 		for _, t := range hostir.Defs(s) {
@@ -66,11 +67,14 @@ func keepBeginning(p *hostir.Program, most int) {
 		}
 	}
 	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return !made[t] && !read[t] })
+	results := map[string]bool{}
 	for _, t := range p.Tensors {
+		results[t.Name] = made[t]
 		if made[t] && !read[t] {
 			t.Role = hostir.Output
 		}
 	}
+	p.Reference = slices.DeleteFunc(p.Reference, func(op domain.Operation) bool { return !results[op.Out] })
 	slices.SortStableFunc(p.Tensors, func(a, b *hostir.Tensor) int { return turn(a.Role) - turn(b.Role) })
 }
 
