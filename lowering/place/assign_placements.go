@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// The search keeps inAll states in total, divided evenly among the statements, but at least few and at most many after each
-// statement. See beamOf.
+// The search of a mesh keeps inAll states in total, divided evenly among the statements of the mesh, but at least few and at most many
+// after each statement. See beamOf.
 const (
 	inAll = 4096
 	few   = 32
@@ -17,7 +17,7 @@ const (
 )
 
 // beamOf returns how many states the search of a graph keeps after each statement.
-func beamOf(g *graph) int { return min(max(inAll/max(len(g.body), 1), few), many) }
+func beamOf(g *graph) int { return min(max(inAll/max(len(g.body)-len(g.foreign), 1), few), many) }
 
 // AssignPlacements chooses the placements of all tensors that the spec leaves open, one mesh after the other. It chooses the placements
 // for which the search finds the least estimated time of work and communication. It writes each step of a change as one communication or

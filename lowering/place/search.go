@@ -25,7 +25,10 @@ const mostNeeded = 5
 // mostNeeded or mostBranches. Ties go to less memory, then to the earlier choice.
 func (g *graph) search(beam int) (chosen []int, us float64) {
 	states := []*state{g.begin()}
-	for i := range g.body {
+	for i, stmt := range g.body {
+		if g.foreign[stmt] { // it has no choice
+			continue
+		}
 		best := map[digest]int{} // index in after
 		var after []*state
 		for _, s := range states {
@@ -52,8 +55,11 @@ func (g *graph) search(beam int) (chosen []int, us float64) {
 		return nil, 0
 	}
 	chosen = make([]int, len(g.body))
-	for i, s := len(g.body)-1, states[0]; i >= 0; i, s = i-1, s.before {
-		chosen[i] = s.chosen
+	s := states[0]
+	for i, stmt := range slices.Backward(g.body) {
+		if !g.foreign[stmt] {
+			chosen[i], s = s.chosen, s.before
+		}
 	}
 	return chosen, states[0].us
 }

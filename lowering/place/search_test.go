@@ -234,3 +234,40 @@ func TestSearchOfManyViews(t *testing.T) {
 		}
 	}
 }
+
+// TestBeamOfAMesh checks that the search of a mesh keeps as many states as if the statements of other meshes were not in the program,
+// and finds the same.
+func TestBeamOfAMesh(t *testing.T) {
+	axis := []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Size: 2}}}
+	meshes := []*domain.Mesh{{Name: "first", Axes: axis, Ranks: []int{0, 1}}, {Name: "second", Axes: axis, Ranks: []int{2, 3}}}
+	g := &graphs{Rand: rand.New(rand.NewPCG(1, 2)), p: &hostir.Program{Meshes: meshes}}
+	in := []*hostir.Tensor{g.tensor(hostir.Input, serial(), serial()), g.tensor(hostir.Input, serial(), serial())}
+	var own []hostir.Stmt
+	for i := range 400 {
+		role := hostir.Temp
+		if i > 397 {
+			role = hostir.Output
+		}
+		on := min(i%8, 1)
+		out := g.tensor(role, serial(), serial())
+		in[on].Mesh, out.Mesh = meshes[on], meshes[on]
+		s := &hostir.Matmul{Out: out, A: in[on], B: in[on]}
+		if g.p.Body = append(g.p.Body, s); on == 0 {
+			own = append(own, s)
+		}
+		in[on] = out
+	}
+	search := func(body []hostir.Stmt, of part) (us float64, beam int) {
+		graph := newGraph(body, &pricing{Prices: simple{}, part: of})
+		chosen, us := graph.search(beamOf(graph))
+		if len(chosen) != len(body) {
+			t.Fatalf("%d choices for %d statements", len(chosen), len(body))
+		}
+		return us, beamOf(graph)
+	}
+	of, _ := partOf(g.p, meshes[0])
+	us, beam := search(g.p.Body, of)
+	if want, alone := search(own, part{mesh: meshes[0]}); us != want || beam != alone {
+		t.Errorf("%v us with %d states, and alone %v with %d", us, beam, want, alone)
+	}
+}
