@@ -4,6 +4,7 @@
 #   Cudnn_FOUND          the headers were found; programs may find the library later, at run time
 #   CUDNN_INCLUDE_DIRS   the folders of cudnn_frontend.h and cudnn.h
 #   CUDNN_LIBRARY        the path of libcudnn.so.9, or "" if it was not found
+#   CUDNN_MISSING        if headers were not found: which, and how to get them
 #
 # Searches for cudnn.h and the library under CUDNN_ROOT (a variable of CMake or of the environment), next to CUDA, among
 # Python's packages, and in the system's folders. CUDNN_FRONTEND_ROOT is the folder of another version of the frontend,
@@ -20,6 +21,13 @@ find_path(CUDNN_INCLUDE_DIR cudnn.h HINTS ${cudnn_hints} PATH_SUFFIXES include)
 find_library(CUDNN_LIBRARY NAMES libcudnn.so.9 HINTS ${cudnn_hints} PATH_SUFFIXES lib lib64)
 find_path(CUDNN_FRONTEND_INCLUDE_DIR cudnn_frontend.h NO_DEFAULT_PATH PATH_SUFFIXES include
           PATHS ${CUDNN_FRONTEND_ROOT} $ENV{CUDNN_FRONTEND_ROOT} ${CMAKE_CURRENT_LIST_DIR}/../third_party/cudnn_frontend)
+
+set(CUDNN_MISSING "")
+if(NOT CUDNN_INCLUDE_DIR)
+  set(CUDNN_MISSING "cudnn.h was not found (pip install nvidia-cudnn-cu13 brings it)")
+elseif(NOT CUDNN_FRONTEND_INCLUDE_DIR)
+  set(CUDNN_MISSING "cudnn_frontend.h was not found (the folder of the runtime has it in third_party/cudnn_frontend)")
+endif()
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(Cudnn REQUIRED_VARS CUDNN_INCLUDE_DIR CUDNN_FRONTEND_INCLUDE_DIR)
