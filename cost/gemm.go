@@ -25,7 +25,7 @@ type gemm struct {
 	tiles int64
 	tile  float64 // microseconds of one tile on one SM
 	floor float64
-	after float64 // time after the tiles: the split-K reduction, and copies of packed operands
+	after float64 // time after the tiles: the split-K reduction, copies of packed operands, and a kernel that scales rows
 }
 
 // on returns the time of a GEMM on that many SMs.
@@ -61,7 +61,7 @@ func (m *Machine) gemmOf(p GEMMSize) gemm {
 	if slowdown > 1 {
 		rate = GEMMRate{rate.Sustained / slowdown, rate.Peak / slowdown}
 	}
-	if p.rowScales {
+	if p.rowScales && !m.RowScalesApart {
 		rate = GEMMRate{rate.Sustained / rowScalesSlowdown, rate.Peak / rowScalesSlowdown}
 	}
 	flops := 2 * float64(p.M) * float64(p.N) * float64(p.K) * float64(p.Batch)
@@ -89,6 +89,9 @@ func (m *Machine) gemmOf(p GEMMSize) gemm {
 	}
 	before, after := problem.Copied(packs)
 	best.after += m.copiesOf(before) + m.copiesOf(after)
+	if p.rowScales && m.RowScalesApart {
+		best.after += m.KernelAlone(2 * p.M * p.N * p.Batch * p.Result.Size())
+	}
 	return best
 }
 

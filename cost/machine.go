@@ -21,6 +21,9 @@ type Machine struct {
 	SMs       int  `json:"sms"`
 	// GEMM has the rates of GEMMs by element type.
 	GEMM map[domain.DType]GEMMRate `json:"gemm"`
+	// RowScalesApart means that a kernel scales the rows and columns of the result after a GEMM of 8-bit types, because cuBLASLt
+	// cannot on these GPUs.
+	RowScalesApart bool `json:"row_scales_apart,omitempty"`
 	// Tiles are the shapes of tiles that a GEMM's result may be cut into. An SM computes one tile after the
 	// other.
 	Tiles []Tile `json:"tiles"`
@@ -135,8 +138,7 @@ func (m *Machine) gemmRate(t domain.DType) GEMMRate {
 const shortRate = 1.75
 
 // rowScalesSlowdown is the time of a GEMM of 8-bit types with scales of rows relative to the same GEMM without: 1.01 to
-// 1.10 on an H200 (docs/fp8.md), without the one size at which it is faster. On other GPUs than Hopper a kernel scales
-// after the GEMM, which predictions for them do not have.
+// 1.10 on an H200 (docs/fp8.md), without the one size at which it is faster.
 const rowScalesSlowdown = 1.045
 
 // mistake returns the first field with an invalid value, and why it is invalid; "" if there is none.

@@ -63,6 +63,24 @@ func TestWaves(t *testing.T) {
 	}
 }
 
+// TestRowScales checks that scales of rows slow a GEMM down on Hopper, and take a kernel after it on Blackwell.
+func TestRowScales(t *testing.T) {
+	for name, apart := range map[string]bool{"h200": false, "dgx_h200": false, "h100": false, "b200": true, "dgx_b200": true} {
+		m, err := LoadMachine(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := denseGEMM(4096, 14336, 4096)
+		p.DType = domain.FP8E4M3
+		plain, kernel := m.GEMMAlone(p), m.KernelAlone(2*p.M*p.N*p.Result.Size())
+		p.rowScales = true
+		more := m.GEMMAlone(p) - plain
+		if m.RowScalesApart != apart || more < 0.01*plain || (math.Abs(more-kernel) < 1e-6*kernel) != apart {
+			t.Errorf("%s: a GEMM takes %.1f us, scales of rows %.1f us more, and a kernel %.1f us", name, plain, more, kernel)
+		}
+	}
+}
+
 // TestMessagesShareTheNetwork checks that messages of a rank to other nodes share the network, but not the links inside
 // the node.
 func TestMessagesShareTheNetwork(t *testing.T) {

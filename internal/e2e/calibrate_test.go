@@ -36,7 +36,7 @@ func TestCalibrateDescribesTheMachine(t *testing.T) {
 		ranks = append(ranks, row.Ranks)
 	}
 	if !slices.Equal(ranks, []int{2}) || len(m.GEMM) != 3 || len(m.Links.Pull) < 2 || m.Device.Event <= 0 || m.Host.Kernel <= 0 ||
-		!strings.HasSuffix(m.Source, "; GEMMs by cuBLASLt") {
+		!strings.Contains(string(written), `"row_scales_apart": false`) || !strings.HasSuffix(m.Source, "; GEMMs by cuBLASLt") {
 		t.Errorf("not all of the machine is described:\n%s", written)
 	}
 	p, err := text.Parse("host_ir.txt", examples.source(t, "host_ir.txt"))

@@ -211,6 +211,12 @@ JsonWriter& JsonWriter::value(const char* key, const std::string& text) {
   return *this;
 }
 
+JsonWriter& JsonWriter::value(const char* key, bool holds) {
+  start(key);
+  text_ += holds ? "true" : "false";
+  return *this;
+}
+
 JsonWriter& JsonWriter::value(const char* key, int64_t number) {
   start(key);
   text_ += std::to_string(number);

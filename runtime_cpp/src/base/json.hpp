@@ -21,6 +21,7 @@ class JsonWriter {
   JsonWriter& end_array() { return close(']'); }
   JsonWriter& value(const char* key, const std::string& text);
   JsonWriter& value(const char* key, const char* text) { return value(key, std::string(text)); }
+  JsonWriter& value(const char* key, bool holds);
   JsonWriter& value(const char* key, int64_t number);
   JsonWriter& value(const char* key, double number);  ///< writes null if not finite
   JsonWriter& null(const char* key);

@@ -12,6 +12,7 @@
 #include "calibrate/bench.hpp"
 #include "calibrate/figures.hpp"
 #include "context/device.hpp"
+#include "gemm/cublaslt.hpp"
 #include "hirgen/error.hpp"
 
 namespace hirgen {
@@ -39,6 +40,8 @@ Figures describe(const Context& context) {
       "the cost of a call are those of an H200",
       figures.name.c_str(), runtime / 1000, runtime % 1000 / 10, nccl);
   figures.sms = std::max(2, attribute(cudaDevAttrMultiProcessorCount));
+  const MatmulShape scaled{.m = 1, .n = 1, .k = 1, .row_scales = true};
+  figures.row_scales_apart = !kCublaslt.refuses(scaled).empty();
   return figures;
 }
 

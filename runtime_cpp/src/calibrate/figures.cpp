@@ -65,7 +65,7 @@ std::string to_json(const Figures& f) {
     out.begin_object(dtype.c_str()).value("sustained_tflops", rate.sustained_tflops);
     out.value("peak_tflops", rate.peak_tflops).end_object();
   }
-  out.end_object().begin_array("tiles");
+  out.end_object().value("row_scales_apart", f.row_scales_apart).begin_array("tiles");
   for (const Tile& tile : kTiles) {
     out.begin_object().value("m", tile.m).value("n", tile.n);
     out.value("sustained", tile.sustained).value("peak", tile.peak).end_object();

@@ -33,6 +33,7 @@ struct Figures {
   std::string name, source;
   int sms = 0;
   std::map<std::string, GemmRate> gemm;  ///< rates by element type
+  bool row_scales_apart = false;         ///< cuBLASLt has no scales of rows, so a kernel scales
   RateCurve hbm;
   double kernel_share = 1;  ///< the share of the rate of hbm that kernels reach
   double l2_gbps = 0, l2_bytes = 0;

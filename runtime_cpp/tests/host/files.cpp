@@ -128,11 +128,13 @@ HG_TEST(json_is_read_and_malformed_json_is_not) {
 HG_TEST(written_json_is_read_back) {
   JsonWriter writer;
   writer.begin_object().value("text", "a \"quoted\"\\\n").value("big", int64_t{1} << 40);
+  writer.value("yes", true).value("no", false);
   writer.begin_array("list").value(nullptr, 0.5).null(nullptr).begin_object().end_object();
   writer.end_array().end_object();
   const JsonValue value = parse_json(writer.text());
   HG_EXPECT_EQ(value.find("text")->text, "a \"quoted\"\\\n");
   HG_EXPECT_EQ(value.find("big")->number, 0x1p40);
+  HG_EXPECT(value.find("yes")->boolean && !value.find("no")->boolean);
   HG_EXPECT_EQ(value.find("list")->items.size(), 3U);
 }
 
