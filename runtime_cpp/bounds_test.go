@@ -51,6 +51,12 @@ func boundedOps() []string {
 		add("scale(I, by=%d)", by)
 		add("shift(I, by=%d)", by)
 	}
+	// Sums of exponentials with large errors; some of those of Y almost underflow.
+	list = append(list, "U_logits = scale(U, by=40)", "U_exp = exp(U_logits)", "U_turned = permute(U_exp, perm=[1, 0])",
+		"Y_logits = scale(Y, by=16)", "Y_less = shift(Y_logits, by=-100)", "Y_exp = exp(Y_less)")
+	for _, in := range []string{"U_exp", "U_turned", "Y_exp"} {
+		list = append(list, in+"_sum = sum("+in+", axis=1)", in+"_log = log("+in+"_sum)")
+	}
 	return slices.Insert(list, len(strings.Split(operands, "/")), "C = cast(W, dtype=bf16)", "U = cast(C, dtype=fp32)", "D = round(U)")
 }
 

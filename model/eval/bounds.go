@@ -48,11 +48,12 @@ func Bounds(p *model.Pipeline, inputs map[string]*Array) (values, bounds map[str
 // bounded has the values of a tensor, and bounds of their errors.
 type bounded struct {
 	value, bound *Array
-	leap         *Array // the part of each bound that is due to leaps
-	other        *Array // value of a second evaluation, with other rounding errors
-	rounds       bool   // this tensor, or one that it depends on, is rounded to fewer bits than fp32 has
-	jumps        bool   // rounding may change a step, or an index, that it depends on, which a second evaluation may not show
-	samples      int    // how many elements have independent errors; the other elements repeat these errors
+	leap         *Array      // the part of each bound that is due to leaps
+	other        *Array      // value of a second evaluation, with other rounding errors
+	rounds       bool        // this tensor, or one that it depends on, is rounded to fewer bits than fp32 has
+	jumps        bool        // rounding may change a step, or an index, that it depends on, which a second evaluation may not show
+	log          *logarithms // nil if they are not known
+	samples      int         // how many elements have independent errors; the other elements repeat these errors
 }
 
 type bounder struct {
@@ -83,7 +84,7 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 	case op.Kind.Moves():
 		bound, leap := doubles.evaluate(op, e), doubles.evaluate(op, leaps)
 		b.known[op.Out] = &bounded{
-			values[op.Out.Name], bound, leap, doubles.evaluate(op, other), rounds, jumps, min(samples, len(bound.Data)),
+			values[op.Out.Name], bound, leap, doubles.evaluate(op, other), rounds, jumps, b.logarithms(op), min(samples, len(bound.Data)),
 		}
 		return
 	case attends:
@@ -93,6 +94,7 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 		raw, others, made, leaped = b.added(op, in, other, e, leaps)
 	default:
 		value, bound, leap, jumped := varied(op, in, e, leaps)
+		b.ofLogarithm(op, value, bound, leap)
 		raw, others, made, leaped = []*Array{value}, []*Array{doubles.evaluate(op, other)}, []*Array{bound}, []*Array{leap}
 		jumps = jumps || jumped
 		// Passes may distribute any fold over ranks, and NCCL may drop NaN.
@@ -110,7 +112,7 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 			own = min(samples, own)
 		}
 		bound := rounded(t.DType, raw[i], made[i], leaped[i], keptBy(op))
-		b.known[t] = &bounded{values[t.Name], bound, leaped[i], others[i], rounds, jumps, own}
+		b.known[t] = &bounded{values[t.Name], bound, leaped[i], others[i], rounds, jumps, b.logarithms(op), own}
 	}
 }
 
@@ -118,7 +120,8 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 func (b *bounder) gather(op *model.Op, in []*Array, value *Array) {
 	table, ids := b.known[op.In[0]], b.known[op.In[1]]
 	of := func(table *Array) *Array { return doubles.evaluate(op, append([]*Array{table}, in[1:]...)) }
-	k := &bounded{value, of(table.bound), of(table.leap), of(table.other), table.rounds, table.jumps, min(table.samples, len(value.Data))}
+	samples := min(table.samples, len(value.Data))
+	k := &bounded{value, of(table.bound), of(table.leap), of(table.other), table.rounds, table.jumps, nil, samples}
 	g := shapeOfGather(op, in)
 	b.known[op.Out] = k
 	for i := range k.bound.Data {

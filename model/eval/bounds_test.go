@@ -350,3 +350,53 @@ func TestBoundsOfZeros(t *testing.T) {
 		}
 	}
 }
+
+// TestBoundsOfLogSoftmax checks that large logits in bf16 leave the results of a log_softmax finite bounds, which contain the results for
+// logits with other roundings and reject a sum without the largest exponential. The logarithm of a sum that may underflow, or depends
+// on a logit that may overflow, has an infinite bound.
+func TestBoundsOfLogSoftmax(t *testing.T) {
+	for _, by := range []float64{1, 8, 64, 300} {
+		p := mustLoad(t, fmt.Sprintf("hirgen: 1\nname: s\nmesh: {x: 2}\ndtype: bf16\ntensors: {A: [32, 64], B: [64, 32]}\n"+
+			"ops: [\"L = matmul(A, B)\", \"X = scale(L, by=%g)\", \"Y = log_softmax(X)\"]\n", by))
+		values, bounds, err := Bounds(p, FillNormal(p, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		y, e := values["Y"], bounds["Y"].Data
+		if largest := slices.Max(e); largest > 0.2*by {
+			t.Errorf("by %v: the largest bound is %v", by, largest)
+		}
+		for _, sign := range []float64{-1, 1} { // every second logit is as far off as its own rounding moves it
+			row := func(i int) []float64 {
+				logits := slices.Clone(values["X"].Data[i*32 : i*32+32])
+				for j := range logits {
+					logits[j] = domain.BF16.Round(logits[j] * (1 + sign*float64(j%2)*0x1p-8))
+				}
+				return logits
+			}
+			for i := range 32 {
+				logits := row(i)
+				most, sum := slices.Max(logits), 0.0
+				for _, v := range logits {
+					sum += math.Exp(v - most)
+				}
+				for j, v := range logits {
+					if got := domain.BF16.Round(v - most - math.Log(sum)); math.Abs(got-y.Data[i*32+j]) > e[i*32+j] {
+						t.Fatalf("by %v: %v is called wrong, which is %v within %v", by, got, y.Data[i*32+j], e[i*32+j])
+					}
+				}
+			}
+		}
+	}
+	for x, finite := range map[float64]bool{-2: true, -70: true, -88: false, -120: false} {
+		p := mustLoad(t, "hirgen: 1\nname: s\nmesh: {x: 1}\ndtype: fp32\ntensors: {A: [1, 4]}\n"+
+			"ops: [\"B = cast(A, dtype=bf16)\", \"X = cast(B, dtype=fp32)\", \"E = exp(X)\", \"S = sum(E, axis=1)\", \"Y = log(S)\"]\n")
+		values, bounds, err := Bounds(p, map[string]*Array{"A": array([]int64{1, 4}, x+0.001, 300*x, 300*x, 300*x)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := bounds["Y"].Data[0]; math.IsInf(got, 1) == finite {
+			t.Errorf("the logarithm %v has the bound %v", values["Y"].Data[0], got)
+		}
+	}
+}

@@ -89,6 +89,9 @@ class DeviceReference final : public Reference {
     std::shared_ptr<float> other = {};  ///< elements of a second evaluation, rounded differently
     /// The part of each bound that is due to leaps (check/bounds.hpp); null if there are none.
     std::shared_ptr<float> leap = {};
+    /// The logarithms of elements that are exponentials or sums of these, and bounds of their
+    /// errors; null if they are not known.
+    std::shared_ptr<float> log_value = {}, log_bound = {};
     bool rounds = false;  ///< elements were rounded to 16 or 8 bits, here or in an operand
     /// Rounding can switch between branches of the computation, so the difference of `data` and
     /// `other` may not show the size of the errors.

@@ -58,6 +58,10 @@ constexpr float kBeside = 0x1p-126F;
 /// The largest error of fp32, relative to a number, with which a copy to 8 bits may be certain.
 constexpr double kSlight = 0x1p-18;
 
+/// Limits the logarithm of a sum of exponentials together with its error: no such sum underflows or
+/// overflows in fp32.
+constexpr double kMostLog = 80;
+
 struct UnaryBound {
   UnaryFn fn;
   Bounds to;
@@ -90,12 +94,16 @@ struct UnaryBound {
                  rest = rest_of(bound_of(in, i), leap_of(in, i)) + rough;
     const float raw = value_of(x);
     const double near = widest(x, rest, raw);
-    const double far = leap_of(in, i) > 0 ? larger_of(near, widest(x, e, raw)) : near;
+    double far = leap_of(in, i) > 0 ? larger_of(near, widest(x, e, raw)) : near;
     const bool decided = (decides(fn) || is_integer(dtype)) && far > 0;
     const bool pole = fabsf(raw) == INFINITY && x == 0 && e > 0 &&
                       apart(value_of(kBeside), value_of(-kBeside)) > 0;
     if (decided || pole) raise(jumps, 1);
-    const double leap = decided ? far : rest_of(far, near);
+    double leap = decided ? far : rest_of(far, near);
+    if (fn.kind == UnaryFn::kLog && in.log != nullptr && fabs(raw) + in.log[i] < kMostLog) {
+      far = smaller_of(far, in.log[i]);
+      leap = smaller_of(leap, far);
+    }
     // A copy to fp32 does not round. A copy to a shorter type may round an element that has an
     // error, even if the type can represent raw.
     const bool copies = fn.kind == UnaryFn::kCopy && (dtype == DType::kFp32 || far == 0);

@@ -18,11 +18,13 @@ namespace hirgen::reference {
 /// An operand and the error bounds of its elements. If `bound` is null, no element has an error.
 /// `leap` has the part of each bound that is due to leaps: errors that rounding causes when it
 /// decides a step, such as an integer or a mask. They may all have one sign and add up in full,
-/// while other errors add up as in a random walk. If `leap` is null, there are none.
+/// while other errors add up as in a random walk. If `leap` is null, there are none. `log` has the
+/// error bounds of the elements' logarithms; null if they are not known.
 struct Noisy {
   const float* data;
   const float* bound;
   const float* leap = nullptr;
+  const float* log = nullptr;
 };
 
 /// The error bounds of a result, and the parts of them that are due to leaps.
@@ -63,6 +65,10 @@ void binary_bound(BinaryFn fn, Bounds to, Noisy a, const Strided& a_view, Noisy 
 void reduce_bound(ReduceFn fn, Bounds to, float* other, Noisy in, int64_t outer, int64_t count,
                   int64_t inner, double common, double partial, uint64_t seed, DType dtype,
                   bool ranks, cudaStream_t stream);
+/// The logarithms of the sums of exp(in[i]) over the middle axis of in[outer, count, inner], and
+/// their error bounds, if all terms are the largest or the smallest possible.
+void sum_logarithms(float* value, float* bound, Noisy in, int64_t outer, int64_t count,
+                    int64_t inner, cudaStream_t stream);
 /// The result of a matmul, the sums of its squared terms, and relative errors. product_bound()
 /// replaces to.bound, the sums of the squared bounds of the terms without leaps, by bounds of the
 /// result. to.leap has the sums of leaps; null: there are none. It adds errors of the ranks'

@@ -39,6 +39,7 @@ HG_HOST_DEVICE inline double rest_of(double bound, double leap) {
 }
 
 HG_HOST_DEVICE inline double larger_of(double a, double b) { return a < b ? b : a; }
+HG_HOST_DEVICE inline double smaller_of(double a, double b) { return b < a ? b : a; }
 
 /// Returns the smallest normal number of a type; for integer types, 2^-126.
 HG_HOST_DEVICE inline double least_of(DType type) {

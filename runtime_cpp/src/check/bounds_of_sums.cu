@@ -94,6 +94,33 @@ struct ReduceBound {
   }
 };
 
+/// The error of the logarithm of an exponential without errors, which is at least exp(-kMostLog).
+constexpr double kOfExponential = 0x1p-15;
+
+struct SumLogarithms {
+  float *value, *bound;
+  Noisy in;
+  int64_t count, inner;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    const int64_t first = i / inner * count * inner + i % inner;
+    double sum = 0, least = 0, most = 0;
+    for (int64_t r = 0; r < count; ++r) {
+      const int64_t at = first + r * inner;
+      const double x = in.data[at], e = bound_of(in, at);
+      sum += exp(x);
+      least += exp(x - e);
+      most += exp(x + e);
+    }
+    const double log_of_sum = log(sum);
+    const double off = larger_of(log(most) - log_of_sum, log_of_sum - log(least));
+    value[i] = static_cast<float>(log_of_sum);
+    bound[i] = static_cast<float>(off + kOfExponential +
+                                  2 * kSpread * kChopped * sqrt(static_cast<double>(count)) *
+                                      kEpsilon);  // of adding, twice
+  }
+};
+
 struct ProductBound {
   Products p;
   Bounds to;
@@ -150,6 +177,11 @@ void reduce_bound(ReduceFn fn, Bounds to, float* other, Noisy in, int64_t outer,
                   bool ranks, cudaStream_t stream) {
   parallel_for(outer * inner, stream, kBounds,
                ReduceBound{fn, to, other, in, count, inner, common, partial, seed, dtype, ranks});
+}
+
+void sum_logarithms(float* value, float* bound, Noisy in, int64_t outer, int64_t count,
+                    int64_t inner, cudaStream_t stream) {
+  parallel_for(outer * inner, stream, kBounds, SumLogarithms{value, bound, in, count, inner});
 }
 
 void product_bound(const Products& products, Bounds to, float* other, int64_t n, DType dtype,

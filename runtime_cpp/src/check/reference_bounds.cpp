@@ -43,7 +43,7 @@ float Largest::fetch() const {
 }  // namespace reference
 
 reference::Noisy DeviceReference::Tensor::noisy() const {
-  return {data.get(), bound.get(), leap.get()};
+  return {data.get(), bound.get(), leap.get(), log_bound.get()};
 }
 
 reference::Bounds DeviceReference::Tensor::bounds() const { return {bound.get(), leap.get()}; }
@@ -101,6 +101,11 @@ void DeviceReference::move(const char* out, const std::vector<Tensor>& in, const
     copy(result.leap.get(), leaps);
   }
   copy(result.other.get(), others);
+  if (in.size() > 1 || !in[0].log_value) return;
+  result.log_value = allocate(reference::elements_of(shape), kScratch);
+  result.log_bound = allocate(reference::elements_of(shape), kScratch);
+  copy(result.log_value.get(), {in[0].log_value.get()});
+  copy(result.log_bound.get(), {in[0].log_bound.get()});
 }
 
 double DeviceReference::common(const Tensor& operand) const {

@@ -84,6 +84,10 @@ void DeviceReference::unary(const char* out, const char* fn, const char* in, DTy
   reference::unary_bound(function, result.bounds(), source.noisy(), n, dtype, jumps.get(), stream_);
   result.jumps = result.jumps || jumps.fetch() > 0;
   if (!result.jumps) result.leap.reset();
+  if (function.kind == UnaryFn::kExp && dtype == DType::kFp32 && source.bound) {
+    result.log_value = source.data;
+    result.log_bound = source.bound;
+  }
 }
 
 void DeviceReference::binary(const char* out, const char* fn, const char* a, const char* b,
@@ -128,6 +132,12 @@ void DeviceReference::reduce(const char* out, const char* fn, const char* in, in
   reference::reduce_bound(function, result.bounds(), result.other.get(), source.noisy(), outer,
                           count, inner, common(source), partial(count, source.dtype, dtype),
                           ++seeds_, dtype, ranks_ > 1, stream_);
+  if (function != ReduceFn::kSum || dtype != DType::kFp32 || !source.log_value) return;
+  result.log_value = allocate(outer * inner, reference::kEvaluation);
+  result.log_bound = allocate(outer * inner, reference::kEvaluation);
+  reference::sum_logarithms(result.log_value.get(), result.log_bound.get(),
+                            {source.log_value.get(), source.log_bound.get()}, outer, count, inner,
+                            stream_);
 }
 
 }  // namespace hirgen

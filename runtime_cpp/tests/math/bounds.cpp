@@ -51,6 +51,8 @@ void evaluate(DeviceReference& reference, const Row& row) {
     reference.unary(row.out, row.fn, row.first, row.dtype);
   } else if (kind == "binary") {
     reference.binary(row.out, row.fn, row.first, row.second, row.dtype);
+  } else if (kind == "permute") {
+    reference.permute(row.out, row.first, {1, 0});
   } else if (kind == "reduce") {
     reference.reduce(row.out, row.fn, row.first, 1, row.dtype);
   } else {

@@ -263,6 +263,7 @@ void test_bounds() {
       hirgen::BinaryFn::kAdd, to, noisy, exact, part, part, false, kType, &jumps};
   const reference::ReduceBound reduce{
       hirgen::ReduceFn::kSum, to, none.get(), noisy, 3, 1, 0, 0, 1, kType};
+  const reference::SumLogarithms logarithms{leaps.get(), out.get(), rough, 3, 1};
   const reference::RoundBound round{to, none.get(), kType};
   const reference::AddTo add{out.get(), in.get()};
   const reference::WidenBound widen{out.get(), in.get(), none.get(), false, &sum};
@@ -294,6 +295,11 @@ void test_bounds() {
     expect_element(name_of("bound, add", i), in[i], out[i], 3.0F, [&] { add(i); });
     expect_element(name_of("bound, widen", i), in[i], out[i], 3.0F, [&] { widen(i); });
     expect_element(name_of("bound, squares", i), in[i], out[i], 9.0F, [&] { squares(i); });
+    in[Wide{i} * 3 + 2] = 3;
+    logarithms(i);  // of two exponentials of 0, and one that is exp(3) times as far off
+    expect(std::fabs(out[i] - std::log((2 + std::exp(3.0F)) / 3)) < 1e-3F,
+           name_of("bound, logarithms", i));
+    in[Wide{i} * 3 + 2] = out[i] = leaps[i] = 0;
     in[i] = 3;
     shake(i);
     expect(std::fabs(out[i]) == 3, name_of("bound, shake", i));
