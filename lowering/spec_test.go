@@ -44,7 +44,8 @@ func withConcats(t *testing.T) []specText {
 	list := specTexts(t)
 	for _, path := range []string{
 		"testdata/layers/llama_attention_sp_backward.yaml", "testdata/layers/router.yaml", "internal/e2e/testdata/moves/grouped.yaml",
-		"internal/e2e/testdata/moves/reshaped_rows.yaml", "internal/e2e/testdata/moves/batches.yaml", "internal/e2e/testdata/moves/quantized_rows.yaml",
+		"internal/e2e/testdata/moves/reshaped_rows.yaml", "internal/e2e/testdata/moves/batches.yaml",
+		"internal/e2e/testdata/moves/quantized_rows.yaml",
 		"internal/e2e/testdata/moves/quantized_columns.yaml",
 		"internal/e2e/testdata/moves/sent_parts.yaml", "internal/e2e/testdata/moves/sent_sums.yaml",
 	} {

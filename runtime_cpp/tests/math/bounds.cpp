@@ -1,5 +1,6 @@
 // Compares the bounds of the reference with those of package model/eval, operation by operation.
 #include <cmath>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -60,14 +61,16 @@ void evaluate(DeviceReference& reference, const Row& row) {
   }
 }
 
-/// Expects that two bounds of an element are equal, up to roundings of the element to fp32.
+/// Expects that two bounds of an element are equal, up to roundings of the element to fp32 and of
+/// functions on GPUs, which differ from those of CPUs by some units in the last place.
 void expect_bound(const Row& row, size_t i, float got) {
   const float want = row.bounds[i], size = std::fabs(row.values[i]);
-  const float apart = 0x1p-21F * (size < INFINITY ? size : 0) + 0.03F * want + 0x1p-140F;
+  const float apart = 0x1p-20F * (size < INFINITY ? size : 0) + 0.03F * want + 0x1p-140F;
   if (got == want || std::fabs(got - want) <= apart) return;
-  expect(false, std::string(row.kind) + " " + row.fn + " of " + row.first + " and " + row.second +
-                    ", element " + std::to_string(i) + ": the bound is " + std::to_string(got) +
-                    ", not " + std::to_string(want));
+  std::ostringstream text;
+  text << row.kind << ' ' << row.fn << " of " << row.first << " and " << row.second << ", element "
+       << i << " (" << row.values[i] << "): the bound is " << got << ", not " << want;
+  expect(false, text.str());
 }
 
 /// All operations, on the operands of the table: two ranks, as in its spec.
