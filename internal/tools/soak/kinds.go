@@ -15,7 +15,7 @@ import (
 // A specKind is a kind of specs that a search must meet often. A new kind is one more row of specKinds.
 type specKind struct {
 	name  string
-	share float64                                     // share of the specs that MakeUp makes
+	share float64                                     // share of the specs with a kind, relative to other kinds
 	begin func(*generator)                            // makes the first operations of a spec; others follow
 	holds func(*model.Pipeline, *hostir.Program) bool // recognizes an accepted spec of this kind, however it was made
 }
@@ -34,6 +34,7 @@ var specKinds = []specKind{
 	{"operations in a pipeline of sub-chunks", 0.04, (*generator).subChunks, runsInSubChunks},
 	{"several moves between ranks in a loop, with a lead", 0.03, (*generator).twoMoves, leadsInLoops},
 	{"a kernel exchanges rows", 0.04, (*generator).exchangedRows, exchangesRows},
+	{"a sum over ranks has two axes of rows", 0.04, (*generator).summedBatches, mergesRows},
 	{"collectives are one group", 0.03, (*generator).collectives, groupsCollectives},
 	{"a gather of rows that are split over ranks", 0.02, (*generator).splitTable, gathersParts},
 	{"a GEMM multiplies numbers of 8 bits", 0.04, (*generator).shortProduct, multipliesShort},
@@ -44,15 +45,25 @@ var specKinds = []specKind{
 	{"an output has infinite elements", 0.13, (*generator).infinities, outputs(func(v float64) bool { return math.IsInf(v, 0) })},
 }
 
-// kind draws the kind of a spec. It returns a kind without begin if it draws no row of the table.
+// plain is the share of the specs that MakeUp makes without a kind.
+const plain = 0.3
+
+// kind draws the kind of a spec, by the shares in the table. It returns a kind without begin for a plain spec.
 func (g *generator) kind() specKind {
-	at := g.Float64()
+	if g.chance(plain) {
+		return specKind{}
+	}
+	total := 0.0
+	for _, k := range specKinds {
+		total += k.share
+	}
+	at := total * g.Float64()
 	for _, k := range specKinds {
 		if at -= k.share; at < 0 {
 			return k
 		}
 	}
-	return specKind{}
+	return specKinds[0]
 }
 
 // notNumbers begins with operations that make NaN, such as a root or a logarithm of numbers of both signs.
