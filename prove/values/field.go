@@ -68,13 +68,12 @@ func exactly(v float64) uint64 {
 
 // field computes in the field. Functions without known laws are random functions, which depend on the seed.
 type field struct {
-	seed  uint64
-	folds map[string]map[uint64]uint64 // by function and result of max or min: the product that represents its operands
+	seed     uint64
+	divisor  uint64 // of the last division
+	quotient uint64 // 1 / divisor
 }
 
-func newField(seed uint64) *field {
-	return &field{seed, map[string]map[uint64]uint64{"max": {}, "min": {}}}
-}
+func newField(seed uint64) *field { return &field{seed, 1, 1} }
 
 // numbers makes the evaluator of models compute in the field.
 func (f *field) numbers() eval.Numbers {
@@ -186,29 +185,28 @@ func (f *field) binary(name string) func(a, b float64) float64 {
 	case "mul", "prod":
 		fn = mul
 	case "div":
-		fn = func(a, b uint64) uint64 { return mul(a, inverse(b)) }
+		fn = f.div
 	case "keep": // keeps a or returns 0, depending on b; here a times a random function of b
 		fn = func(a, b uint64) uint64 { return mul(a, f.random("keep", b)) }
 	case "drop":
 		fn = func(a, b uint64) uint64 { return mul(a, add(1, neg(f.random("keep", b)))) }
 	case "max", "min":
-		fn = func(a, b uint64) uint64 { return f.fold(name, a, b) }
+		fn = f.fold(name)
 	}
 	return func(a, b float64) float64 { return float64(fn(uint64(a), uint64(b))) }
 }
 
-// fold computes max or min: a random function of a product. Each operand contributes a factor: a random function of the
-// operand or, if the operand is a result of the same fold, the product that this result stands for. So the fold is
-// associative and commutative.
-func (f *field) fold(name string, a, b uint64) uint64 {
-	standsFor := func(v uint64) uint64 {
-		if product, ok := f.folds[name][v]; ok {
-			return product
-		}
-		return f.random(name+" of", v)
+// div divides. The elements of a row often have one divisor, and an inverse takes a hundred products.
+func (f *field) div(a, b uint64) uint64 {
+	if b != f.divisor {
+		f.divisor, f.quotient = b, inverse(b)
 	}
-	product := mul(standsFor(a), standsFor(b))
-	result := f.random(name, product)
-	f.folds[name][result] = product
-	return result
+	return mul(a, f.quotient)
+}
+
+// fold returns max or min: the product of both operands plus a random number k, minus k. So the fold is associative and commutative.
+// It does not distribute over other functions. Its neutral element, 1 - k, is no number that a wrong program could begin with, such as 0.
+func (f *field) fold(name string) func(a, b uint64) uint64 {
+	k := f.random(name)
+	return func(a, b uint64) uint64 { return add(mul(add(a, k), add(b, k)), neg(k)) }
 }
