@@ -104,6 +104,13 @@ func New(op string) Stmt {
 	return nil
 }
 
+// Copy returns a copy of a statement, which shares lists and pointers with it.
+func Copy(s Stmt) Stmt {
+	made := reflect.New(reflect.TypeOf(s).Elem())
+	made.Elem().Set(reflect.ValueOf(s).Elem())
+	return made.Interface().(Stmt) //nolint:forcetypeassert // it is of the type of s
+}
+
 // Bodies returns pointers to the lists of statements that are nested directly inside a statement.
 func Bodies(s Stmt) []*[]Stmt {
 	v := reflect.ValueOf(s).Elem()

@@ -10,9 +10,6 @@ import (
 	"github.com/hirgen/hirgen/prove/values"
 )
 
-// costly is the values.Sized.Cost from which a comparison takes a second or more.
-const costly = 1 << 27
-
 // computed compares the outputs of the program with the model, and reports those that differ. The program must have
 // no other error. A mismatch at small extents may come from a constant in the program that depends on the original
 // extents. So computed tries each way to find small extents, and then the original extents, until nothing differs. A
@@ -28,12 +25,7 @@ func (v *verification) computed(load values.Load, like *values.Sized) *values.Si
 	var result *values.Result
 	var failure error
 	var panicked *Finding // the last panic of a comparison
-	attempts := []func() (*values.Sized, error){small(values.Columns), small(values.EqualColumns), small(values.NoColumns), own}
-	if one, err := attempts[0](); err == nil && one.Cost > costly {
-		if other, err := attempts[1](); err == nil && other.Cost < one.Cost {
-			attempts[0], attempts[1] = attempts[1], attempts[0]
-		}
-	}
+	attempts := []func() (*values.Sized, error){small(values.Columns), small(values.NoColumns), own}
 	for _, extents := range attempts {
 		sized, err := extents()
 		if err != nil {

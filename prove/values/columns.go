@@ -1,6 +1,7 @@
 package values
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -8,14 +9,58 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
+// separate returns a program in which each launch has a kernel of its own, because extents that are equal may differ at other parameter
+// values. The row of a kernel is an expression of one of its launches. Another launch keeps it only if it is the row of an operand, or if
+// no operand has rows of this length.
+func separate(p *calls.Program) *calls.Program {
+	own, kernels, values, launches := *p, calls.ByName(p.Kernels), p.Values(), map[string]int{}
+	for s := range calls.All(p.Body) {
+		if l, ok := s.(*calls.Launch); ok {
+			launches[l.Kernel]++
+		}
+	}
+	own.Kernels = slices.DeleteFunc(slices.Clone(p.Kernels), func(k *calls.Kernel) bool { return launches[k.Name] > 1 })
+	last := lastExtents(p)
+	var separated func([]calls.Stmt) []calls.Stmt
+	separated = func(body []calls.Stmt) (list []calls.Stmt) {
+		for _, s := range body {
+			s = calls.Copy(s)
+			for _, inner := range calls.Bodies(s) {
+				*inner = separated(*inner)
+			}
+			list = append(list, s)
+			l, ok := s.(*calls.Launch)
+			if !ok || !l.Own() || launches[l.Kernel] <= 1 {
+				continue
+			}
+			k := *kernels[l.Kernel]
+			rows := slices.DeleteFunc(rowsOf(l, &k, last), func(e expr.Expr) bool { n, _ := values.Eval(e); return n != k.Columns })
+			if len(rows) > 0 && !slices.ContainsFunc(rows, func(e expr.Expr) bool { return fmt.Sprint(e) == fmt.Sprint(k.Row) }) {
+				k.Row = rows[0]
+			}
+			k.Name = fmt.Sprintf("%s of launch %d", k.Name, len(own.Kernels))
+			l.Kernel, own.Kernels = k.Name, append(own.Kernels, &k)
+		}
+		return list
+	}
+	own.Body = separated(p.Body)
+	return &own
+}
+
 // kernels returns the program's kernels with column counts for other parameter values. A column count changes like the
 // kernel's row, or else like the first row length of its operands that had the same value originally. If there is none, it
 // changes like a named extent that had this value and changes.
 func (s *search) kernels(now calls.Values) (list []*calls.Kernel) {
 	before := s.program.Values()
+	rows, last, kernels := map[string][]expr.Expr{}, lastExtents(s.program), calls.ByName(s.program.Kernels)
+	for stmt := range calls.All(s.program.Body) {
+		if l, ok := stmt.(*calls.Launch); ok && l.Own() {
+			rows[l.Kernel] = append(rows[l.Kernel], rowsOf(l, kernels[l.Kernel], last)...)
+		}
+	}
 	names := slices.Sorted(maps.Keys(before))
 	for _, k := range s.program.Kernels {
-		rows := s.rows(k.Name)
+		rows := rows[k.Name]
 		if k.Row != nil {
 			rows = append([]expr.Expr{k.Row}, rows...)
 		}
@@ -37,32 +82,35 @@ func (s *search) kernels(now calls.Values) (list []*calls.Kernel) {
 	return list
 }
 
-// rows lists the last extents of the operands of a kernel's launches.
-func (s *search) rows(kernel string) (list []expr.Expr) {
+// lastExtents returns the last extents of arguments, buffers and views, by name.
+func lastExtents(p *calls.Program) map[string]expr.Expr {
 	last := map[string]expr.Expr{}
 	note := func(name string, shape []expr.Expr) {
 		if len(shape) > 0 {
 			last[name] = shape[len(shape)-1]
 		}
 	}
-	for _, d := range s.program.Arguments {
+	for _, d := range p.Arguments {
 		note(d.Name, d.Shape)
 	}
-	for _, d := range s.program.Buffers {
+	for _, d := range p.Buffers {
 		note(d.Name, d.Shape)
 	}
-	calls.Walk(s.program.Body, func(stmt calls.Stmt) bool {
-		switch stmt := stmt.(type) {
-		case *calls.Declare:
-			note(stmt.Name, stmt.Shape)
-		case *calls.Launch:
-			for _, operand := range append([]calls.Operand{stmt.Out}, stmt.In...) {
-				if e := last[operand.At.Base]; e != nil && stmt.Kernel == kernel {
-					list = append(list, e)
-				}
-			}
+	for s := range calls.All(p.Body) {
+		if d, ok := s.(*calls.Declare); ok {
+			note(d.Name, d.Shape)
 		}
-		return true
-	})
+	}
+	return last
+}
+
+// rowsOf lists the last extents of the operands of a launch that its kernel reads or writes along their last axis.
+func rowsOf(l *calls.Launch, k *calls.Kernel, last map[string]expr.Expr) (list []expr.Expr) {
+	for i, operand := range append([]calls.Operand{l.Out}, l.In...) {
+		e, along := last[operand.At.Base], slices.Contains([]string{calls.ForElement, calls.ForColumn}, k.Uses[i])
+		if n := len(operand.Strides); e != nil && along && (n == 0 || operand.Strides[n-1] == expr.Expr(expr.Int(1))) {
+			list = append(list, e)
+		}
+	}
 	return list
 }

@@ -38,9 +38,8 @@ type Guess int
 
 // The guesses.
 const (
-	NoColumns    Guess = iota // column counts do not change
-	Columns                   // each column count stands for the extent that has the same value
-	EqualColumns              // as Columns, and equal extents stay equal, because launches with both may share a kernel
+	NoColumns Guess = iota // column counts do not change
+	Columns                // each column count of a launch stands for an extent that has the same value
 )
 
 // search looks for parameter values.
@@ -61,13 +60,15 @@ type search struct {
 
 // Small reduces each parameter that sets the size of tensors, but not the number of ranks or iterations, as far as the
 // model and the program allow. The program has the same calls, with other values of expressions that depend on these
-// parameters. Where possible, values have different odd factors (with EqualColumns equal factors for equal parameters), so
-// that a wrong extent changes the result. If the program cannot be issued with such values, or is too much to compute, all
+// parameters. Where possible, values have different odd factors, so that a wrong extent changes the result. If the program cannot be issued with such values, or is too much to compute, all
 // have the odd factor 3. A parameter keeps its value if the model or the program refuses all smaller values that are tried.
 // like may be nil, or the result for the same program on other nodes, whose values are tried first. Small returns an error
 // if the program cannot be issued with any values, or is still too large.
 func Small(p *calls.Program, nodes []int, load Load, guess Guess, like *Sized) (*Sized, error) {
 	s := &search{program: p, nodes: nodes, load: load, guess: guess}
+	if guess != NoColumns {
+		s.program = separate(p)
+	}
 	var err error
 	if s.whole, err = load(nil); err != nil {
 		return nil, err
@@ -175,12 +176,8 @@ func (s *search) free() (names []string) {
 func (s *search) reduceAll(names []string, allowed func(map[string]int64) bool) {
 	for i, name := range names {
 		odd := int64(2*i + 3)
-		switch {
-		case s.threes:
+		if s.threes {
 			odd = 3
-		case s.guess == EqualColumns:
-			first := slices.IndexFunc(names, func(other string) bool { return s.original(other) == s.original(name) })
-			odd = int64(2*first + 3)
 		}
 		s.reduceParameter(name, odd, allowed)
 	}
@@ -188,34 +185,6 @@ func (s *search) reduceAll(names []string, allowed func(map[string]int64) bool) 
 		for _, other := range names[:i] {
 			if s.values[one] == 0 && s.values[other] == 0 {
 				s.reducePair(one, other, allowed)
-			}
-		}
-	}
-	if s.guess == EqualColumns {
-		s.equate(names, allowed)
-	}
-}
-
-// equate finds the parameters that originally equal a defined parameter, such as E = H * C. It gives them the present
-// value of the definition, if this is allowed.
-func (s *search) equate(names []string, allowed func(map[string]int64) bool) {
-	original := s.program.Values()
-	for _, d := range s.program.Params {
-		m, err := s.model(s.values)
-		if err != nil || original.Definition(d) == nil {
-			continue
-		}
-		defined := slices.IndexFunc(m.Params, func(has model.Param) bool { return has.Name == d.Spec })
-		for _, name := range names {
-			if name == d.Spec || s.original(name) != d.Value {
-				continue
-			}
-			was := s.values[name]
-			if s.values[name] = m.Params[defined].Value; allowed(s.values) {
-				continue
-			}
-			if s.values[name] = was; was == 0 {
-				delete(s.values, name)
 			}
 		}
 	}

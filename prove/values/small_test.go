@@ -37,29 +37,33 @@ func TestExamplesAsTheyStand(t *testing.T) {
 	}
 }
 
-// TestEqualToAProduct reduces parameters where a kernel has two uses: for rows of E = H * C elements, and for transposed
-// rows of L elements. L follows E then.
-func TestEqualToAProduct(t *testing.T) {
-	const spec = `{hirgen: 1, name: p, dtype: bf16, params: {L: 4096, H: 32, C: 128, E: H*C}, mesh: {x: 1},
-tensors: {dY: [L, E], W: [E, E], PV: [H, L, C]},
+// TestEqualExtents reduces parameters where launches for rows of different extents share a kernel, because the extents are equal: E = H * C
+// elements of a row and L elements of a transposed row. Then each launch has a kernel of its own, and L and E different values. In the
+// second spec L equals an extent that is no parameter.
+func TestEqualExtents(t *testing.T) {
+	for _, params := range []string{"L: 4096, H: 32, C: 128, E: H*C", "L: 2048, H: 32, C: 64, E: 4096", "L: 4096, H: 32, C: 128, E: 4096"} {
+		spec := `{hirgen: 1, name: p, dtype: bf16, params: {` + params + `}, mesh: {x: 1},
+tensors: {dY: [L, E], W: [E, H*C], PV: [H, L, C]},
 ops: ["dO = matmul(dY, W, quantize=fp8_e4m3)", "dYt = permute(dY, perm=[1, 0])", "heads = permute(PV, perm=[1, 0, 2])",
-"O = reshape(heads, shape=[L, E])", "dW = matmul(dYt, O, quantize=fp8_e4m3)"], outputs: [dO, dW]}`
-	load := func(params map[string]int64) (*model.Pipeline, error) {
-		return model.Load("spec.yaml", []byte(spec), params)
-	}
-	p, err := load(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sized, err := values.Small(lower(t, p), nil, load, values.EqualColumns, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r, err := values.Check(sized.Program, sized.Model, 1); err != nil || len(r.Mismatches) > 0 {
-		t.Errorf("at %v: %v %+v", sized.Changed, err, r)
-	}
-	if at := sized.Program.Calls.Values(); at["L"] != at["E"] || at["L"] >= 4096 {
-		t.Errorf("L and E are not reduced together: %v", sized.Changed)
+"O = reshape(heads, shape=[L, H*C])", "dW = matmul(dYt, O, quantize=fp8_e4m3)", "Wt = permute(W, perm=[1, 0])",
+"dP = matmul(O, Wt, quantize=fp8_e4m3)"], outputs: [dO, dW, dP]}`
+		load := func(params map[string]int64) (*model.Pipeline, error) {
+			return model.Load("spec.yaml", []byte(spec), params)
+		}
+		p, err := load(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sized, err := values.Small(lower(t, p), nil, load, values.Columns, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := values.Check(sized.Program, sized.Model, 1); err != nil || len(r.Mismatches) > 0 {
+			t.Errorf("%s at %v: %v %+v", params, sized.Changed, err, r)
+		}
+		if at := sized.Program.Calls.Values(); at["L"] == at["E"] || at["L"] >= 2048 || at["E"] >= 4096 {
+			t.Errorf("%s: L and E are not reduced to different extents: %v", params, sized.Changed)
+		}
 	}
 }
 
