@@ -141,9 +141,8 @@ func chosen(fn string) func(use) {
 // where computes dA = keep(dY, mask) and dB = drop(dY, mask).
 func where(u use) {
 	along, g := u.along(), u.ready()
-	mask := u.typed(u.in(0), g.dtype)
-	u.give(1, like("keep", g, mask), along)
-	u.give(2, like("drop", g, mask), along)
+	u.give(1, like("keep", g, u.in(0)), along)
+	u.give(2, like("drop", g, u.in(0)), along)
 }
 
 // dropout computes dX = dropout(dY), which recomputes the mask from the same seed.

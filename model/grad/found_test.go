@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/eval"
 	"github.com/hirgen/hirgen/model/grad"
 )
 
@@ -77,5 +78,20 @@ func TestKinksAreNotSmooth(t *testing.T) {
 	kink := func(x float64) float64 { return 3*x + max(0, x) }
 	if left, right := oneSided(kink, -1e-3), oneSided(kink, 1e-3); left > 3.001 || right < 3.999 {
 		t.Errorf("the slopes of both sides are %g and %g, want 3 and 4", left, right)
+	}
+}
+
+// TestMasksAreNotRounded checks that the gradient of a where reads the mask in its own type, in which it is not 0.
+func TestMasksAreNotRounded(t *testing.T) {
+	p, err := model.Load("spec.yaml", []byte("hirgen: 1\nname: found\ndtype: fp16\ntensors: {M: {axes: [2], dtype: fp32}, A: [2], B: [2]}\n"+
+		"ops:\n- Y = where(M, A, B)\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, _ := backwardOf(t, p, grad.Options{})
+	list := func(v ...float64) *eval.Array { return &eval.Array{Shape: []int64{2}, Data: v} }
+	got := run(t, q, map[string]*eval.Array{"M": list(1e-9, 0), "dY": list(3, 5)})
+	if a, b := got["dA"].Data, got["dB"].Data; a[0] != 3 || a[1] != 0 || b[0] != 0 || b[1] != 5 {
+		t.Errorf("dA is %v, and dB %v", a, b)
 	}
 }
