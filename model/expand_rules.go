@@ -154,7 +154,7 @@ func where(e *expansion) {
 		return
 	}
 	if e.op.In[0].DType != dtype {
-		mask = e.step("mask", "cast", []string{mask}, "dtype", string(dtype))
+		mask = e.mask(0, dtype)
 	}
 	kept, dropped := e.step("kept", "keep", []string{a, mask}), e.step("dropped", "drop", []string{b, mask})
 	e.add(e.src.out.value, "add", []string{kept, dropped}, nil)
@@ -197,8 +197,18 @@ func (a *assembler) castsMask(so *sourceOp) bool {
 
 // masked adds an operation with its mask converted to the element type of the other operand.
 func masked(e *expansion) {
-	mask := e.step("mask", "cast", []string{e.src.args[1].value}, "dtype", string(e.op.In[0].DType))
+	mask := e.mask(1, e.op.In[0].DType)
 	e.add(e.src.out.value, e.src.fn.value, []string{e.src.args[0].value, mask}, nil)
+}
+
+// mask adds operations that convert operand i to a mask of an element type. It takes the sign of numbers that may be too small for
+// the type, which a cast alone would round to 0.
+func (e *expansion) mask(i int, dtype domain.DType) string {
+	mask := e.src.args[i].value
+	if small := 0x1p-126; e.op.In[i].DType.Round(small) != 0 && dtype.Round(small) == 0 {
+		mask = e.step("sign", "sign", []string{mask})
+	}
+	return e.step("mask", "cast", []string{mask}, "dtype", string(dtype))
 }
 
 // leavesOneElement reports whether an operation reduces the only axis of a tensor.

@@ -90,7 +90,10 @@ func TestMasksAreNotRounded(t *testing.T) {
 	}
 	q, _ := backwardOf(t, p, grad.Options{})
 	list := func(v ...float64) *eval.Array { return &eval.Array{Shape: []int64{2}, Data: v} }
-	got := run(t, q, map[string]*eval.Array{"M": list(1e-9, 0), "dY": list(3, 5)})
+	got, err := eval.Run(q, map[string]*eval.Array{"M": list(1e-9, 0), "dY": list(3, 5)})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if a, b := got["dA"].Data, got["dB"].Data; a[0] != 3 || a[1] != 0 || b[0] != 0 || b[1] != 5 {
 		t.Errorf("dA is %v, and dB %v", a, b)
 	}
