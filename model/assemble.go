@@ -50,8 +50,10 @@ func assemble(src *source, overrides map[string]int64, list *diag.List) *Pipelin
 	a.parameters()
 	a.meshes()
 	if a.dtype = a.elementType(src.dtype, defaultDType); !a.dtype.Computes() {
-		a.list.Add(src.dtype.pos, diag.UnknownDType, "%s is for single tensors: nothing is computed in it", a.dtype).
-			WithHint("declare a tensor S: {axes: [1], dtype: %s}", a.dtype)
+		d := a.list.Add(src.dtype.pos, diag.UnknownDType, "%s is for single tensors, such as S: {axes: [1], dtype: %s}", a.dtype, a.dtype)
+		if a.dtype.Saturates() {
+			d.WithHint("leave out dtype, and quantize in GEMMs: linear(X, W, quantize=%s)", a.dtype)
+		}
 	}
 	a.declareTensors()
 	a.operations()

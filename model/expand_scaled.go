@@ -14,9 +14,12 @@ import (
 // If both operands have scales of blocks, block_linear applies the scales to the sums of blocks instead.
 func scaledLinear(e *expansion) {
 	blocks := e.hasBlocks(0) && e.hasBlocks(2) && (!isOne(e.op.In[1]) || !isOne(e.op.In[3]))
-	if !blocks && (!e.scaleFits(0) || !e.scaleFits(2)) {
-		e.broken()
-		return
+	if !blocks {
+		fits := e.scaleFits(0)
+		if !e.scaleFits(2) || !fits {
+			e.broken()
+			return
+		}
 	}
 	bias := ""
 	if len(e.src.args) > 4 {
@@ -32,10 +35,10 @@ func scaledLinear(e *expansion) {
 }
 
 // hasBlocks reports whether the next operand, the scales of operand at, has as many axes as operand at, and more than
-// one, as scales of blocks have.
+// one, as scales of blocks have. A column of scales is one of blocks only if rows have one block.
 func (e *expansion) hasBlocks(at int) bool {
 	q, s := domain.Shape(e.op.In[at].Axes), domain.Shape(e.op.In[at+1].Axes)
-	return len(q) == len(s) && len(q) > 1
+	return len(q) == len(s) && len(q) > 1 && (s[len(s)-1] > 1 || q[len(q)-1] == domain.BlockRow)
 }
 
 // scaled adds the GEMM of two fp8 tensors, the multiplications by their scales, the addition of the bias, if there is
@@ -135,18 +138,23 @@ func isOne(t *Tensor) bool {
 // scaleFits checks that operand at is an fp8 tensor, and that the next operand has a scale for each of its rows, or one scale.
 func (e *expansion) scaleFits(at int) bool {
 	q, s := e.op.In[at], e.op.In[at+1]
-	shape := domain.Shape(q.Axes)
+	shape, one := domain.Shape(q.Axes), func(n int64) bool { return n == 1 }
+	rows := shape[:len(shape)-1]
 	switch {
 	case !q.DType.Saturates():
 		e.a.list.Add(e.src.args[at].pos, diag.DTypeMismatch, "scaled_linear multiplies numbers of 8 bits, and %s is %s", q.Name, q.DType).
 			WithHint("quantize it, or multiply with linear")
 	case s.DType != domain.FP32:
 		e.a.list.Add(e.src.args[at+1].pos, diag.DTypeMismatch, "scales are fp32, and %s is %s", s.Name, s.DType)
-	case !isOne(s) && !slices.Equal(domain.Shape(s.Axes), shape[:len(shape)-1]):
-		e.a.list.Add(e.src.args[at+1].pos, diag.ShapeMismatch, "%s has no scale for each row of %s: their shapes are %s and %s", s.Name, q.Name,
-			domain.FormatShape(domain.Shape(s.Axes)), domain.FormatShape(shape)).
-			WithHint("scales of blocks are for both operands: for each %d elements of a row of the first, and for %d x %d of the second",
-				domain.BlockRow, domain.BlockRow, domain.BlockRow)
+	case !isOne(s) && !slices.Equal(domain.Shape(s.Axes), rows):
+		d := e.a.list.Add(e.src.args[at+1].pos, diag.ShapeMismatch, "%s has no scale for each row of %s: their shapes are %s and %s", s.Name,
+			q.Name, domain.FormatShape(domain.Shape(s.Axes)), domain.FormatShape(shape))
+		if slices.Equal(slices.DeleteFunc(domain.Shape(s.Axes), one), slices.DeleteFunc(slices.Clone(rows), one)) { // as in torch._scaled_mm
+			d.WithHint("write reshape(%s, shape=%s)", s.Name, domain.FormatShape(rows))
+			return false
+		}
+		d.WithHint("scales of blocks are for both operands: for each %d elements of a row of the first, and for %d x %d of the second",
+			domain.BlockRow, domain.BlockRow, domain.BlockRow)
 	default:
 		return true
 	}

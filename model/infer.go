@@ -99,6 +99,9 @@ func (in *inference) checkCounts() bool {
 		case !slices.Contains(in.rule.attrs, attr.name.value):
 			d := in.a.list.Add(attr.name.pos, diag.BadAttribute, "%s has no attribute %q", name, attr.name.value)
 			hintNearest(d, attr.name.value, in.rule.attrs)
+			if attr.name.value == "dtype" && slices.Contains(ReduceFns, name) {
+				d.WithHint("declare the result: %s: {axes: ..., dtype: %s}", in.src.out.value, domain.FP32)
+			}
 			ok = false
 		case slices.ContainsFunc(in.src.attrs[:i], func(o sourceAttr) bool { return o.name.value == attr.name.value }):
 			in.a.list.Add(attr.name.pos, diag.BadAttribute, "attribute %q is given twice", attr.name.value)

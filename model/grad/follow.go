@@ -162,8 +162,12 @@ func (b *backward) through(op *model.WrittenOp) {
 	u := use{b, op, lists.Map(op.Out, func(t *model.Tensor) value { return b.grads[t] })}
 	for i := range op.In {
 		if u.wants(i) && (!known || kindOf(op, i) == missing) {
-			b.errors.Add(op.Pos, diag.NoGradient, "%s has no gradient by %s", op.Fn, op.In[i].Name).
-				WithHint("ask for the gradients of other inputs with --of, or write %s with operations that have one", op.Fn)
+			d := b.errors.Add(op.Pos, diag.NoGradient, "%s has no gradient by %s", op.Fn, op.In[i].Name)
+			if slices.Contains([]string{"quantize", "scaled_linear", "block_linear"}, op.Fn) {
+				d.WithHint("linear(X, W, quantize=%s) has gradients; if W is given in 8 bits, write V = dequantize(W, T) and linear(X, V)", domain.FP8E4M3)
+				return
+			}
+			d.WithHint("ask for the gradients of other inputs with --of, or write %s with operations that have one", op.Fn)
 			return
 		}
 	}
