@@ -1,6 +1,7 @@
 package fromhost
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
@@ -28,7 +29,10 @@ func (b *builder) computed(s hostir.Stmt, more string) calls.Info {
 	return b.info(s, verb+"_"+name, verb+" into "+name+more)
 }
 
-// operation names the operation of a statement: its function without constants, the name of its kernel, or a word for
+// wordEnd finds the ends of words in the name of a type: BlockLinear is block_linear in specs.
+var wordEnd = regexp.MustCompile(`([a-z])([A-Z])`)
+
+// operation names the operation of a statement: its function without constants, the name of its kernel, or words for
 // its type.
 func operation(s hostir.Stmt) string {
 	switch s := s.(type) {
@@ -46,7 +50,7 @@ func operation(s hostir.Stmt) string {
 	case *hostir.Set:
 		return "copy"
 	}
-	return strings.ToLower(hostir.Op(s))
+	return strings.ToLower(wordEnd.ReplaceAllString(hostir.Op(s), "${1}_${2}"))
 }
 
 // partOf describes the communication that a statement belongs to: "reduce-scatter of P over x, into C". t is the tensor
