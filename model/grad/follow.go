@@ -164,7 +164,8 @@ func (b *backward) through(op *model.WrittenOp) {
 		if u.wants(i) && (!known || kindOf(op, i) == missing) {
 			d := b.errors.Add(op.Pos, diag.NoGradient, "%s has no gradient by %s", op.Fn, op.In[i].Name)
 			if slices.Contains([]string{"quantize", "scaled_linear", "block_linear"}, op.Fn) {
-				d.WithHint("linear(X, W, quantize=%s) has gradients; if W is given in 8 bits, write V = dequantize(W, T) and linear(X, V)", domain.FP8E4M3)
+				d.WithHint("linear(X, W, quantize=%s) has gradients; if W is given in 8 bits, write V = dequantize(W, T) and linear(X, V)",
+					domain.FP8E4M3)
 				return
 			}
 			d.WithHint("ask for the gradients of other inputs with --of, or write %s with operations that have one", op.Fn)
