@@ -2,8 +2,8 @@ package eval
 
 import "github.com/hirgen/hirgen/model"
 
-// sure returns 1 for each maximum or minimum of an operand with bounds e that a single element is, whatever the errors are:
-// the ranges of all other elements are below its range, for a minimum above it.
+// sure returns 1 for each maximum of an operand with bounds e if the ranges of all other elements are below the range of one
+// element. Then this element is the maximum, whatever the errors are. It does the same for minima.
 func sure(op *model.Op, in, e *Array) *Array {
 	sign := choose(op.Fn == "min", -1, 1)
 	inner, count := int64(1), in.Shape[op.Axis]

@@ -9,9 +9,9 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// separate returns a program in which each launch has a kernel of its own, because extents that are equal may differ at other parameter
-// values. The row of a kernel is an expression of one of its launches. Another launch keeps it only if it is the row of an operand, or if
-// no operand has rows of this length.
+// separate returns a program in which no two launches share a kernel, because extents that are equal may differ at other parameter
+// values. The row of a shared kernel is an expression of one of its launches. Another launch keeps it only if it is the row of an
+// operand, or if no operand has rows of this length.
 func separate(p *calls.Program) *calls.Program {
 	own, kernels, values, launches := *p, calls.ByName(p.Kernels), p.Values(), map[string]int{}
 	for s := range calls.All(p.Body) {
@@ -35,7 +35,8 @@ func separate(p *calls.Program) *calls.Program {
 			}
 			k := *kernels[l.Kernel]
 			rows := slices.DeleteFunc(rowsOf(l, &k, last), func(e expr.Expr) bool { n, _ := values.Eval(e); return n != k.Columns })
-			if len(rows) > 0 && !slices.ContainsFunc(rows, func(e expr.Expr) bool { return fmt.Sprint(e) == fmt.Sprint(k.Row) }) {
+			isRow := func(e expr.Expr) bool { return k.Row != nil && e.String() == k.Row.String() }
+			if len(rows) > 0 && !slices.ContainsFunc(rows, isRow) {
 				k.Row = rows[0]
 			}
 			k.Name = fmt.Sprintf("%s of launch %d", k.Name, len(own.Kernels))
