@@ -10,17 +10,11 @@ import (
 )
 
 // separate returns a program in which no two launches share a kernel, because extents that are equal may differ at other parameter
-// values. The row of a shared kernel is an expression of one of its launches. Another launch keeps it only if it is the row of an
-// operand, or if no operand has rows of this length.
+// values. The row of a kernel is an expression of its first launch, which a pass may have removed since. A launch keeps it only if it
+// is the row of an operand, or if no operand has rows of this length.
 func separate(p *calls.Program) *calls.Program {
-	own, kernels, values, launches := *p, calls.ByName(p.Kernels), p.Values(), map[string]int{}
-	for s := range calls.All(p.Body) {
-		if l, ok := s.(*calls.Launch); ok {
-			launches[l.Kernel]++
-		}
-	}
-	own.Kernels = slices.DeleteFunc(slices.Clone(p.Kernels), func(k *calls.Kernel) bool { return launches[k.Name] > 1 })
-	last := lastExtents(p)
+	own, kernels, values, last := *p, calls.ByName(p.Kernels), p.Values(), lastExtents(p)
+	own.Kernels = nil
 	var separated func([]calls.Stmt) []calls.Stmt
 	separated = func(body []calls.Stmt) (list []calls.Stmt) {
 		for _, s := range body {
@@ -30,7 +24,7 @@ func separate(p *calls.Program) *calls.Program {
 			}
 			list = append(list, s)
 			l, ok := s.(*calls.Launch)
-			if !ok || !l.Own() || launches[l.Kernel] <= 1 {
+			if !ok || !l.Own() || kernels[l.Kernel] == nil {
 				continue
 			}
 			k := *kernels[l.Kernel]
@@ -55,7 +49,7 @@ func (s *search) kernels(now calls.Values) (list []*calls.Kernel) {
 	before := s.program.Values()
 	rows, last, kernels := map[string][]expr.Expr{}, lastExtents(s.program), calls.ByName(s.program.Kernels)
 	for stmt := range calls.All(s.program.Body) {
-		if l, ok := stmt.(*calls.Launch); ok && l.Own() {
+		if l, ok := stmt.(*calls.Launch); ok && l.Own() && kernels[l.Kernel] != nil {
 			rows[l.Kernel] = append(rows[l.Kernel], rowsOf(l, kernels[l.Kernel], last)...)
 		}
 	}
