@@ -9,6 +9,7 @@ import (
 	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering/schedules"
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/grad"
 )
 
 // endOfBlock is the end of a block with the rows of X and Y split over ranks. FIRST adds the sum S to X, which is
@@ -104,19 +105,38 @@ ops:
   - Y = add(X1, T)
 `
 
-// TestFormsOfRows checks that a layer with schedule: auto is predicted to take as long with two batches as with all rows in one axis,
-// although four ranks cannot share two batches.
+// TestFormsOfRows checks that a layer with schedule: auto and its backward pass are predicted to take as long with two batches as with all
+// rows in one axis, although four ranks cannot share two batches.
 func TestFormsOfRows(t *testing.T) {
 	t.Parallel()
 	machine, err := cost.LoadMachine(schedules.MeasuredMachine)
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := timeOf(t, strings.NewReplacer("ROWS", "B*L", "ONE ", "").Replace(wholeEnd), machine)
-	two := timeOf(t, strings.NewReplacer("ROWS", "B, L", "ONE ", "1, ").Replace(wholeEnd), machine)
-	if two > 1.01*one {
-		t.Errorf("predicted %.0f us with two axes of rows, and %.0f us with one", two, one)
+	one := strings.NewReplacer("ROWS", "B*L", "ONE ", "").Replace(wholeEnd)
+	two := strings.NewReplacer("ROWS", "B, L", "ONE ", "1, ").Replace(wholeEnd)
+	for _, backward := range []bool{false, true} {
+		if backward {
+			one, two = backwardOf(t, one), backwardOf(t, two)
+		}
+		if of1, of2 := timeOf(t, one, machine), timeOf(t, two, machine); of2 > 1.01*of1 {
+			t.Errorf("predicted %.0f us with two axes of rows, and %.0f us with one:\n%s", of2, of1, two)
+		}
 	}
+}
+
+// backwardOf returns the spec of the backward pass.
+func backwardOf(t *testing.T, spec string) string {
+	t.Helper()
+	p, err := model.Load("spec.yaml", []byte(spec), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass, err := grad.Backward(p, grad.Options{Recompute: []string{grad.Cheap}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pass.Text
 }
 
 // timeOf returns the predicted time of a spec on a machine, in microseconds.

@@ -23,83 +23,38 @@ func MergeRows(p *hostir.Program) error {
 	if !namesNoPipeline(p) {
 		return nil
 	}
-	m := &rowMerger{program: p, names: hostir.NewNamer(p), merged: map[*hostir.Tensor]twoAxes{}, views: map[mergedView]*hostir.Tensor{}}
-	if m.begin = m.rowsToMerge(); len(m.begin) == 0 {
+	m := &rowMerger{
+		program: p, names: hostir.NewNamer(p), makers: map[*hostir.Tensor]hostir.Stmt{}, plan: map[*hostir.Tensor]int{},
+		folds: map[hostir.Stmt]bool{}, folded: map[*hostir.Tensor]bool{},
+		merged: map[*hostir.Tensor]twoAxes{}, views: map[mergedView]*hostir.Tensor{},
+	}
+	for _, s := range p.Body {
+		m.maps = append(m.maps, hostir.AxisMap(s))
+	}
+	if m.begin(); len(m.plan) == 0 {
 		return nil
 	}
+	m.follow()
+	m.precede()
+	m.fold()
 	body := p.Body
 	p.Body = make([]hostir.Stmt, 0, len(body))
-	maps := make([][][]int, len(body))
 	for i, s := range body {
-		maps[i] = hostir.AxisMap(s)
+		m.statement(s, m.maps[i])
 	}
-	for i, s := range body {
-		m.statement(s, maps[i])
-	}
+	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return m.folded[t] })
 	return nil
-}
-
-// rowsToMerge finds the results of GEMMs at which merged rows begin, with the first of the two axes.
-func (m *rowMerger) rowsToMerge() map[*hostir.Tensor]int {
-	begin, makers := map[*hostir.Tensor]int{}, map[*hostir.Tensor]hostir.Stmt{}
-	for _, s := range m.program.Body {
-		if out := hostir.Result(s); out != nil {
-			makers[out] = s
-		}
-		sum, reduces := s.(*hostir.Reduce)
-		if !reduces || sum.Fn != "sum" || !SameMesh(sum.In, sum.Out) || !isOpen(sum.In) {
-			continue
-		}
-		by, maker := sum.In.Axes[sum.Axis], makers[sum.In]
-		if hostir.SplitOver(by) == "" || splitBy(sum.Out, by.Mesh) != NoAxis || maker == nil || !hostir.IsGEMM(maker) {
-			continue
-		}
-		at := outermostRows(sum)
-		if at == NoAxis || splittable(sum.In, at, by) || !m.canMerge(maker, hostir.AxisMap(maker), at) {
-			continue
-		}
-		if both := sum.In.Axes[at].Size * sum.In.Axes[at+1].Size; by.Size > 1 && both%by.Size == 0 {
-			begin[sum.In] = at
-		}
-	}
-	return begin
-}
-
-// canMerge reports whether a statement computes each row of its result, counted by axes at and at+1, from the same row of its operands, or
-// from operands without these rows.
-func (m *rowMerger) canMerge(s hostir.Stmt, rows [][]int, at int) bool {
-	out := hostir.Result(s)
-	if len(rows) == 0 || len(hostir.Defs(s)) > 1 || !slices.IsSorted(out.Layout) || !severalRows(out.Axes, at) {
-		return false
-	}
-	if hostir.IsGEMM(s) && slices.ContainsFunc(hostir.Uses(s)[1:], func(t *hostir.Tensor) bool { return m.merged[t].axes != nil }) {
-		return false
-	}
-	for k, t := range hostir.Uses(s) {
-		axes, i, next := m.axes(t), slices.Index(rows[k], at), slices.Index(rows[k], at+1)
-		switch {
-		case i < 0 && (next < 0 || axes[next].Size == 1):
-		case i >= 0 && next < 0 && axes[i].Size == 1:
-		case i >= 0 && next == i+1 && severalRows(axes, i) && runsAlongRows(s, rows, k, i) && runsAlongRows(s, rows, k, next) &&
-			axes[i].Size == out.Axes[at].Size && axes[next].Size == out.Axes[at+1].Size:
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// severalRows reports whether there are axes at and at+1 that are Serial and have several elements.
-func severalRows(axes []domain.Axis, at int) bool {
-	return at+1 < len(axes) &&
-		!slices.ContainsFunc(axes[at:at+2], func(a domain.Axis) bool { return a.Kind != domain.Serial || a.Size == 1 })
 }
 
 // rowMerger rewrites a program for MergeRows.
 type rowMerger struct {
 	program *hostir.Program
 	names   *hostir.Namer
-	begin   map[*hostir.Tensor]int
+	maps    [][][]int // axis map of each statement before the pass
+	makers  map[*hostir.Tensor]hostir.Stmt
+	plan    map[*hostir.Tensor]int  // results of statements that run on merged rows, with the first of the two axes
+	folds   map[hostir.Stmt]bool    // a Reduce over merged rows, which were two axes, one after the other
+	folded  map[*hostir.Tensor]bool // results of a Reduce over the first of two such axes
 	merged  map[*hostir.Tensor]twoAxes
 	views   map[mergedView]*hostir.Tensor
 }
@@ -118,35 +73,20 @@ type mergedView struct {
 	single bool
 }
 
-// axes returns the axes that t had before the pass.
-func (m *rowMerger) axes(t *hostir.Tensor) []domain.Axis {
-	was, is := m.merged[t]
-	if !is {
-		return t.Axes
-	}
-	return slices.Concat(t.Axes[:was.at], was.axes, t.Axes[was.at+1:])
-}
-
-// statement appends s, on merged rows if it may run on them and an operand has them or they begin at its result.
+// statement appends s, on merged rows if that is planned.
 func (m *rowMerger) statement(s hostir.Stmt, rows [][]int) {
-	at, found := m.begin[hostir.Result(s)]
-	for k, t := range hostir.Uses(s) {
-		if in, is := m.merged[t]; is && !found && len(rows) > k {
-			at = rows[k][in.at]
-			found = at != hostir.Unmapped && SameMesh(t, hostir.Result(s)) && m.canMerge(s, rows, at)
-		}
-	}
-	if _, reshapes := s.(*hostir.Reshape); reshapes { // which takes any axes
-		m.program.Body = append(m.program.Body, s)
+	if at, planned := m.plan[hostir.Result(s)]; planned {
+		m.along(s, rows, at)
 		return
 	}
-	if !found {
+	if m.folded[hostir.Result(s)] {
+		return
+	}
+	if _, reshapes := s.(*hostir.Reshape); !reshapes && !m.folds[s] { // a reshape takes any axes
 		info := hostir.InfoFrom(s, "its rows in two axes")
 		hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor { return m.apart(info, t) })
-		m.program.Body = append(m.program.Body, s)
-		return
 	}
-	m.along(s, rows, at)
+	m.program.Body = append(m.program.Body, s)
 }
 
 // along appends a statement whose result has one axis of rows in place of axes at and at+1.
@@ -227,7 +167,7 @@ func (m *rowMerger) apart(info hostir.Info, t *hostir.Tensor) *hostir.Tensor {
 		return t
 	}
 	return m.view(info, mergedView{t: t, at: was.at}, "_apart", func(v *hostir.Tensor) {
-		v.Axes, v.Layout = m.axes(t), spread(v.Layout, was.at)
+		v.Axes, v.Layout = slices.Concat(t.Axes[:was.at], was.axes, t.Axes[was.at+1:]), spread(v.Layout, was.at)
 	})
 }
 
