@@ -40,11 +40,6 @@ func boundedOps() []string {
 		for _, f := range domain.Folds {
 			add("%s(%s, axis=1)", f.Name, in)
 		}
-		for _, fold := range []string{"max", "min"} { // whose errors are those of an element
-			add("%s(%s, axis=1)", fold, in)
-			add("broadcast(N%d, axis=1)", len(list)-1)
-			add("eq(%s, N%d)", in, len(list)-1)
-		}
 		for _, other := range []string{"W", "U", "D"} {
 			add("matmul(%s, %s)", in, other)
 		}

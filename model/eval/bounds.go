@@ -54,10 +54,6 @@ type bounded struct {
 	jumps        bool        // rounding may change a step, or an index, that it depends on, which a second evaluation may not show
 	log          *logarithms // nil if they are not known
 	samples      int         // how many elements have independent errors; the other elements repeat these errors
-	// Of a maximum or minimum of the tensor folded, sure is 1 where a single element is it, whatever the errors are, and 0
-	// elsewhere.
-	folded *model.Tensor
-	sure   *Array
 }
 
 type bounder struct {
@@ -87,14 +83,9 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 		return
 	case op.Kind.Moves():
 		bound, leap := doubles.evaluate(op, e), doubles.evaluate(op, leaps)
-		k := &bounded{
-			value: values[op.Out.Name], bound: bound, leap: leap, other: doubles.evaluate(op, other),
-			rounds: rounds, jumps: jumps, log: b.logarithms(op), samples: min(samples, len(bound.Data)),
+		b.known[op.Out] = &bounded{
+			values[op.Out.Name], bound, leap, doubles.evaluate(op, other), rounds, jumps, b.logarithms(op), min(samples, len(bound.Data)),
 		}
-		if of := b.known[op.In[0]]; of.sure != nil && (op.Kind == model.OpBroadcast || op.Kind == model.OpReshape) {
-			k.folded, k.sure = of.folded, doubles.evaluate(op, []*Array{of.sure})
-		}
-		b.known[op.Out] = k
 		return
 	case attends:
 		raw, others, made = b.shaken(op, in, other, e)
@@ -102,7 +93,7 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 	case isProduct(op) || op.Kind == model.OpReduce && op.Fn == "sum":
 		raw, others, made, leaped = b.added(op, in, other, e, leaps)
 	default:
-		value, bound, leap, jumped := varied(op, in, e, leaps, b.found(op, in))
+		value, bound, leap, jumped := varied(op, in, e, leaps)
 		b.ofLogarithm(op, value, bound, leap)
 		raw, others, made, leaped = []*Array{value}, []*Array{doubles.evaluate(op, other)}, []*Array{bound}, []*Array{leap}
 		jumps = jumps || jumped
@@ -121,13 +112,7 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 			own = min(samples, own)
 		}
 		bound := rounded(t.DType, raw[i], made[i], leaped[i], keptBy(op))
-		b.known[t] = &bounded{
-			value: values[t.Name], bound: bound, leap: leaped[i], other: others[i], rounds: rounds, jumps: jumps,
-			log: b.logarithms(op), samples: own,
-		}
-		if op.Kind == model.OpReduce && (op.Fn == "max" || op.Fn == "min") {
-			b.known[t].folded, b.known[t].sure = op.In[0], sure(op, in[0], e[0])
-		}
+		b.known[t] = &bounded{values[t.Name], bound, leaped[i], others[i], rounds, jumps, b.logarithms(op), own}
 	}
 }
 
@@ -135,10 +120,8 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 func (b *bounder) gather(op *model.Op, in []*Array, value *Array) {
 	table, ids := b.known[op.In[0]], b.known[op.In[1]]
 	of := func(table *Array) *Array { return doubles.evaluate(op, append([]*Array{table}, in[1:]...)) }
-	k := &bounded{
-		value: value, bound: of(table.bound), leap: of(table.leap), other: of(table.other),
-		rounds: table.rounds, jumps: table.jumps, samples: min(table.samples, len(value.Data)),
-	}
+	samples := min(table.samples, len(value.Data))
+	k := &bounded{value, of(table.bound), of(table.leap), of(table.other), table.rounds, table.jumps, nil, samples}
 	g := shapeOfGather(op, in)
 	b.known[op.Out] = k
 	for i := range k.bound.Data {

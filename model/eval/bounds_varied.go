@@ -87,9 +87,8 @@ const mostTurned = 1.5
 
 // varied returns the results, in float64, of an operation that is neither a sum nor a GEMM nor an attention, their
 // bounds, and the leaps of these. jumps reports whether rounding may change a mask that the operation reads, a result of
-// a function with NoGradient, an integer result, or the sign of a zero at which the function has a pole. found is 1 for results
-// that are certain nevertheless, and may be nil.
-func varied(op *model.Op, in, e, leaps []*Array, found *Array) (raw, bound, leap *Array, jumps bool) {
+// a function with NoGradient, an integer result, or the sign of a zero at which the function has a pole.
+func varied(op *model.Op, in, e, leaps []*Array) (raw, bound, leap *Array, jumps bool) {
 	raw = doubles.evaluate(op, in)
 	rests := noise(e, leaps)
 	name, constant := domain.SplitFn(op.Fn)
@@ -106,10 +105,6 @@ func varied(op *model.Op, in, e, leaps []*Array, found *Array) (raw, bound, leap
 		near, _ = around(op, raw, in, rests, true)
 		leap = combined(far, near, rest)
 		bound = combined(bound, leap, plus)
-	}
-	if found != nil {
-		certain := func(v, holds float64) float64 { return choose(holds > 0, 0, v) }
-		bound, leap = combined(bound, found, certain), combined(leap, found, certain)
 	}
 	if fn.Gradient == domain.NoGradient || op.Out.DType.IsInteger() {
 		decided = bound

@@ -98,10 +98,6 @@ class DeviceReference final : public Reference {
     bool jumps = false;
     int64_t samples = 0;  ///< number of elements with independent errors; others repeat these
     bool tight = false;   ///< tighten() has already been applied
-    /// Of a maximum or minimum of the elements `folded`: 1 where a single element is it, whatever
-    /// the errors are, and 0 elsewhere.
-    std::shared_ptr<float> sure = {};
-    const float* folded = nullptr;
 
     const float* again() const { return (other ? other : data).get(); }
     reference::Noisy noisy() const;

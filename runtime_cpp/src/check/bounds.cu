@@ -137,7 +137,6 @@ struct BinaryBound {
   Noisy a, b;
   Strided a_view, b_view;
   bool same;  ///< both operands are one tensor
-  const float* sure;
   DType dtype;
   float* jumps;
 
@@ -178,10 +177,6 @@ struct BinaryBound {
   HG_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t at = offset_of(a_view, i), bt = offset_of(b_view, i);
     const float x = a.data[at], y = b.data[bt];
-    if (sure != nullptr && sure[bt] > 0 && x == y) {  // x is the element that y is
-      to.leap[i] = to.bound[i] = 0;
-      return;
-    }
     const Errors e{bound_of(a, at), bound_of(b, bt)}, leaps{leap_of(a, at), leap_of(b, bt)};
     const Errors rest{rest_of(e.first, leaps.first), rest_of(e.second, leaps.second)};
     Errors found = around(x, y, rest, false);
@@ -215,10 +210,10 @@ void unary_bound(UnaryFn fn, Bounds to, Noisy in, int64_t n, DType dtype, float*
 }
 
 void binary_bound(BinaryFn fn, Bounds to, Noisy a, const Strided& a_view, Noisy b,
-                  const Strided& b_view, bool same, const float* sure, DType dtype, float* jumps,
+                  const Strided& b_view, bool same, DType dtype, float* jumps,
                   cudaStream_t stream) {
   parallel_for(elements_of(a_view), stream, kBounds,
-               BinaryBound{fn, to, a, b, a_view, b_view, same, sure, dtype, jumps});
+               BinaryBound{fn, to, a, b, a_view, b_view, same, dtype, jumps});
 }
 
 }  // namespace hirgen::reference

@@ -53,13 +53,11 @@ class Largest {
 
 /// to = the error bounds of fn(in[i]), rounded to `dtype`. Raises `jumps` to 1 if errors of
 /// operands may decide between branches of the function, or the side of a pole. For binary_bound(),
-/// `same` means that both operands are one tensor. `sure` is null unless b is a fold of a: then
-/// results of eq at equal elements are certain where it is 1.
+/// `same` means that both operands are one tensor.
 void unary_bound(UnaryFn fn, Bounds to, Noisy in, int64_t n, DType dtype, float* jumps,
                  cudaStream_t stream);
 void binary_bound(BinaryFn fn, Bounds to, Noisy a, const Strided& a_view, Noisy b,
-                  const Strided& b_view, bool same, const float* sure, DType dtype, float* jumps,
-                  cudaStream_t stream);
+                  const Strided& b_view, bool same, DType dtype, float* jumps, cudaStream_t stream);
 /// to = the error bounds of a reduction over the middle axis of in[outer, count, inner]. to.leap is
 /// null if in.leap is. `common`, `partial` and `seed` are as in Products. For a sum, adds errors of
 /// partial sums to `other`, the result of a second evaluation. If several `ranks` may share the
@@ -71,11 +69,6 @@ void reduce_bound(ReduceFn fn, Bounds to, float* other, Noisy in, int64_t outer,
 /// their error bounds, if all terms are the largest or the smallest possible.
 void sum_logarithms(float* value, float* bound, Noisy in, int64_t outer, int64_t count,
                     int64_t inner, cudaStream_t stream);
-/// to = 1 for each maximum (`sign` 1) or minimum (-1) over the middle axis of in[outer, count,
-/// inner] if the ranges of all other elements are below (above) the range of one element; otherwise
-/// 0.
-void sure_folds(float* to, Noisy in, int64_t outer, int64_t count, int64_t inner, double sign,
-                cudaStream_t stream);
 /// The result of a matmul, the sums of its squared terms, and relative errors. product_bound()
 /// replaces to.bound, the sums of the squared bounds of the terms without leaps, by bounds of the
 /// result. to.leap has the sums of leaps; null: there are none. It adds errors of the ranks'

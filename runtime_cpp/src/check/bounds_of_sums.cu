@@ -121,27 +121,6 @@ struct SumLogarithms {
   }
 };
 
-struct SureFold {
-  float* to;
-  Noisy in;
-  int64_t count, inner;
-  double sign;
-
-  HG_HOST_DEVICE void operator()(int64_t i) const {
-    const int64_t first = i / inner * count * inner + i % inner;
-    int64_t best = first;
-    for (int64_t at = first; at < first + count * inner; at += inner) {
-      if (sign * in.data[at] > sign * in.data[best]) best = at;
-    }
-    const double least = sign * in.data[best] - bound_of(in, best);
-    to[i] = 1;
-    for (int64_t at = first; at < first + count * inner; at += inner) {
-      const bool below = least > sign * in.data[at] + bound_of(in, at);  // not if one is NaN
-      if (at != best && !below) to[i] = 0;
-    }
-  }
-};
-
 struct ProductBound {
   Products p;
   Bounds to;
@@ -203,11 +182,6 @@ void reduce_bound(ReduceFn fn, Bounds to, float* other, Noisy in, int64_t outer,
 void sum_logarithms(float* value, float* bound, Noisy in, int64_t outer, int64_t count,
                     int64_t inner, cudaStream_t stream) {
   parallel_for(outer * inner, stream, kBounds, SumLogarithms{value, bound, in, count, inner});
-}
-
-void sure_folds(float* to, Noisy in, int64_t outer, int64_t count, int64_t inner, double sign,
-                cudaStream_t stream) {
-  parallel_for(outer * inner, stream, kBounds, SureFold{to, in, count, inner, sign});
 }
 
 void product_bound(const Products& products, Bounds to, float* other, int64_t n, DType dtype,

@@ -105,10 +105,8 @@ void DeviceReference::binary(const char* out, const char* fn, const char* a, con
                     DType::kFp32, stream_);
   const reference::Largest jumps(stream_);
   result.leap = zeros(elements_of(shape));
-  const bool finds = function == BinaryFn::kEq && right.folded == left.data.get();
   reference::binary_bound(function, result.bounds(), left.noisy(), rows, right.noisy(), other,
-                          left.data == right.data, finds ? right.sure.get() : nullptr, dtype,
-                          jumps.get(), stream_);
+                          left.data == right.data, dtype, jumps.get(), stream_);
   result.jumps = result.jumps || jumps.fetch() > 0;
   if (!result.jumps) result.leap.reset();
 }
@@ -134,19 +132,12 @@ void DeviceReference::reduce(const char* out, const char* fn, const char* in, in
   reference::reduce_bound(function, result.bounds(), result.other.get(), source.noisy(), outer,
                           count, inner, common(source), partial(count, source.dtype, dtype),
                           ++seeds_, dtype, ranks_ > 1, stream_);
-  if (function == ReduceFn::kSum && dtype == DType::kFp32 && source.log_value) {
-    result.log_value = allocate(outer * inner, reference::kEvaluation);
-    result.log_bound = allocate(outer * inner, reference::kEvaluation);
-    reference::sum_logarithms(result.log_value.get(), result.log_bound.get(),
-                              {source.log_value.get(), source.log_bound.get()}, outer, count, inner,
-                              stream_);
-  }
-  if (function == ReduceFn::kMax || function == ReduceFn::kMin) {
-    result.folded = source.data.get();
-    result.sure = allocate(outer * inner, out);
-    reference::sure_folds(result.sure.get(), source.noisy(), outer, count, inner,
-                          function == ReduceFn::kMax ? 1 : -1, stream_);
-  }
+  if (function != ReduceFn::kSum || dtype != DType::kFp32 || !source.log_value) return;
+  result.log_value = allocate(outer * inner, reference::kEvaluation);
+  result.log_bound = allocate(outer * inner, reference::kEvaluation);
+  reference::sum_logarithms(result.log_value.get(), result.log_bound.get(),
+                            {source.log_value.get(), source.log_bound.get()}, outer, count, inner,
+                            stream_);
 }
 
 }  // namespace hirgen

@@ -56,8 +56,6 @@ void evaluate(DeviceReference& reference, const Row& row) {
     reference.permute(row.out, row.first, {1, 0});
   } else if (kind == "reduce") {
     reference.reduce(row.out, row.fn, row.first, 1, row.dtype);
-  } else if (kind == "broadcast") {
-    reference.broadcast(row.out, row.first, 1);
   } else {
     reference.matmul(row.out, row.first, row.second, row.dtype);
   }

@@ -246,9 +246,9 @@ void test_reference() {
   }
 }
 
-/// Tests UnaryBound, BinaryBound, ReduceBound, SureFold, ProductBound, RoundBound, AddSquares,
-/// AddSizes, Rests, AddTo, Shake, WidenBound, AtLeast, ScaleBound, Overflow, LargestShare,
-/// AnyInfinite and LargestDistance. The bounds of the operands are leaps.
+/// Tests UnaryBound, BinaryBound, ReduceBound, ProductBound, RoundBound, AddSquares, AddSizes,
+/// Rests, AddTo, Shake, WidenBound, AtLeast, ScaleBound, Overflow, LargestShare, AnyInfinite and
+/// LargestDistance. The bounds of the operands are leaps.
 void test_bounds() {
   const Sparse<float> in(3 * kLong), out(3 * kLong), none(3 * kLong), leaps(3 * kLong);
   const hirgen::Strided part{2, {kLong, 2}, {3, 1}};
@@ -260,11 +260,10 @@ void test_bounds() {
   double sum = 0;
   const reference::UnaryBound unary{hirgen::UnaryFn::kNeg, to, noisy, kType, &jumps};
   const reference::BinaryBound binary{
-      hirgen::BinaryFn::kAdd, to, noisy, exact, part, part, false, nullptr, kType, &jumps};
+      hirgen::BinaryFn::kAdd, to, noisy, exact, part, part, false, kType, &jumps};
   const reference::ReduceBound reduce{
       hirgen::ReduceFn::kSum, to, none.get(), noisy, 3, 1, 0, 0, 1, kType};
   const reference::SumLogarithms logarithms{leaps.get(), out.get(), rough, 3, 1};
-  const reference::SureFold sure{out.get(), {in.get(), none.get()}, 3, 1, 1};
   const reference::RoundBound round{to, none.get(), kType};
   const reference::AddTo add{out.get(), in.get()};
   const reference::WidenBound widen{out.get(), in.get(), none.get(), false, &sum};
@@ -291,7 +290,6 @@ void test_bounds() {
     expect_element(name_of("bound, binary", i), in[Wide{i} / 2 * 3 + i % 2], out[i], 3.0F,
                    leap_of(binary));
     expect_element(name_of("bound, reduce", i), in[Wide{i} * 3 + 2], out[i], 3.0F, leap_of(reduce));
-    expect_element(name_of("sure fold", i), in[Wide{i} * 3 + 2], out[i], 1.0F, [&] { sure(i); });
     expect_element(name_of("bound, sizes", i), in[i], out[i], 3.0F, [&] { sizes(i); });
     expect_element(name_of("bound, rests", i), in[i], out[i], 3.0F, [&] { rests(i); });
     expect_element(name_of("bound, add", i), in[i], out[i], 3.0F, [&] { add(i); });
