@@ -20,11 +20,8 @@ type Load func(params map[string]int64) (*model.Pipeline, error)
 var errLarge = errors.New("it is too large to be computed")
 
 // most limits the size of a computation: products and elements of all ranks, plus the bytes of the model's tensors. A computation at
-// the limit takes about ten seconds. One of the size quick takes a second.
-const (
-	most  = 1 << 30
-	quick = 1 << 27
-)
+// the limit takes some seconds.
+const most = 1 << 30
 
 // Sized is a program with parameter values at which its values can be computed, and the model with the same parameters.
 type Sized struct {
@@ -45,15 +42,6 @@ const (
 	Columns                // each column count of a launch stands for an extent that has the same value
 )
 
-// factors says which odd factors values have.
-type factors int
-
-const (
-	different factors = iota // 3, 5, 7, ...
-	threes                   // 3
-	ones                     // 1, but multiples of that where they differ and the computation stays quick
-)
-
 // search looks for parameter values.
 type search struct {
 	program *calls.Program
@@ -63,7 +51,7 @@ type search struct {
 	guess   Guess
 	values  map[string]int64 // changed parameters, by their names in the spec
 	few     []int32          // ranks on which values are tried first; nil: all
-	factors factors          // which odd factors it gives to values
+	threes  bool             // give all values the odd factor 3, instead of different ones
 	last    *model.Pipeline  // the last model that was loaded, and its values as text
 	lastOf  string
 	made    *unroll.Program // the last program that was unrolled on all ranks, and its values as text
@@ -72,11 +60,10 @@ type search struct {
 
 // Small reduces each parameter that sets the size of tensors, but not the number of ranks or iterations, as far as the
 // model and the program allow. The program has the same calls, with other values of expressions that depend on these
-// parameters. Where possible, values have different odd factors, so that a wrong extent changes the result. If the program
-// cannot be issued with such values, or takes long to compute, all have the odd factor 3. If that takes long, too, they have
-// the smallest possible values, or multiples of them. A parameter keeps its value if the model or the program refuses all
-// smaller values that are tried. like may be nil, or the result for the same program on other nodes, whose values are tried
-// first. Small returns an error if the program cannot be issued with any values, or is still too large.
+// parameters. Where possible, values have different odd factors, so that a wrong extent changes the result. If the program cannot be issued with such values, or is too much to compute, all
+// have the odd factor 3. A parameter keeps its value if the model or the program refuses all smaller values that are tried.
+// like may be nil, or the result for the same program on other nodes, whose values are tried first. Small returns an error
+// if the program cannot be issued with any values, or is still too large.
 func Small(p *calls.Program, nodes []int, load Load, guess Guess, like *Sized) (*Sized, error) {
 	s := &search{program: p, nodes: nodes, load: load, guess: guess}
 	if guess != NoColumns {
@@ -96,24 +83,17 @@ func Small(p *calls.Program, nodes []int, load Load, guess Guess, like *Sized) (
 	if last := int32(len(p.Ranks())) - 1; last > 2 {
 		few = [][]int32{{0, 1, last/2 + 1, last}, nil} // then all ranks, in case some rank differs from these
 	}
-	var least *Sized
-	for _, s.factors = range []factors{different, threes, ones} {
+	for _, s.threes = range []bool{false, true} {
 		for _, s.few = range few {
 			s.look()
 			var sized *Sized
-			if sized, err = s.sized(); err == nil && (least == nil || sized.Cost < least.Cost/2) {
-				least = sized
+			if sized, err = s.sized(); err == nil {
+				return sized, nil
 			}
-			if err == nil || errors.Is(err, errLarge) {
+			if errors.Is(err, errLarge) {
 				break
 			}
 		}
-		if least != nil && least.Cost <= quick {
-			break
-		}
-	}
-	if least != nil {
-		return least, nil
 	}
 	return nil, err
 }
@@ -126,24 +106,6 @@ func (s *search) look() {
 	if s.unrolls(s.values, s.few) == nil { // the program depends on some value: try each value on the program, too
 		s.values = map[string]int64{}
 		s.reduceAll(names, func(values map[string]int64) bool { return s.models(values) && s.unrolls(values, s.few) != nil })
-	}
-	if s.factors == ones {
-		s.spread(names)
-	}
-}
-
-// spread multiplies each reduced value by another number, if the computation stays quick then.
-func (s *search) spread(names []string) {
-	for i, name := range names {
-		was := s.values[name]
-		for by := int64(i + 1); by > 1 && was > 0; by-- {
-			if s.values[name] = by * was; s.values[name] < s.original(name) && s.unrolls(s.values, s.few) != nil {
-				if sized, err := s.sized(); err == nil && sized.Cost <= quick {
-					break
-				}
-			}
-			s.values[name] = was
-		}
 	}
 }
 
@@ -213,13 +175,11 @@ func (s *search) free() (names []string) {
 // since one may be the extent of an axis and the other the extent of a part of that axis.
 func (s *search) reduceAll(names []string, allowed func(map[string]int64) bool) {
 	for i, name := range names {
-		odd := []int64{int64(2*i + 3), 3, 1}[s.factors]
-		s.reduceParameter(name, odd, allowed)
-	}
-	if s.factors == ones { // a parameter may have been kept from its least value by one that was reduced after it
-		for _, name := range names {
-			s.reduceParameter(name, 1, allowed)
+		odd := int64(2*i + 3)
+		if s.threes {
+			odd = 3
 		}
+		s.reduceParameter(name, odd, allowed)
 	}
 	for i, one := range names {
 		for _, other := range names[:i] {

@@ -77,35 +77,6 @@ ops: ["dO = matmul(dY, W, quantize=fp8_e4m3)", "dYt = permute(dY, perm=[1, 0])",
 	}
 }
 
-// TestBlocksOf128 reduces extents of which 128 divides each part. Odd factors of all would make the proof of a Llama block take minutes.
-func TestBlocksOf128(t *testing.T) {
-	const spec = `{hirgen: 1, name: p, dtype: bf16, params: {M: 8192, H: 32, G: 8, C: 128, N: 14336}, mesh: {x: 1},
-tensors: {X: [M, H*C], W: [N, H*C], V: [N, G*C], dY: [M, N]},
-ops: ["Y = linear(X, W, quantize=fp8_e4m3, block=128)", "dX = matmul(dY, W, quantize=fp8_e4m3, block=128)",
-"dYt = permute(dY, perm=[1, 0])", "dW = matmul(dYt, X, quantize=fp8_e4m3, block=128)",
-"dV = matmul(dY, V, quantize=fp8_e4m3, block=128)"]}`
-	load := func(params map[string]int64) (*model.Pipeline, error) {
-		return model.Load("spec.yaml", []byte(spec), params)
-	}
-	p, err := load(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sized, err := values.Small(lower(t, p), nil, load, values.Columns, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if sized.Cost > 1<<27 {
-		t.Errorf("at %v it has %d products and elements", sized.Changed, sized.Cost)
-	}
-	if at := sized.Program.Calls.Values(); at["M"] == at["N"] {
-		t.Errorf("at %v extents are equal that differ in the spec", sized.Changed)
-	}
-	if r, err := values.Check(sized.Program, sized.Model, 1); err != nil || len(r.Mismatches) > 0 {
-		t.Errorf("at %v: %v %+v", sized.Changed, err, r)
-	}
-}
-
 // TestColumnsOfKernels reduces parameters whose extents equal other extents. In the first spec a kernel's row has 4 elements (D), as
 // many as a rank has experts before E is reduced, and keeps them. In the second a sum has as many rows as columns before K is
 // reduced, and keeps its rows.
