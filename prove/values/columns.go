@@ -101,7 +101,8 @@ func lastExtents(p *calls.Program) map[string]expr.Expr {
 
 // rowsOf lists the last extents of the operands of a launch that its kernel reads or writes along their last axis.
 func rowsOf(l *calls.Launch, k *calls.Kernel, last map[string]expr.Expr) (list []expr.Expr) {
-	for i, operand := range append([]calls.Operand{l.Out}, l.In...) {
+	operands := append([]calls.Operand{l.Out}, l.In...)
+	for i, operand := range operands[:min(len(operands), len(k.Uses))] {
 		e, along := last[operand.At.Base], slices.Contains([]string{calls.ForElement, calls.ForColumn}, k.Uses[i])
 		if n := len(operand.Strides); e != nil && along && (n == 0 || operand.Strides[n-1] == expr.Expr(expr.Int(1))) {
 			list = append(list, e)
