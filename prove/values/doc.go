@@ -8,8 +8,9 @@
 // agree at a random point with a probability of at most n / (2^53 - 111). Functions other than polynomials and quotients are random
 // functions of the field. For example, gelu(x) has the same value in program and model if x has, and an unrelated random value
 // otherwise. So a fused kernel equals its operations if it composes the same functions of the same elements. max and min are
-// commutative and associative: (a + k) (b + k) - k, with a random number k of each. keep, drop, dropouts and gathers multiply elements by random functions: of the
-// mask, of the seed and the position, or of the id and the row. Casts change nothing. Unwritten memory holds random numbers.
+// commutative and associative: (a + k) (b + k) - k, with a random number k of each. keep, drop, dropouts and gathers multiply
+// elements by random functions: of the mask, of the seed and the position, or of the id and the row. Casts change nothing. Unwritten
+// memory holds random numbers.
 //
 // The program runs in one order that respects happens-before. That represents all orders once no two operations race
 // (prove/races).

@@ -60,10 +60,11 @@ type search struct {
 
 // Small reduces each parameter that sets the size of tensors, but not the number of ranks or iterations, as far as the
 // model and the program allow. The program has the same calls, with other values of expressions that depend on these
-// parameters. Where possible, values have different odd factors, so that a wrong extent changes the result. If the program cannot be issued with such values, or is too much to compute, all
-// have the odd factor 3. A parameter keeps its value if the model or the program refuses all smaller values that are tried.
-// like may be nil, or the result for the same program on other nodes, whose values are tried first. Small returns an error
-// if the program cannot be issued with any values, or is still too large.
+// parameters. Where possible, values have different odd factors, so that a wrong extent changes the result. If the program
+// cannot be issued with such values, or is too much to compute, all have the odd factor 3. A parameter keeps its value if the
+// model or the program refuses all smaller values that are tried. like may be nil, or the result for the same program on other
+// nodes, whose values are tried first. Small returns an error if the program cannot be issued with any values, or is still too
+// large.
 func Small(p *calls.Program, nodes []int, load Load, guess Guess, like *Sized) (*Sized, error) {
 	s := &search{program: p, nodes: nodes, load: load, guess: guess}
 	if guess != NoColumns {
