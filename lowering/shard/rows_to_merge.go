@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // begin plans merged rows for the GEMMs at which they begin.
@@ -18,11 +19,12 @@ func (m *rowMerger) begin() {
 			continue
 		}
 		by := sum.In.Axes[sum.Axis]
-		if hostir.SplitOver(by) == "" || splitBy(sum.Out, by.Mesh) != NoAxis {
+		if hostir.SplitOver(by) == "" || splitBy(sum.Out, by.Mesh) != NoAxis || m.program.Choices.Names(sum.Out.Name) ||
+			exchanges(m.program, sum) && m.program.Choices.Of(sum.Out.Name, schedule.Fuse) == schedule.Exchange {
 			continue
 		}
-		at := outermostRows(sum)
-		if at == NoAxis || splittable(sum.In, at, by) || !severalRows(sum.In.Axes, at) {
+		at, rows := outermostRows(sum), hostir.AxisMap(sum)
+		if at == NoAxis || splittable(sum.In, at, by) || !severalRows(sum.In.Axes, at) || !canMerge(sum, rows, rows[0][at]) {
 			continue
 		}
 		if both := sum.In.Axes[at].Size * sum.In.Axes[at+1].Size; by.Size > 1 && both%by.Size == 0 {
@@ -104,7 +106,14 @@ func (m *rowMerger) fold() {
 			continue
 		}
 		first, reduces := m.makers[last.In].(*hostir.Reduce)
-		if !reduces || !isOpen(last.In) || readers[last.In] > 1 || first.Fn != last.Fn || first.Out.DType != last.Out.DType {
+		if !reduces || !isOpen(last.In) || readers[last.In] > 1 || first.Fn != last.Fn || first.Out.DType != last.Out.DType ||
+			!SameMesh(last.In, last.Out) {
+			continue
+		}
+		if _, planned := m.plan[first.Out]; planned {
+			continue
+		}
+		if _, planned := m.plan[last.Out]; planned {
 			continue
 		}
 		if at, planned := m.plan[first.In]; planned && isOpen(first.In) && last.Axis == at && (first.Axis == at || first.Axis == at+1) {
@@ -114,18 +123,20 @@ func (m *rowMerger) fold() {
 }
 
 // canMerge reports whether a statement computes each row of its result, counted by axes at and at+1, from the same row of its operands, or
-// from operands without these rows.
+// from operands without these rows. It must not have to copy an operand or a declared temporary for that.
 func canMerge(s hostir.Stmt, rows [][]int, at int) bool {
 	out := hostir.Result(s)
 	if _, reshapes := s.(*hostir.Reshape); reshapes || len(rows) == 0 || len(hostir.Defs(s)) > 1 {
 		return false
 	}
-	if !slices.IsSorted(out.Layout) || !severalRows(out.Axes, at) {
+	if !isOpen(out) && out.Role != hostir.Output || !slices.IsSorted(out.Layout) || !severalRows(out.Axes, at) {
 		return false
 	}
 	for k, t := range hostir.Uses(s) {
 		i, next := slices.Index(rows[k], at), slices.Index(rows[k], at+1)
 		switch {
+		case i >= 0 && !slices.IsSorted(t.Layout):
+			return false
 		case i < 0 && (next < 0 || t.Axes[next].Size == 1):
 		case i >= 0 && next < 0 && t.Axes[i].Size == 1:
 		case i >= 0 && next == i+1 && severalRows(t.Axes, i) && runsAlongRows(s, rows, k, i) && runsAlongRows(s, rows, k, next) &&

@@ -48,7 +48,8 @@ func (pr *propagation) wish(t *hostir.Tensor, w wish) {
 }
 
 // settle makes an axis of the result of s a Stream axis if a reader wants that and give allows it, and a Device axis if
-// all readers want that. If readers want contradictory Device axes, it adds an error and changes nothing.
+// all readers want that. If readers want contradictory Device axes, it changes nothing, and adds an error unless the result
+// comes from a sum over ranks.
 func (pr *propagation) settle(s hostir.Stmt) {
 	out := hostir.Result(s)
 	if out == nil {
@@ -60,7 +61,9 @@ func (pr *propagation) settle(s hostir.Stmt) {
 		for _, other := range wishes[:n] {
 			apart := hostir.SplitOver(w.kind) != "" && hostir.SplitOver(other.kind) != "" && w.kind.Size > 1 // one rank: no split
 			if apart && (other.axis == w.axis) != same(other.kind, w.kind) {
-				pr.contradict(s, out, other, w)
+				if pr.summedOver(out) == "" { // what a sum makes stays whole
+					pr.contradict(s, out, other, w)
+				}
 				return
 			}
 		}
