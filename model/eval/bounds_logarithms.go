@@ -9,7 +9,10 @@ import (
 )
 
 // logarithms are the logarithms of a tensor's elements, which are exponentials or sums of these, and bounds of their errors.
-type logarithms struct{ value, bound *Array }
+type logarithms struct {
+	value, bound *Array
+	summed       bool // of sums; bounds of exponentials lack the rounding of exp
+}
 
 const (
 	// mostLogarithm limits the logarithm of a sum of exponentials together with its error: no such sum underflows or overflows in fp32.
@@ -28,11 +31,11 @@ func (b *bounder) logarithms(op *model.Op) *logarithms {
 	case op.Out.DType != domain.FP32 || len(op.In) > 1:
 		return nil
 	case op.Kind == model.OpUnary && op.Fn == "exp":
-		return &logarithms{in.value, in.bound}
+		return &logarithms{in.value, in.bound, false}
 	case of == nil:
 		return nil
 	case op.Kind.Moves():
-		return &logarithms{doubles.evaluate(op, []*Array{of.value}), doubles.evaluate(op, []*Array{of.bound})}
+		return &logarithms{doubles.evaluate(op, []*Array{of.value}), doubles.evaluate(op, []*Array{of.bound}), of.summed}
 	case op.Kind == model.OpReduce && op.Fn == "sum":
 		return of.sums(op)
 	}
@@ -52,13 +55,13 @@ func (l *logarithms) sums(op *model.Op) *logarithms {
 	for i, v := range value.Data {
 		bound.Data[i] = max(most.Data[i]-v, v-least.Data[i]) + own
 	}
-	return &logarithms{value, bound}
+	return &logarithms{value, bound, true}
 }
 
 // ofLogarithm limits the bounds of a log by the bounds of its operand's logarithms.
 func (b *bounder) ofLogarithm(op *model.Op, value, bound, leap *Array) {
 	of := b.known[op.In[0]].log
-	if op.Kind != model.OpUnary || op.Fn != "log" || of == nil {
+	if op.Kind != model.OpUnary || op.Fn != "log" || of == nil || !of.summed {
 		return
 	}
 	for i, e := range of.bound.Data {

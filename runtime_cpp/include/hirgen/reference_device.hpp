@@ -92,6 +92,7 @@ class DeviceReference final : public Reference {
     /// The logarithms of elements that are exponentials or sums of these, and bounds of their
     /// errors; null if they are not known.
     std::shared_ptr<float> log_value = {}, log_bound = {};
+    bool summed = false;  ///< those of sums; bounds of exponentials lack the rounding of exp
     bool rounds = false;  ///< elements were rounded to 16 or 8 bits, here or in an operand
     /// Rounding can switch between branches of the computation, so the difference of `data` and
     /// `other` may not show the size of the errors.

@@ -43,7 +43,7 @@ float Largest::fetch() const {
 }  // namespace reference
 
 reference::Noisy DeviceReference::Tensor::noisy() const {
-  return {data.get(), bound.get(), leap.get(), log_bound.get()};
+  return {data.get(), bound.get(), leap.get(), summed ? log_bound.get() : nullptr};
 }
 
 reference::Bounds DeviceReference::Tensor::bounds() const { return {bound.get(), leap.get()}; }
@@ -106,6 +106,7 @@ void DeviceReference::move(const char* out, const std::vector<Tensor>& in, const
   result.log_bound = allocate(reference::elements_of(shape), kScratch);
   copy(result.log_value.get(), {in[0].log_value.get()});
   copy(result.log_bound.get(), {in[0].log_bound.get()});
+  result.summed = in[0].summed;
 }
 
 double DeviceReference::common(const Tensor& operand) const {

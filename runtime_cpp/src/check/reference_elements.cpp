@@ -138,6 +138,7 @@ void DeviceReference::reduce(const char* out, const char* fn, const char* in, in
   reference::sum_logarithms(result.log_value.get(), result.log_bound.get(),
                             {source.log_value.get(), source.log_bound.get()}, outer, count, inner,
                             stream_);
+  result.summed = true;
 }
 
 }  // namespace hirgen
