@@ -3,6 +3,7 @@ package grad_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/hirgen/hirgen/lowering"
@@ -94,6 +95,9 @@ func direction(t *testing.T, p, q *model.Pipeline, pass *grad.Pass, seed uint64)
 		return (8*(loss(h)-loss(-h)) - (loss(2*h) - loss(-2*h))) / (12 * h)
 	}
 	values := run(t, forwardOf(t, pass), at)
+	if saturates(p, run(t, p, at)) {
+		return 0, false // the gradient of a cast is that of numbers which fit into the type
+	}
 	inputs := map[string]*eval.Array{}
 	for _, in := range q.Inputs {
 		if a, ok := given[in.Name]; ok {
@@ -124,6 +128,15 @@ func direction(t *testing.T, p, q *model.Pipeline, pass *grad.Pass, seed uint64)
 // difference shows.
 func oneSided(f func(float64) float64, h float64) float64 {
 	return (-25*f(0) + 48*f(h) - 36*f(2*h) + 16*f(3*h) - 3*f(4*h)) / (12 * h)
+}
+
+// saturates reports whether a cast replaces a number by the largest one of its type.
+func saturates(p *model.Pipeline, values map[string]*eval.Array) bool {
+	return slices.ContainsFunc(p.Ops, func(op *model.Op) bool {
+		return op.Kind == model.OpCast && op.Out.DType.Saturates() && slices.ContainsFunc(values[op.In[0].Name].Data, func(v float64) bool {
+			return math.Abs(v) > op.Out.DType.Row().Largest
+		})
+	})
 }
 
 func run(t *testing.T, p *model.Pipeline, inputs map[string]*eval.Array) map[string]*eval.Array {
