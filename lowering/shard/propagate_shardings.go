@@ -22,6 +22,7 @@ import (
 //   - Backward, an axis is split if all statements that read the tensor agree. It is streamed if one of them is
 //     streamed and the statement that makes the tensor can run along it.
 //   - It is an error if two mesh axes would split one axis, or if readers want one mesh axis to split two axes.
+//     A tensor that comes from a sum over ranks stays whole then.
 //
 // An axis gets its kind once, and the pass revisits the statements that make or read its tensor only then. So the pass takes
 // time linear in the number of operands, apart from the logarithmic cost of its two queues.

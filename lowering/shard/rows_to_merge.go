@@ -110,10 +110,9 @@ func (m *rowMerger) fold() {
 			!SameMesh(last.In, last.Out) {
 			continue
 		}
-		if _, planned := m.plan[first.Out]; planned {
-			continue
-		}
-		if _, planned := m.plan[last.Out]; planned {
+		_, firstRuns := m.plan[first.Out] // on merged rows itself
+		_, lastRuns := m.plan[last.Out]
+		if firstRuns || lastRuns {
 			continue
 		}
 		if at, planned := m.plan[first.In]; planned && isOpen(first.In) && last.Axis == at && (first.Axis == at || first.Axis == at+1) {
