@@ -125,6 +125,53 @@ func TestFormsOfRows(t *testing.T) {
 	}
 }
 
+// projections are the beginning of a block with few rows: the projections of queries, keys and values, and attention.
+const projections = `hirgen: 1
+name: projections
+params: {D: 2, L: 64, H: 32, G: 8, C: 128, E: H*C}
+mesh: {x: D}
+dtype: bf16
+tensors:
+  X: [L, E]
+  gamma: [E]
+WEIGHTS
+  Wo: [DIDx, E, E/D]
+  Y: [L, E]
+ops:
+  - U = rms_norm(X, gamma)
+GEMMS
+  - Hq = reshape(Uq, shape=[D, L, H/D, C])
+  - Hk = reshape(Uk, shape=[D, L, G/D, C])
+  - Hv = reshape(Uv, shape=[D, L, G/D, C])
+  - Rq = rope(Hq, axis=1)
+  - Rk = rope(Hk, axis=1)
+  - Q = permute(Rq, perm=[0, 2, 1, 3])
+  - K = permute(Rk, perm=[0, 2, 1, 3])
+  - V = permute(Hv, perm=[0, 2, 1, 3])
+  - O = attention(Q, K, V, causal=true)
+  - heads = permute(O, perm=[0, 2, 1, 3])
+  - A = reshape(heads, shape=[D, L, E/D])
+  - P = linear(A, Wo)
+  - S = sum(P, axis=0)
+  - Y = add(X, S)
+`
+
+// TestFormsOfProjections checks that few rows are predicted to take hardly longer with three projections than with one that is split.
+func TestFormsOfProjections(t *testing.T) {
+	t.Parallel()
+	machine, err := cost.LoadMachine(schedules.MeasuredMachine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := timeOf(t, strings.NewReplacer("WEIGHTS", "  W: [DIDx, (H+2*G)/D*C, E]", "GEMMS",
+		"  - QKV = linear(U, W)\n  - Uq, Uk, Uv = split(QKV, sizes=[H/D*C, G/D*C, G/D*C])").Replace(projections), machine)
+	three := timeOf(t, strings.NewReplacer("WEIGHTS", "  Wq: [DIDx, H/D*C, E]\n  Wk: [DIDx, G/D*C, E]\n  Wv: [DIDx, G/D*C, E]", "GEMMS",
+		"  - Uq = linear(U, Wq)\n  - Uk = linear(U, Wk)\n  - Uv = linear(U, Wv)").Replace(projections), machine)
+	if three > 1.03*one {
+		t.Errorf("predicted %.1f us with three projections, and %.1f us with one", three, one)
+	}
+}
+
 // backwardOf returns the spec of the backward pass.
 func backwardOf(t *testing.T, spec string) string {
 	t.Helper()

@@ -21,6 +21,7 @@ var Passes = []Pass{
 	{"exchange-in-kernel", "one kernel sends rows to the other ranks, and waits for their rows, which it may add", exchangeInKernels},
 	{"scale-rows", "a GEMM of 8 bits scales the rows and the columns of its result where a kernel would do only that", scaleRows},
 	{"join-copies", "one kernel makes small adjacent copies on one stream, such as the copies of a concat", joinCopies},
+	{"run-beside", "in a CUDA graph, small GEMMs that do not need each other run at the same time, on several streams", runBeside},
 	{"move-sync", "a record or a join that a loop would repeat stands outside of it", moveSync},
 	{"share-records", "waits take an event that was recorded before where a later one says the same", shareRecords},
 	{"drop-waits", "a wait that others imply goes, and records that nobody waits for", dropWaits},
@@ -49,7 +50,7 @@ var Passes = []Pass{
 }
 
 // Order has the passes that a prediction needs: they merge operations, and move operations to other streams.
-var Order = Passes[:5]
+var Order = Passes[:6]
 
 // planLife sets the steps of the host before the first call and after the last one.
 func planLife(p *calls.Program) { p.Life = calls.LifeOf(p) }

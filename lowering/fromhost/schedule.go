@@ -70,7 +70,7 @@ func (b *builder) workers() string {
 		return "1 compute stream"
 	}
 	words := fmt.Sprintf("%d compute streams", b.out.Streams)
-	if field, _ := schedule.Named(schedule.Streams); field.Default == strconv.Itoa(b.out.Streams) {
+	if field, _ := schedule.Named(schedule.Streams); field.Default == strconv.Itoa(b.program.Streams) && b.out.Streams == b.program.Streams {
 		words += " (the default)"
 	}
 	return words

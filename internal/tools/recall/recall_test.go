@@ -70,6 +70,27 @@ func TestSample(t *testing.T) {
 	}
 }
 
+// TestForks makes mutants of a program whose GEMMs run side by side in a CUDA graph, and checks that the checkers reject all
+// wrong ones.
+func TestForks(t *testing.T) {
+	subjects, err := Example("../../..", "llama_mlp", "graph: true, streams: 0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := 0
+	for _, r := range Run(subjects[:1], Options{PerKind: 3, Seed: 1, Orders: 6, Check: All(Prove, Values)}) {
+		if r.Survives() {
+			t.Errorf("%s: %s: %s", r.Kind, r.What, r.Why)
+		}
+		if r.Effect != None && (strings.Contains(r.What, "fork_") || strings.Contains(r.What, "join_")) {
+			wrong++
+		}
+	}
+	if wrong == 0 || subjects[0].Program.Streams == 0 {
+		t.Errorf("%d wrong mutants change events of forks, with %d compute streams", wrong, subjects[0].Program.Streams)
+	}
+}
+
 // TestPrint checks that Print lists every survivor once, for a checker that accepts everything and for a stricter
 // one.
 func TestPrint(t *testing.T) {
