@@ -22,6 +22,7 @@ template <int T, int Rows, typename Block>
 __global__ void __launch_bounds__(T* Rows, kThreadsOfSm / (T * Rows))
     block_kernel(const __grid_constant__ Block block) {
   await_earlier_kernels();
+  release_next_kernel();
   block(blockIdx.x);
 }
 
@@ -30,6 +31,7 @@ __global__ void __launch_bounds__(T* Rows, kThreadsOfSm / (T * Rows))
 template <int T, int Rows, typename Index, typename Block>
 void launch_blocks(int64_t n, const Block& block, cudaStream_t stream, const char* where) {
   const auto launch = [&](int64_t blocks, const auto& part) {
+    const TracedCall traced(TraceKind::kKernel, "kernel", stream, where);
     launch_early(block_kernel<T, Rows, std::remove_cvref_t<decltype(part)>>, grid_of(blocks, where),
                  dim3(T, Rows), 1, stream, where, part);
   };

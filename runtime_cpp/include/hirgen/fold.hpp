@@ -146,6 +146,7 @@ __device__ void fold_in_warp(Function fn, int lanes, float (&sum)[W]) {
 template <typename Fold>
 __global__ void __launch_bounds__(kFoldThreads, 2) fold_kernel(const __grid_constant__ Fold fold) {
   await_earlier_kernels();
+  release_next_kernel();
   constexpr int W = Fold::kWidth;
   __shared__ float partial[kFoldWarps * kMostLanes<W> * W];  // later, the results of the block
   const int lanes = static_cast<int>(blockDim.x), threads = static_cast<int>(blockDim.y);
@@ -231,6 +232,7 @@ void launch_fold(const Fold& fold, cudaStream_t stream, const char* where) {
     return parallel_for(results, stream, where, FoldAlone<Fold>{fold});
   }
   const dim3 threads(static_cast<unsigned>(sharing.lanes), static_cast<unsigned>(sharing.threads));
+  const TracedCall traced(TraceKind::kKernel, "kernel", stream, where);
   launch_early(fold_kernel<Fold>, grid_of(blocks, where), threads, sharing.blocks, stream, where,
                fold);
 }

@@ -30,19 +30,44 @@ inline int multiprocessors(const char* where) {
   return sms;
 }
 
-/// Waits until all earlier kernels of the stream are complete, then allows the next kernel to be
-/// placed on SMs. Every kernel that launch_early() launches must call this before any access to
-/// memory. Does nothing unless kHopper.
+/// Waits until all earlier kernels of the stream are complete. Every kernel that launch_early()
+/// launches must call this before any access to memory. Does nothing unless kHopper.
 __device__ inline void await_earlier_kernels() {
-  if constexpr (kHopper) {
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-    asm volatile("griddepcontrol.launch_dependents;");
+  if constexpr (kHopper) asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+/// Allows the next kernel of the stream to be placed on SMs now, and not only when this one ends.
+/// A kernel that waits for peers must not call this: the next kernel would occupy SMs meanwhile,
+/// which other streams may need for what the peers wait for. Does nothing unless kHopper.
+__device__ inline void release_next_kernel() {
+  if constexpr (kHopper) asm volatile("griddepcontrol.launch_dependents;");
+}
+
+/// Whether the next kernel on a stream may be placed on SMs before earlier work ends. In a capture,
+/// the graph would have a programmatic edge, which CUDA allows only between two kernels, and not
+/// where streams join. So the next kernel must follow one kernel only.
+inline bool may_start_early(cudaStream_t stream, const char* where) {
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+#if CUDART_VERSION >= 13000
+  const cudaGraphNode_t* earlier = nullptr;
+  size_t count = 0;
+  HG_CHECK(cudaStreamGetCaptureInfo(stream, &capture, nullptr, nullptr, &earlier, nullptr, &count),
+           where);
+  if (capture == cudaStreamCaptureStatusActive && count == 1) {
+    cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+    HG_CHECK(cudaGraphNodeGetType(earlier[0], &type), where);
+    return type == cudaGraphNodeTypeKernel;
   }
+#else
+  HG_CHECK(cudaStreamIsCapturing(stream, &capture), where);
+#endif
+  return capture == cudaStreamCaptureStatusNone;
 }
 
 /// Enqueues a kernel that begins with await_earlier_kernels(), in clusters of `cluster` blocks (1:
-/// no clusters). If kHopper, and outside of stream capture, the kernel may be placed on SMs before
-/// the previous kernel ends, which saves about a microsecond.
+/// no clusters). If kHopper and may_start_early(), the kernel may be placed on SMs before the
+/// previous kernel ends, which saves up to a microsecond. If it waits for peers, it must leave some
+/// SMs to kernels of other streams that write flags. The caller traces the launch.
 template <typename... Parameters, typename... Arguments>
 void launch_early(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, int cluster,
                   cudaStream_t stream, const char* where, Arguments&&... arguments) {
@@ -52,11 +77,7 @@ void launch_early(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, int 
   config.blockDim = threads;
   config.stream = stream;
   config.attrs = attributes;
-  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  HG_CHECK(cudaStreamIsCapturing(stream, &capture), where);
-  // In a graph, the attribute would create a programmatic edge. CUDA does not allow such an edge
-  // where streams join.
-  if (kHopper && capture == cudaStreamCaptureStatusNone) {
+  if (kHopper && may_start_early(stream, where)) {
     cudaLaunchAttribute& early = attributes[config.numAttrs++];
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
@@ -66,7 +87,6 @@ void launch_early(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, int 
     together.id = cudaLaunchAttributeClusterDimension;
     together.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
   }
-  const TracedCall traced(TraceKind::kKernel, "kernel", stream, where);
   HG_CHECK(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...), where);
 }
 

@@ -11,6 +11,7 @@
 #include "hirgen/error.hpp"
 #include "hirgen/grid.hpp"
 #include "hirgen/host_device.hpp"
+#include "hirgen/launch.hpp"
 
 namespace hirgen {
 
@@ -20,6 +21,8 @@ namespace hirgen {
 /// multiple of the grid's number of threads, while i < n.
 template <typename F>
 __global__ void parallel_for_kernel(int64_t n, F f) {
+  await_earlier_kernels();
+  release_next_kernel();
   const int64_t step = thread_of_grid(gridDim.x, blockDim.x, 0);
   for (int64_t i = thread_of_grid(blockIdx.x, blockDim.x, threadIdx.x); i < n; i += step) f(i);
 }
@@ -37,8 +40,8 @@ void parallel_for(int64_t n, cudaStream_t stream, const char* where, F f) {
   constexpr int64_t kThreads = 256;
   constexpr int64_t kMaxBlocks = int64_t{1} << 20;  // for larger n, threads loop
   const int64_t blocks = std::min((n + kThreads - 1) / kThreads, kMaxBlocks);
-  parallel_for_kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(n, f);
-  HG_CHECK(cudaGetLastError(), where);
+  launch_early(parallel_for_kernel<F>, grid_of(blocks, where), dim3(kThreads), 1, stream, where, n,
+               f);
 #else
   host_position.store(where, std::memory_order_relaxed);
   const auto loop = [n, f] {

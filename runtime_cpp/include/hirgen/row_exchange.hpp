@@ -277,6 +277,7 @@ void RowExchange::launch(const List& list, int64_t n, const Block& first, const 
   const int64_t sms = std::max(multiprocessors(where) - kSmsLeft, int64_t{1});
   const int64_t grid = std::min(n, sms * (1024 / (T * PerBlock)));
   if (n == 0) return;
+  const TracedCall traced(TraceKind::kKernel, "kernel", stream, where);
   launch_early(exchange_kernel<T, PerBlock, Block>, dim3(static_cast<unsigned>(grid)),
                dim3(T, PerBlock), 1, stream, where, first, second, list, n);
 }

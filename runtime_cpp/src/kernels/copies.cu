@@ -4,6 +4,7 @@
 #include "hirgen/copies.hpp"
 #include "hirgen/error.hpp"
 #include "hirgen/grid.hpp"
+#include "hirgen/launch.hpp"
 #include "kernels/copy_elements.hpp"
 
 namespace hirgen {
@@ -19,6 +20,8 @@ constexpr size_t kMostCopyBlocks = size_t{132} * 8;
 /// Row y of the grid is copy y.
 __global__ void __launch_bounds__(kCopyThreads)
     copy_kernel(const __grid_constant__ CopyKernel::List list) {
+  await_earlier_kernels();
+  release_next_kernel();
   const CopyKernel::Copy& copy = list.copies[blockIdx.y];
   copy_bytes(copy.out, copy.in, copy.bytes, thread_of_grid(blockIdx.x, kCopyThreads, threadIdx.x),
              thread_of_grid(gridDim.x, kCopyThreads, 0));
@@ -43,8 +46,7 @@ void CopyKernel::submit(cudaStream_t stream, const char* where) {
   const dim3 blocks(
       static_cast<unsigned>(std::clamp(wanted, size_t{1}, kMostCopyBlocks / list_.count)),
       static_cast<unsigned>(list_.count));
-  copy_kernel<<<blocks, kCopyThreads, 0, stream>>>(list_);
-  HG_CHECK(cudaGetLastError(), where);
+  launch_early(copy_kernel, blocks, dim3(kCopyThreads), 1, stream, where, list_);
 #else
   host_position.store(where, std::memory_order_relaxed);
   for (const Copy* copy = list_.copies; copy != list_.copies + list_.count; ++copy) {

@@ -133,6 +133,8 @@ __device__ void copy_segment(char* to, const char* from, int64_t size, int lane,
 /// Row y of the grid is copy y.
 __global__ void __launch_bounds__(32 * kWarps)
     row_copies_kernel(const __grid_constant__ RowList list) {
+  await_earlier_kernels();
+  release_next_kernel();
   const Rows& rows = list.copies[blockIdx.y];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int64_t step = static_cast<int64_t>(gridDim.x) * kWarps;
@@ -183,8 +185,8 @@ void launch_row_copies(const RowCopy* first, size_t count, cudaStream_t stream, 
 #ifdef __CUDACC__
   constexpr int64_t kMostBlocks = 132 * 8;
   const auto blocks = static_cast<unsigned>(std::min((most + kWarps - 1) / kWarps, kMostBlocks));
-  row_copies_kernel<<<dim3(blocks, static_cast<unsigned>(count)), 32 * kWarps, 0, stream>>>(list);
-  HG_CHECK(cudaGetLastError(), where);
+  launch_early(row_copies_kernel, dim3(blocks, static_cast<unsigned>(count)), dim3(32 * kWarps), 1,
+               stream, where, list);
 #else
   host_position.store(where, std::memory_order_relaxed);
   const auto copy = [list] {

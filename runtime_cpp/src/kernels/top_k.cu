@@ -127,6 +127,8 @@ constexpr int kTopKThreads = 256;
 
 template <int Warps, int Kept, typename T>
 __global__ void __launch_bounds__(kTopKThreads) top_k_kernel(int64_t rows, TopK<T> kernel) {
+  await_earlier_kernels();
+  release_next_kernel();
   __shared__ Found of_warps[Warps];
   constexpr int kPerBlock = kTopKThreads / (Warps * 32);  // rows that a block handles
   const int thread = static_cast<int>(threadIdx.x);
@@ -142,7 +144,7 @@ void launch_of(const TopK<T>& kernel, int64_t rows, cudaStream_t stream, const c
   const TracedCall traced(TraceKind::kKernel, "top_k", stream, where);
   const auto by = [&](const auto& function, int64_t rows_of_block) {
     const unsigned grid = grid_of((rows + rows_of_block - 1) / rows_of_block, where);
-    function<<<grid, kTopKThreads, 0, stream>>>(rows, kernel);
+    launch_early(function, grid, dim3(kTopKThreads), 1, stream, where, rows, kernel);
   };
   constexpr int kWarps = kTopKThreads / 32;
   if (kernel.columns <= 32) {
@@ -154,7 +156,6 @@ void launch_of(const TopK<T>& kernel, int64_t rows, cudaStream_t stream, const c
   } else {
     by(top_k_kernel<kWarps, 0, T>, 1);
   }
-  HG_CHECK(cudaGetLastError(), where);
 }
 
 #else

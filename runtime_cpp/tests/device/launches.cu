@@ -26,6 +26,7 @@ enum class How { kPlain, kEarly, kClusters };
 /// wrote.
 __global__ void mirror_kernel(uint32_t* to, const uint32_t* from) {
   await_earlier_kernels();
+  release_next_kernel();
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   to[i] = from[kCount - 1 - i] + 1;
 }
@@ -100,10 +101,23 @@ void before_an_event(How how) {
   w.expect(w.a, 50);
 }
 
+/// Kernels of a graph follow kernels, a copy, a fork and a join.
 void in_a_graph(How how) {
   const Words w;
+  const Words side;
+  cudaEvent_t fork = make_event(), join = make_event();
   OK(cudaStreamBeginCapture(w.stream, cudaStreamCaptureModeThreadLocal));
   mirror(how, w.b, w.a, w.stream);
+  mirror(how, w.a, w.b, w.stream);
+  OK(cudaEventRecord(fork, w.stream));
+  OK(cudaStreamWaitEvent(side.stream, fork, 0));
+  mirror(how, w.b, w.a, w.stream);
+  mirror(how, side.b, w.a, side.stream);
+  mirror(how, side.a, side.b, side.stream);
+  OK(cudaEventRecord(join, side.stream));
+  OK(cudaStreamWaitEvent(w.stream, join, 0));
+  mirror(how, w.a, side.a, w.stream);
+  OK(cudaMemcpyAsync(w.b, w.a, kCount * sizeof(uint32_t), cudaMemcpyDeviceToDevice, w.stream));
   mirror(how, w.a, w.b, w.stream);
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t exec = nullptr;
@@ -112,7 +126,7 @@ void in_a_graph(How how) {
   OK(cudaGraphDestroy(graph));
   w.expect(w.a, 0);
   for (int round = 0; round < 20; ++round) OK(cudaGraphLaunch(exec, w.stream));
-  w.expect(w.a, 40);
+  w.expect(w.a, 20 * 6);
   OK(cudaGraphExecDestroy(exec));
 }
 
