@@ -37,8 +37,8 @@ __device__ inline void await_earlier_kernels() {
 }
 
 /// Allows the next kernel of the stream to be placed on SMs now, and not only when this one ends.
-/// A kernel that waits for peers must not call this: the next kernel would occupy SMs meanwhile,
-/// which other streams may need for what the peers wait for. Does nothing unless kHopper.
+/// A kernel that waits for peers must not call this. Meanwhile the next kernel would occupy SMs,
+/// and other streams may need these to answer the peers. Does nothing unless kHopper.
 __device__ inline void release_next_kernel() {
   if constexpr (kHopper) asm volatile("griddepcontrol.launch_dependents;");
 }
