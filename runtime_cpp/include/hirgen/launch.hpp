@@ -30,8 +30,8 @@ inline int multiprocessors(const char* where) {
   return sms;
 }
 
-/// Waits until all earlier kernels of the stream are complete. Every kernel that launch_early()
-/// launches must call this before any access to memory. Does nothing unless kHopper.
+/// Waits until all earlier kernels of the stream are complete. Every kernel that may start early
+/// must call this before any access to memory. Does nothing unless kHopper.
 __device__ inline void await_earlier_kernels() {
   if constexpr (kHopper) asm volatile("griddepcontrol.wait;" ::: "memory");
 }
@@ -43,44 +43,53 @@ __device__ inline void release_next_kernel() {
   if constexpr (kHopper) asm volatile("griddepcontrol.launch_dependents;");
 }
 
-/// Whether the next kernel on a stream may be placed on SMs before earlier work ends. In a capture,
-/// the graph would have a programmatic edge, which CUDA allows only between two kernels, and not
-/// where streams join. So the next kernel must follow one kernel only.
-inline bool may_start_early(cudaStream_t stream, const char* where) {
-  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-#if CUDART_VERSION >= 13000
-  const cudaGraphNode_t* earlier = nullptr;
+/// The end of a stream that is being captured.
+struct CapturedEnd {
+  unsigned long long capture = 0;  ///< the number of the capture; 0: the stream captures nothing
+  /// The node that the next operation follows; null if it follows several or none.
+  cudaGraphNode_t node = nullptr;
+
+  bool operator==(const CapturedEnd&) const = default;
+};
+
+inline CapturedEnd captured_end(cudaStream_t stream, const char* where) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  unsigned long long capture = 0;
+  const cudaGraphNode_t* nodes = nullptr;
   size_t count = 0;
-  HG_CHECK(cudaStreamGetCaptureInfo(stream, &capture, nullptr, nullptr, &earlier, nullptr, &count),
+#if CUDART_VERSION >= 13000
+  const cudaGraphEdgeData* edges = nullptr;
+  HG_CHECK(cudaStreamGetCaptureInfo(stream, &status, &capture, nullptr, &nodes, &edges, &count),
            where);
-  if (capture == cudaStreamCaptureStatusActive && count == 1) {
-    cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
-    HG_CHECK(cudaGraphNodeGetType(earlier[0], &type), where);
-    return type == cudaGraphNodeTypeKernel;
-  }
 #else
-  HG_CHECK(cudaStreamIsCapturing(stream, &capture), where);
+  HG_CHECK(cudaStreamGetCaptureInfo_v2(stream, &status, &capture, nullptr, &nodes, &count), where);
 #endif
-  return capture == cudaStreamCaptureStatusNone;
+  if (status == cudaStreamCaptureStatusNone) return {};
+  return {capture, count == 1 ? nodes[0] : nullptr};
 }
 
-/// Enqueues a kernel that begins with await_earlier_kernels(), in clusters of `cluster` blocks (1:
-/// no clusters). If kHopper and may_start_early(), the kernel may be placed on SMs before the
-/// previous kernel ends, which saves up to a microsecond. If it waits for peers, it must leave some
-/// SMs to kernels of other streams that write flags. The caller traces the launch.
+/// The end of the captured stream on which this thread last called launch_early().
+inline CapturedEnd& released_end() {
+  thread_local CapturedEnd end;
+  return end;
+}
+
+/// Enqueues a kernel in clusters of `cluster` blocks (1: no clusters). If `early` and kHopper, it
+/// may be placed on SMs before the previous kernel ends, which saves up to a microsecond. It must
+/// then call await_earlier_kernels(). The caller traces the launch.
 template <typename... Parameters, typename... Arguments>
-void launch_early(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, int cluster,
-                  cudaStream_t stream, const char* where, Arguments&&... arguments) {
+void launch_kernel(bool early, void (*kernel)(Parameters...), dim3 blocks, dim3 threads,
+                   int cluster, cudaStream_t stream, const char* where, Arguments&&... arguments) {
   cudaLaunchAttribute attributes[2] = {};
   cudaLaunchConfig_t config = {};
   config.gridDim = blocks;
   config.blockDim = threads;
   config.stream = stream;
   config.attrs = attributes;
-  if (kHopper && may_start_early(stream, where)) {
-    cudaLaunchAttribute& early = attributes[config.numAttrs++];
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
+  if (kHopper && early) {
+    cudaLaunchAttribute& serial = attributes[config.numAttrs++];
+    serial.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    serial.val.programmaticStreamSerializationAllowed = 1;
   }
   if (cluster > 1) {
     cudaLaunchAttribute& together = attributes[config.numAttrs++];
@@ -88,6 +97,20 @@ void launch_early(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, int 
     together.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
   }
   HG_CHECK(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...), where);
+}
+
+/// Enqueues a kernel that may start early. It begins with await_earlier_kernels() and
+/// release_next_kernel(), and waits for no peer. In a capture, the graph then has a programmatic
+/// edge. CUDA does not allow such an edge where streams join, so a captured kernel starts early
+/// only after one that this function launched just before.
+template <typename... Parameters, typename... Arguments>
+void launch_early(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, int cluster,
+                  cudaStream_t stream, const char* where, Arguments&&... arguments) {
+  const CapturedEnd end = captured_end(stream, where);
+  const bool follows = end.node != nullptr && end == released_end();
+  launch_kernel(end.capture == 0 || follows, kernel, blocks, threads, cluster, stream, where,
+                std::forward<Arguments>(arguments)...);
+  if (end.capture != 0) released_end() = captured_end(stream, where);
 }
 
 }  // namespace hirgen

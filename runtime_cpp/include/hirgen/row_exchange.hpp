@@ -278,8 +278,11 @@ void RowExchange::launch(const List& list, int64_t n, const Block& first, const 
   const int64_t grid = std::min(n, sms * (1024 / (T * PerBlock)));
   if (n == 0) return;
   const TracedCall traced(TraceKind::kKernel, "kernel", stream, where);
-  launch_early(exchange_kernel<T, PerBlock, Block>, dim3(static_cast<unsigned>(grid)),
-               dim3(T, PerBlock), 1, stream, where, first, second, list, n);
+  // In a graph it starts after all earlier work. Nothing says that other streams are ahead, which
+  // write flags for which peers wait.
+  launch_kernel(captured_end(stream, where).capture == 0, exchange_kernel<T, PerBlock, Block>,
+                dim3(static_cast<unsigned>(grid)), dim3(T, PerBlock), 1, stream, where, first,
+                second, list, n);
 }
 
 #else

@@ -45,8 +45,6 @@ void launch_sum(const ReductionList& list, cudaStream_t stream, const char* wher
   const void* kernel = reinterpret_cast<const void*>(&peer_read_reduction_kernel<T, W>);
   void* arguments[] = {const_cast<ReductionList*>(&list)};
   const TracedCall traced(TraceKind::kKernel, "kernel", stream, where);
-  // Not launched early. GEMMs of cuBLASLt let the next kernel start before they end. This one would
-  // then occupy all SMs before another stream has written the flags for which peers wait.
   HG_CHECK(cudaLaunchKernel(kernel, blocks, dim3(kSumThreads), arguments, 0, stream), where);
 }
 

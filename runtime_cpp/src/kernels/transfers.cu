@@ -42,8 +42,6 @@ struct FlagList {
 static_assert(sizeof(TransferList) <= 4000 && sizeof(FlagList) <= 4000);
 
 __global__ void __launch_bounds__(kMostFlags) flag_kernel(const __grid_constant__ FlagList list) {
-  await_earlier_kernels();
-  if (list.use == FlagUse::kWrite) release_next_kernel();
   const int i = static_cast<int>(threadIdx.x);
   if (i >= list.count) return;
   const Flag& flag = list.flags[i];
@@ -58,7 +56,6 @@ __global__ void __launch_bounds__(kMostFlags) flag_kernel(const __grid_constant_
 /// blocks to zero for the next kernel.
 __global__ void __launch_bounds__(kThreads)
     transfer_kernel(const __grid_constant__ TransferList list) {
-  await_earlier_kernels();
   const Transfer& t = list.transfers[blockIdx.y];
   const uint32_t sequence = value_of(t.flags.sequence);
   if (threadIdx.x == 0) wait_flag(t.flags.ready, sequence);
@@ -78,8 +75,9 @@ void launch_transfers(const Transfer* first, size_t count, cudaStream_t stream, 
   const size_t most = std::max(kMostBlocks / count, size_t{1});
   const dim3 blocks(static_cast<unsigned>(std::clamp(wanted, size_t{1}, most)),
                     static_cast<unsigned>(count));
+  void* arguments[] = {&list};
   const TracedCall traced(TraceKind::kCopy, "kernel", stream, where);
-  launch_early(transfer_kernel, blocks, dim3(kThreads), 1, stream, where, list);
+  HG_CHECK(cudaLaunchKernel(transfer_kernel, blocks, dim3(kThreads), arguments, 0, stream), where);
 }
 
 void launch_flags(const Flag* first, size_t count, FlagUse use, cudaStream_t stream,
@@ -88,9 +86,10 @@ void launch_flags(const Flag* first, size_t count, FlagUse use, cudaStream_t str
   list.count = static_cast<int>(count);
   list.use = use;
   std::copy(first, first + count, list.flags);
+  void* arguments[] = {&list};
   const dim3 threads(static_cast<unsigned>(count));
   const TracedCall traced(flag_kind(use), "kernel", stream, where);
-  launch_early(flag_kernel, dim3(1), threads, 1, stream, where, list);
+  HG_CHECK(cudaLaunchKernel(flag_kernel, dim3(1), threads, arguments, 0, stream), where);
 }
 
 #else
