@@ -15,23 +15,16 @@ func Walk(body []Stmt, visit func(Stmt) bool) {
 }
 
 // All iterates over statements in order. Nested statements follow the statement that contains them.
-func All(body []Stmt) iter.Seq[Stmt] {
-	return func(yield func(Stmt) bool) { each(body, yield) }
-}
+func All(body []Stmt) iter.Seq[Stmt] { return Each[Stmt](body) }
 
 // Each iterates, like All, over the statements of one type.
 func Each[S Stmt](body []Stmt) iter.Seq[S] {
-	return func(yield func(S) bool) {
-		each(body, func(s Stmt) bool {
-			typed, ok := s.(S)
-			return !ok || yield(typed)
-		})
-	}
+	return func(yield func(S) bool) { each(body, yield) }
 }
 
-func each(body []Stmt, yield func(Stmt) bool) bool {
+func each[S Stmt](body []Stmt, yield func(S) bool) bool {
 	for _, s := range body {
-		if !yield(s) {
+		if typed, is := s.(S); is && !yield(typed) {
 			return false
 		}
 		for _, list := range Bodies(s) {
@@ -51,6 +44,12 @@ func Any(body []Stmt, is func(Stmt) bool) bool {
 		}
 	}
 	return false
+}
+
+// Is reports whether a statement has type S.
+func Is[S Stmt](s Stmt) bool {
+	_, is := s.(S)
+	return is
 }
 
 // Edit replaces each statement of a list by the result of f. It replaces the nested statements of a statement first.

@@ -190,18 +190,12 @@ func (v *programView) Collective() bool { return len(v.Teams) > 0 || v.Peers }
 
 // KernelTransfers reports whether kernels copy from rank to rank, so that they also wait for flags and set them.
 func (v *programView) KernelTransfers() bool {
-	return calls.Any(v.Body, func(s calls.Stmt) bool {
-		_, transfer := s.(*calls.Transfer)
-		return transfer
-	})
+	return calls.Any(v.Body, calls.Is[*calls.Transfer])
 }
 
 // Loops reports whether the program has a loop.
 func (v *programView) Loops() bool {
-	return calls.Any(v.Body, func(s calls.Stmt) bool {
-		_, loop := s.(*calls.For)
-		return loop
-	})
+	return calls.Any(v.Body, calls.Is[*calls.For])
 }
 
 // Deviations reports whether the description of an input has a deviation.

@@ -22,8 +22,7 @@ func movesData(s calls.Stmt) bool {
 	case *calls.MemOpBatch:
 		moves := false
 		calls.Walk(s.Body, func(part calls.Stmt) bool {
-			_, transfers := part.(*calls.Transfer)
-			moves = moves || transfers
+			moves = moves || calls.Is[*calls.Transfer](part)
 			return true
 		})
 		return moves

@@ -71,7 +71,7 @@ func (b *batcher) list(body []calls.Stmt) []calls.Stmt {
 	var out []calls.Stmt
 	for len(body) > 0 {
 		n, k := unit(body)
-		end, several := n, isLoop(body[0])
+		end, several := n, calls.Is[*calls.For](body[0])
 		for k != (kind{}) && end < len(body) {
 			more, next := unit(body[end:])
 			if next != k {
@@ -145,7 +145,7 @@ func mergeLoops(body []calls.Stmt) (merged []calls.Stmt) {
 // mergeable returns a loop that contains no Let, or nil for other statements.
 func mergeable(s calls.Stmt) *calls.For {
 	loop, ok := s.(*calls.For)
-	if !ok || calls.Any(loop.Body, func(inner calls.Stmt) bool { _, let := inner.(*calls.Let); return let }) {
+	if !ok || calls.Any(loop.Body, calls.Is[*calls.Let]) {
 		return nil
 	}
 	return loop

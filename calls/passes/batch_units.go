@@ -99,5 +99,3 @@ func kindOf(body []calls.Stmt) kind {
 	}
 	return all
 }
-
-func isLoop(s calls.Stmt) bool { _, ok := s.(*calls.For); return ok }

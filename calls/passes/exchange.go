@@ -128,7 +128,7 @@ func (m *exchangeMaker) partsOf(last int) (parts []int, ok bool) {
 			return nil, false
 		default:
 			parts = append(parts, i)
-			if moving < 0 && calls.Any([]calls.Stmt{s}, func(s calls.Stmt) bool { _, copies := s.(*calls.Transfer); return copies }) {
+			if moving < 0 && calls.Any([]calls.Stmt{s}, calls.Is[*calls.Transfer]) {
 				moving = i
 			}
 		}

@@ -62,10 +62,7 @@ func explainStarts(p *calls.Program) {
 // opens returns the note on a record of the caller's stream, given the statements after it. The labels of ready flags
 // say what peers may do.
 func opens(rest []calls.Stmt, labels map[string]*calls.Label) string {
-	rest = slices.DeleteFunc(slices.Clone(rest), func(s calls.Stmt) bool {
-		_, wait := s.(*calls.StreamWait)
-		return wait
-	})
+	rest = slices.DeleteFunc(slices.Clone(rest), calls.Is[*calls.StreamWait])
 	var uses []string // "write P_parts"
 	for len(rest) > 0 {
 		more := usesOf(rest[0], labels)
@@ -111,10 +108,7 @@ func sends(s calls.Stmt) bool {
 	return calls.Any(in, func(inner calls.Stmt) bool {
 		_, what := carried(inner)
 		return what != ""
-	}) && !calls.Any(in, func(inner calls.Stmt) bool {
-		_, wait := inner.(*calls.StreamWait)
-		return wait
-	})
+	}) && !calls.Any(in, calls.Is[*calls.StreamWait])
 }
 
 // follow is the note on the caller's wait for transfers, which replaces a wait for the compute streams.
@@ -124,8 +118,8 @@ const follow = "The transfers follow all work of the compute streams"
 // none.
 func useOfCompute(s calls.Stmt) calls.Stmt {
 	for inner := range calls.All([]calls.Stmt{s}) {
-		_, names := inner.(*calls.DeclareStream)
-		if !names && slices.ContainsFunc(calls.StreamsOf(inner), func(on calls.Stream) bool { return plain(on).Name == calls.Compute }) {
+		if !calls.Is[*calls.DeclareStream](inner) &&
+			slices.ContainsFunc(calls.StreamsOf(inner), func(on calls.Stream) bool { return plain(on).Name == calls.Compute }) {
 			return inner
 		}
 	}

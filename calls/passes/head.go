@@ -115,8 +115,7 @@ func first(list []calls.Stmt, i int) int {
 	at := i
 	for at > 0 && (at == i || list[at].Meta().Note == "") {
 		r, records := list[at-1].(*calls.EventRecord)
-		_, waits := list[at-1].(*calls.StreamWait)
-		if !waits && (!records || r.Watch) {
+		if !calls.Is[*calls.StreamWait](list[at-1]) && (!records || r.Watch) {
 			break
 		}
 		at--

@@ -26,7 +26,7 @@ const mostJoinedBytes = 4 << 20
 func joinCopies(p *calls.Program) {
 	j := &copyJoiner{names: taken(p), bytes: map[*calls.Memcpy]int64{}, apart: map[[2]*calls.Memcpy]bool{},
 		labels: map[*calls.MemOpBatch][]string{}}
-	copies := func(s calls.Stmt) bool { _, ok := s.(*calls.Memcpy); return ok }
+	copies := calls.Is[*calls.Memcpy]
 	moving := slices.DeleteFunc(slices.Clone(p.Body), func(s calls.Stmt) bool {
 		return !namesOnly(s) && !calls.Any([]calls.Stmt{s}, copies)
 	})

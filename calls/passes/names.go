@@ -54,8 +54,7 @@ func nameCompute(loop *calls.For) {
 	var index expr.Expr
 	named := false
 	for s := range calls.All(loop.Body) {
-		_, stream := s.(*calls.DeclareStream)
-		named = named || stream
+		named = named || calls.Is[*calls.DeclareStream](s)
 		for _, on := range calls.StreamsOf(s) {
 			if on.Index == nil || !expr.Mentions(on.Index, loop.Var) {
 				continue

@@ -23,8 +23,7 @@ func stayOnCaller(p *calls.Program) {
 	})
 	calls.Walk(p.Body, func(s calls.Stmt) bool {
 		uses[teamOf(s)]++
-		_, group := s.(*calls.NcclGroup)
-		return !group
+		return !calls.Is[*calls.NcclGroup](s)
 	})
 	waits := countUses(p.Body).waits
 	p.Body = eachDetour(p.Body, func(d detour) []calls.Stmt {

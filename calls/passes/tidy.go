@@ -79,8 +79,7 @@ func dropUnused(p *calls.Program) {
 	for s := range calls.All(p.Body) {
 		r.Rewrite(s)
 		used[s.Meta().Label] = true
-		_, sums := s.(*calls.PeerSum)
-		used["rank"] = used["rank"] || sums
+		used["rank"] = used["rank"] || calls.Is[*calls.PeerSum](s)
 	}
 	for _, d := range p.Declarations() {
 		switch d.(type) {

@@ -91,8 +91,5 @@ func firstAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
 }
 
 func onlyWaits(body []calls.Stmt) bool {
-	return !slices.ContainsFunc(body, func(s calls.Stmt) bool {
-		_, ok := s.(*calls.StreamWait)
-		return !ok
-	})
+	return !slices.ContainsFunc(body, func(s calls.Stmt) bool { return !calls.Is[*calls.StreamWait](s) })
 }

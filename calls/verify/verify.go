@@ -148,9 +148,7 @@ func (v *verifier) nesting(body []calls.Stmt, batch string, grouped bool, sum st
 		case *calls.MemOpBatch:
 			v.nesting(s.Body, s.Name, false, "")
 			for part := range calls.All(s.Body) {
-				_, transfers := part.(*calls.Transfer)
-				_, copies := part.(*calls.Memcpy)
-				v.stands(part, (!transfers || s.Use == "copy") && (!copies || s.Use == "memcpy"))
+				v.stands(part, (s.Use == "copy" || !calls.Is[*calls.Transfer](part)) && (s.Use == "memcpy" || !calls.Is[*calls.Memcpy](part)))
 			}
 			if s.Use == "memcpy" {
 				v.copies(s)

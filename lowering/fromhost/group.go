@@ -47,7 +47,7 @@ func (b *builder) grouped(members []hostir.Stmt, team string, end *hostir.EndCoa
 // after it use the pointers, too.
 func withoutNames(body []calls.Stmt) (declared, rest []calls.Stmt) {
 	for _, s := range body {
-		if _, ok := s.(*calls.Declare); ok {
+		if calls.Is[*calls.Declare](s) {
 			declared = append(declared, s)
 		} else {
 			rest = append(rest, s)

@@ -47,7 +47,7 @@ func mayApply(gemm hostir.Stmt, fn *hostir.Unary) bool {
 	if gemm == nil || !hostir.IsGEMM(gemm) || hostir.Epilogue(gemm) != "" || domain.FunctionOf(fn.Fn).Epilogue == "" {
 		return false
 	}
-	if _, scaled := gemm.(*hostir.BlockLinear); scaled {
+	if hostir.Is[*hostir.BlockLinear](gemm) {
 		return false // cuBLASLt documents no epilogue for GEMMs with scales of blocks
 	}
 	in, out := fn.In, fn.Out

@@ -84,12 +84,12 @@ func (f *fuser) group() {
 	f.ofFolds = map[hostir.Stmt]bool{}
 	f.readers, f.groups = map[*hostir.Tensor][]hostir.Stmt{}, map[hostir.Stmt]*kernelGroup{}
 	for i, s := range slices.Backward(f.program.Body) {
-		if _, cast := s.(*hostir.Cast); cast && hostir.Result(s).Role == hostir.Temp && len(f.readers[hostir.Result(s)]) == 0 {
+		if hostir.Is[*hostir.Cast](s) && hostir.Result(s).Role == hostir.Temp && len(f.readers[hostir.Result(s)]) == 0 {
 			continue // foldNarrow has made its reader read the operand of the cast, and unread removes the cast
 		}
 		if rowWise(s) && !f.apart[s] {
 			g := f.groupOfReaders(s)
-			if _, view := s.(*hostir.Broadcast); g == nil && !view {
+			if g == nil && !hostir.Is[*hostir.Broadcast](s) {
 				folded := map[*hostir.Tensor]bool{hostir.Result(s): f.folds(s)}
 				g = &kernelGroup{place: i, folded: folded, also: map[hostir.Stmt]bool{}}
 			}
@@ -112,8 +112,7 @@ func (f *fuser) group() {
 // after its kernel, which then also stores the result for them.
 func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	out, readers := hostir.Result(s), f.readers[hostir.Result(s)]
-	_, ends := s.(*hostir.Concat)
-	if ends || len(readers) == 0 || out.DType.IsInteger() && slices.ContainsFunc(readers, toInteger) {
+	if hostir.Is[*hostir.Concat](s) || len(readers) == 0 || out.DType.IsInteger() && slices.ContainsFunc(readers, toInteger) {
 		return nil // values in a kernel are fp32, which cannot represent all int32 or int64 values
 	}
 	first := readers[len(readers)-1]

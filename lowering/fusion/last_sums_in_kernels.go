@@ -35,7 +35,7 @@ func LastSumsInKernels(p *hostir.Program) error {
 	for i, s := range p.Body {
 		loop, ok := s.(*hostir.For)
 		next := i + 1
-		for next < len(p.Body) && allocates(p.Body[next]) {
+		for next < len(p.Body) && hostir.Is[*hostir.Allocate](p.Body[next]) {
 			next++
 		}
 		if !ok || next == len(p.Body) || !mayBeKernel(p.Body[next]) {
@@ -139,7 +139,7 @@ func sliceOf(view *hostir.Tensor) *hostir.Select {
 // through which the steps of the ring write to the buffer, do not count.
 func usedBeside(body []hostir.Stmt, last *ringAdd, readers []int) bool {
 	return hostir.Any(body, func(s hostir.Stmt) bool {
-		if allocates(s) || slices.ContainsFunc(readers, func(at int) bool { return body[at] == s }) {
+		if hostir.Is[*hostir.Allocate](s) || slices.ContainsFunc(readers, func(at int) bool { return body[at] == s }) {
 			return false
 		}
 		return slices.ContainsFunc(hostir.Mentions(s), func(t *hostir.Tensor) bool {
@@ -196,9 +196,4 @@ func (r *ringAdd) leaveOut() {
 			return []hostir.Stmt{s}
 		})
 	}
-}
-
-func allocates(stmt hostir.Stmt) bool {
-	_, ok := stmt.(*hostir.Allocate)
-	return ok
 }

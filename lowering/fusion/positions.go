@@ -90,7 +90,7 @@ func (f *fuser) unread(body []hostir.Stmt, gone map[*hostir.Tensor]bool) []hosti
 	for _, s := range slices.Backward(body) {
 		out := hostir.Result(s)
 		_, positions := f.counts[out]
-		if _, casts := s.(*hostir.Cast); (positions || casts) && !read[out] && out.Role != hostir.Output {
+		if (positions || hostir.Is[*hostir.Cast](s)) && !read[out] && out.Role != hostir.Output {
 			gone[out] = true
 			continue
 		}

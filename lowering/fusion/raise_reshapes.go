@@ -233,7 +233,7 @@ func (m *raising) view(t *hostir.Tensor, axes []domain.Axis) *hostir.Tensor {
 	if equalAxes(t.Axes, axes) {
 		return t
 	}
-	if _, counted := m.maker[t].(*hostir.Positions); counted || t.Role == hostir.View || !rowMajor(t) {
+	if hostir.Is[*hostir.Positions](m.maker[t]) || t.Role == hostir.View || !rowMajor(t) {
 		return nil // kernels count positions without a table of them
 	}
 	for _, s := range m.readers[t] { // all readers use the same view, so that their kernels can be one

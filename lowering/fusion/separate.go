@@ -39,7 +39,7 @@ func (f *fuser) cut(g *kernelGroup, first hostir.Stmt) {
 		if s != first && !slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool { return from[t] }) {
 			continue
 		}
-		if _, view := s.(*hostir.Broadcast); view {
+		if hostir.Is[*hostir.Broadcast](s) {
 			f.apart[s], views = true, true
 		} else {
 			from[hostir.Result(s)] = true

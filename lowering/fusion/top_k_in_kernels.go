@@ -42,8 +42,7 @@ func TopKInKernels(p *hostir.Program) error {
 		return nil
 	}
 	for _, s := range p.Body {
-		_, selects := s.(*hostir.TopK)
-		if t := hostir.Result(s); t != nil && of[t.Name] != nil && !selects {
+		if t := hostir.Result(s); t != nil && of[t.Name] != nil && !hostir.Is[*hostir.TopK](s) {
 			of[t.Name].members = append(of[t.Name].members, s)
 		}
 	}

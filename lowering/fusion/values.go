@@ -70,8 +70,7 @@ func toInteger(s hostir.Stmt) bool {
 // result of a Broadcast, of a Concat, of a cast without a step, or of a cast of integers, whose values fp32 may not
 // represent.
 func (f *fuser) stores(s hostir.Stmt) bool {
-	_, folds := s.(*hostir.Reduce)
-	return folds || elementwise(s) || f.rounds(s) && !hostir.Uses(s)[0].DType.IsInteger()
+	return hostir.Is[*hostir.Reduce](s) || elementwise(s) || f.rounds(s) && !hostir.Uses(s)[0].DType.IsInteger()
 }
 
 // mayAlsoMake reports whether the kernel of a group may store the result of a statement as another result. The kernel
@@ -85,8 +84,7 @@ func (f *fuser) mayAlsoMake(g *kernelGroup, s hostir.Stmt, folded bool) bool {
 		return hostir.SameAxes(out, result)
 	}
 	if folded {
-		_, concat := g.result().(*hostir.Concat)
-		return !concat && hostir.SameAxes(out, hostir.WithoutColumns(result))
+		return !hostir.Is[*hostir.Concat](g.result()) && hostir.SameAxes(out, hostir.WithoutColumns(result))
 	}
 	return hostir.SameAxes(out, result)
 }

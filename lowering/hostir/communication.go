@@ -7,9 +7,8 @@ package hostir
 func Communications(p *Program) func(s Stmt) string {
 	source := map[*Tensor]*Tensor{} // copy or view -> its source
 	for s := range All(p.Body) {
-		_, sets := s.(*Set)
 		Views(s, func(t *Tensor) { source[t] = Uses(t.Of)[0] })
-		if out := Result(s); (sets || MakesView(s)) && source[out] == nil && Uses(s)[0] != out {
+		if out := Result(s); (Is[*Set](s) || MakesView(s)) && source[out] == nil && Uses(s)[0] != out {
 			source[out] = Uses(s)[0]
 		}
 	}

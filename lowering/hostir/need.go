@@ -169,7 +169,7 @@ func (s *Spec) Operation(of Stmt) string {
 		return strings.ToLower(Op(of)) + " into " + s.Name(of, Result(of))
 	}
 	kind := op.Kind
-	if _, attends := of.(*Attention); op.Fn != "" && !attends {
+	if op.Fn != "" && !Is[*Attention](of) {
 		kind, _, _ = strings.Cut(op.Fn, "(")
 	}
 	return kind + " into " + op.Out

@@ -123,8 +123,5 @@ func (r Role) String() string { return roleNames[r] }
 
 // Allocates reports whether a program has Allocate statements, as every program does after its streams are lowered.
 func Allocates(p *Program) bool {
-	return Any(p.Body, func(s Stmt) bool {
-		_, ok := s.(*Allocate)
-		return ok
-	})
+	return Any(p.Body, Is[*Allocate])
 }

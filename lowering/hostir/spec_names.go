@@ -103,8 +103,7 @@ func copied(p *Program, t *Tensor) *Tensor {
 			from = Uses(t.Of)[0]
 		}
 		for s := range All(p.Body) {
-			_, sets := s.(*Set)
-			if uses := Uses(s); from == nil && (sets || MakesView(s)) && Result(s) == t && uses[0] != t {
+			if uses := Uses(s); from == nil && (Is[*Set](s) || MakesView(s)) && Result(s) == t && uses[0] != t {
 				from = uses[0]
 			}
 		}

@@ -55,7 +55,7 @@ func ViewsOf(tensors []*Tensor) []*Tensor {
 			return
 		}
 		seen[t] = true
-		if _, either := t.Of.(*Either); !either {
+		if !Is[*Either](t.Of) {
 			add(Uses(t.Of)[0])
 		}
 		list = append(list, t)
@@ -95,8 +95,9 @@ func Introductions(body []Stmt) [][]*Tensor {
 		inside[at] = append(inside[at], nested...)
 	}
 	for i := range body {
-		_, loops := body[i].(*For)
-		own[i] = append(own[i], slices.DeleteFunc(inside[i], func(v *Tensor) bool { return last[v] == i && (!loops || !IsWhole(v)) })...)
+		own[i] = append(own[i], slices.DeleteFunc(inside[i], func(v *Tensor) bool {
+			return last[v] == i && (!Is[*For](body[i]) || !IsWhole(v))
+		})...)
 	}
 	return own
 }

@@ -7,23 +7,16 @@ import (
 )
 
 // All iterates over the statements of a body in program order. The statements of a For, If or PeerReadSum follow it.
-func All(body []Stmt) iter.Seq[Stmt] {
-	return func(yield func(Stmt) bool) { each(body, yield) }
-}
+func All(body []Stmt) iter.Seq[Stmt] { return Each[Stmt](body) }
 
 // Each is All for the statements of one type.
 func Each[S Stmt](body []Stmt) iter.Seq[S] {
-	return func(yield func(S) bool) {
-		each(body, func(s Stmt) bool {
-			typed, ok := s.(S)
-			return !ok || yield(typed)
-		})
-	}
+	return func(yield func(S) bool) { each(body, yield) }
 }
 
-func each(body []Stmt, yield func(Stmt) bool) bool {
+func each[S Stmt](body []Stmt, yield func(S) bool) bool {
 	for _, s := range body {
-		if !yield(s) {
+		if typed, is := s.(S); is && !yield(typed) {
 			return false
 		}
 		for _, b := range Bodies(s) {

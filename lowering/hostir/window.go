@@ -112,7 +112,7 @@ func (w Window) Aliased(s Stmt) Window {
 		out.Offset += cut.From * w.Stride[cut.InAxis]
 		out.Stride[cut.OutAxis] = w.Stride[cut.InAxis]
 	}
-	if _, reshapes := s.(*Reshape); !reshapes {
+	if !Is[*Reshape](s) {
 		for i, j := range AxisMap(s)[0] {
 			if j != Unmapped {
 				out.Stride[j] = w.Stride[i]

@@ -129,8 +129,5 @@ func adding(gemm hostir.Stmt, addend *hostir.Tensor) hostir.Stmt {
 
 // onlyWaits reports whether statements do nothing but wait.
 func onlyWaits(body []hostir.Stmt) bool {
-	return !slices.ContainsFunc(body, func(s hostir.Stmt) bool {
-		_, waits := s.(*hostir.Wait)
-		return !waits
-	})
+	return !slices.ContainsFunc(body, func(s hostir.Stmt) bool { return !hostir.Is[*hostir.Wait](s) })
 }

@@ -140,7 +140,7 @@ func (c *concats) mayMove(o *operand) bool {
 // decides reports whether a condition selects the tensor that t is a view of.
 func decides(t *hostir.Tensor) bool {
 	for t.Of != nil {
-		if _, either := t.Of.(*hostir.Either); either {
+		if hostir.Is[*hostir.Either](t.Of) {
 			return true
 		}
 		t = hostir.Uses(t.Of)[0]

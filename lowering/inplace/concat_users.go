@@ -37,7 +37,7 @@ func usersOf(p *hostir.Program) *users {
 
 func (u *users) list(body []hostir.Stmt, loops []*hostir.For, branches bool) {
 	for _, s := range body {
-		if _, allocates := s.(*hostir.Allocate); allocates {
+		if hostir.Is[*hostir.Allocate](s) {
 			continue
 		}
 		if loop, ok := s.(*hostir.For); ok {

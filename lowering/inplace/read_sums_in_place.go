@@ -33,8 +33,7 @@ func ReadSumsInPlace(p *hostir.Program) error {
 	done := false
 	for _, s := range p.Body {
 		r, isReduce := s.(*hostir.Reduce)
-		_, isDone := s.(*hostir.PeerReadSum)
-		done = done || isDone
+		done = done || hostir.Is[*hostir.PeerReadSum](s)
 		if !isReduce || d.filled[r.In] == nil || p.Choices.Of(d.moves(r), schedule.Fuse) != schedule.PeerRead {
 			body = append(body, s)
 			continue
@@ -87,7 +86,7 @@ func (d *peerReads) read(r *hostir.Reduce, f *summedParts) (sum []hostir.Stmt, d
 func (d *peerReads) forget() {
 	named := map[*hostir.Tensor]bool{}
 	for s := range hostir.All(d.program.Body) {
-		if _, allocates := s.(*hostir.Allocate); !allocates {
+		if !hostir.Is[*hostir.Allocate](s) {
 			for _, t := range hostir.Mentions(s) {
 				named[t] = true
 			}

@@ -150,8 +150,7 @@ func (o *overlap) later(a *ahead, part *hostir.For, by int64, runs hostir.Stream
 	hostir.RunOn(runs, body...)
 	copies := hostir.Any(body, func(s hostir.Stmt) bool { return o.graph.of[s] != nil && o.graph.of[s].Exchange != nil })
 	for s := range hostir.All(body) {
-		_, shares := s.(*hostir.ShareMemHandles)
-		if t := o.graph.of[s]; copies && (shares || t != nil && t.Exchange != nil) {
+		if t := o.graph.of[s]; copies && (hostir.Is[*hostir.ShareMemHandles](s) || t != nil && t.Exchange != nil) {
 			a.copied = append(a.copied, s)
 		}
 	}

@@ -28,23 +28,18 @@ func (o *overlap) withoutImplied(body []hostir.Stmt) []hostir.Stmt {
 		}
 		c.settle(c.stream(hostir.Caller))
 	}
-	if !hostir.Any(body, func(s hostir.Stmt) bool { return syncs(s) && !needed[s] }) {
+	if !hostir.Any(body, func(s hostir.Stmt) bool { return hostir.Is[*hostir.Synchronize](s) && !needed[s] }) {
 		return body
 	}
 	return hostir.RewriteBlocks(body, func(list []hostir.Stmt) []hostir.Stmt {
 		out := make([]hostir.Stmt, 0, len(list))
 		for _, s := range list {
-			if !isEmpty(s) && (!syncs(s) || needed[s]) {
+			if !isEmpty(s) && (!hostir.Is[*hostir.Synchronize](s) || needed[s]) {
 				out = append(out, s)
 			}
 		}
 		return out
 	})
-}
-
-func syncs(s hostir.Stmt) bool {
-	_, is := s.(*hostir.Synchronize)
-	return is
 }
 
 // clocks runs through the statements of one rank and tracks, for each stream, how much work of the other
@@ -120,7 +115,7 @@ func (c *clocks) settle(s *stream) {
 	}
 	before := slices.Clone(s.seen)
 	for i, p := range s.pending {
-		if !syncs(p.stmt) || !before.Merged(behind[i]).Covers(p.seen) {
+		if !hostir.Is[*hostir.Synchronize](p.stmt) || !before.Merged(behind[i]).Covers(p.seen) {
 			c.needed[p.stmt] = true
 			before = before.UpTo(p.seen)
 		}

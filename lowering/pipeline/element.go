@@ -70,7 +70,7 @@ type elementBuilder struct {
 
 // name records a statement that only declares something.
 func (b *elementBuilder) name(s hostir.Stmt) {
-	if _, ok := s.(*hostir.GetCurrentStream); ok {
+	if hostir.Is[*hostir.GetCurrentStream](s) {
 		b.stream = append(b.stream, s)
 	}
 	if a, ok := s.(*hostir.Allocate); ok {
@@ -82,7 +82,7 @@ func (b *elementBuilder) name(s hostir.Stmt) {
 func (b *elementBuilder) fill(e *element) {
 	all := []hostir.Stmt{e.stmt}
 	seen := map[hostir.Stmt]bool{}
-	if _, isLoop := e.stmt.(*hostir.For); isLoop {
+	if hostir.Is[*hostir.For](e.stmt) {
 		e.names = append(e.names, b.stream...)
 	}
 	for s := range hostir.All(all) {

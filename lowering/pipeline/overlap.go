@@ -81,14 +81,13 @@ type overlap struct {
 func leavesCaller(s hostir.Stmt) bool { return !s.Meta().On.Is(hostir.StreamRef{}) }
 
 func isLoopOrTransfer(s hostir.Stmt) bool {
-	_, isLoop := s.(*hostir.For)
-	return isLoop || isTransfer(s)
+	return hostir.Is[*hostir.For](s) || isTransfer(s)
 }
 
 // withoutWaits drops all Waits of a list, and branches and loops that contain nothing else.
 func withoutWaits(body []hostir.Stmt) []hostir.Stmt {
 	return hostir.Rewrite(body, func(s hostir.Stmt) []hostir.Stmt {
-		if _, waits := s.(*hostir.Wait); waits || isEmpty(s) {
+		if hostir.Is[*hostir.Wait](s) || isEmpty(s) {
 			return nil
 		}
 		return []hostir.Stmt{s}

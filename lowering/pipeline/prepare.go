@@ -59,6 +59,5 @@ func (o *overlap) prepares(t *Task, inside, work map[*Task]bool) bool {
 }
 
 func isCollective(t *Task) bool {
-	_, ok := t.Stmt.(*hostir.Communication)
-	return ok && t.Group == nil
+	return hostir.Is[*hostir.Communication](t.Stmt) && t.Group == nil
 }

@@ -80,8 +80,7 @@ func along(s hostir.Stmt, ranks int64) (ways []way) {
 // mayRunAlong reports whether an axis of the result may be split over ranks. The values of a fused operation can depend on the positions
 // of its elements. So only its first axis may be split, and only if that has one element for each rank.
 func mayRunAlong(s hostir.Stmt, axis int, ranks int64) bool {
-	_, fused := s.(*hostir.Fused)
-	return !fused || axis == 0 && hostir.Result(s).Axes[0].Size == ranks
+	return !hostir.Is[*hostir.Fused](s) || axis == 0 && hostir.Result(s).Axes[0].Size == ranks
 }
 
 // fits reports whether a statement supports a way that splits it or makes it partial. In such a way of an attention or a fused
@@ -141,7 +140,7 @@ func sums(s hostir.Stmt, ranks int64) (ways []way) {
 	case *hostir.Matmul, *hostir.Linear:
 		first, second := hostir.Uses(s)[0], hostir.Uses(s)[1]
 		k, n := len(first.Axes)-1, len(second.Axes)-1
-		if _, ok := s.(*hostir.Matmul); ok {
+		if hostir.Is[*hostir.Matmul](s) {
 			n--
 		}
 		w := way{[]Placement{Placement(k), Placement(n)}, []Placement{Partial}}

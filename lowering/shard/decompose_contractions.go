@@ -158,7 +158,7 @@ func (d *contractions) parted(s hostir.Stmt, first, second *parts) []hostir.Stmt
 // multiply returns s on other operands, without a bias.
 func multiply(s hostir.Stmt, out, x, w *hostir.Tensor) hostir.Stmt {
 	i := hostir.InfoFrom(s, "each rank's part of the sum")
-	if _, ok := s.(*hostir.Linear); ok {
+	if hostir.Is[*hostir.Linear](s) {
 		return &hostir.Linear{Info: i, Out: out, X: x, W: w}
 	}
 	return &hostir.Matmul{Info: i, Out: out, A: x, B: w}

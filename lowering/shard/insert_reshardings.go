@@ -92,7 +92,7 @@ type operand struct {
 func (r *resharder) statement(s hostir.Stmt) []hostir.Stmt {
 	out := hostir.Result(s)
 	rows := hostir.AxisMap(s)
-	if _, isSet := s.(*hostir.Set); isSet || out == nil || rows == nil || Reshards(s) && !r.inOrder(s) {
+	if hostir.Is[*hostir.Set](s) || out == nil || rows == nil || Reshards(s) && !r.inOrder(s) {
 		return []hostir.Stmt{s}
 	}
 	if len(newSplits(s)) > 0 {
@@ -173,7 +173,7 @@ func serves(moved, axes []domain.Axis) bool {
 // also lists the Stream axis. The statement then computes these axes as a whole, and a Set after it splits or streams them.
 func newSplits(s hostir.Stmt) []int {
 	_, attends := s.(*hostir.Attention)
-	if _, reshapes := s.(*hostir.Reshape); !reshapes && !attends && hostir.Ranges(s) == nil {
+	if !hostir.Is[*hostir.Reshape](s) && !attends && hostir.Ranges(s) == nil {
 		return nil
 	}
 	var axes []int

@@ -82,7 +82,7 @@ func (m *rowMerger) statement(s hostir.Stmt, rows [][]int) {
 	if m.folded[hostir.Result(s)] {
 		return
 	}
-	if _, reshapes := s.(*hostir.Reshape); !reshapes && !m.folds[s] { // a reshape takes any axes
+	if !hostir.Is[*hostir.Reshape](s) && !m.folds[s] { // a reshape takes any axes
 		info := hostir.InfoFrom(s, "its rows in two axes")
 		hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor { return m.apart(info, t) })
 	}

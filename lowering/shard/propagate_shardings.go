@@ -286,6 +286,5 @@ func (pr *propagation) runsAlong(s hostir.Stmt, axis int) bool {
 // pipeline then gathers this operand part by part. For example, s multiplies the rows of a GEMM, which gathers them, by
 // scales. Only a Binary may run so, and only with wholeViews.
 func (pr *propagation) gathersParts(s hostir.Stmt) bool {
-	_, elementwise := s.(*hostir.Binary)
-	return elementwise && pr.wholeViews
+	return hostir.Is[*hostir.Binary](s) && pr.wholeViews
 }

@@ -91,7 +91,7 @@ func readable(s hostir.Stmt, k int) bool {
 // of s, and the last axis of the operand is the innermost.
 func rowsInOrderOfResult(s hostir.Stmt, k int) bool {
 	t, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
-	if _, attends := s.(*hostir.Attention); attends {
+	if hostir.Is[*hostir.Attention](s) {
 		return false // its axis map may lack heads, and lacks rows
 	}
 	var rows []int

@@ -125,7 +125,7 @@ func (m *rowMerger) fold() {
 // from operands without these rows. It must not have to copy an operand or a declared temporary for that.
 func canMerge(s hostir.Stmt, rows [][]int, at int) bool {
 	out := hostir.Result(s)
-	if _, reshapes := s.(*hostir.Reshape); reshapes || len(rows) == 0 || len(hostir.Defs(s)) > 1 {
+	if hostir.Is[*hostir.Reshape](s) || len(rows) == 0 || len(hostir.Defs(s)) > 1 {
 		return false
 	}
 	if !isOpen(out) && out.Role != hostir.Output || !slices.IsSorted(out.Layout) || !severalRows(out.Axes, at) {

@@ -12,7 +12,7 @@ func (r *rowSplitter) want() {
 	along := make([]*split, len(body)) // the split rows along which each statement runs; nil: none
 	for i, s := range body {
 		at, found := r.follows(s, r.maps[i], splits)
-		if _, reshapes := s.(*hostir.Reshape); !found || reshapes && !isOpen(hostir.Result(s)) {
+		if !found || hostir.Is[*hostir.Reshape](s) && !isOpen(hostir.Result(s)) {
 			continue
 		}
 		if along[i] = &at; isOpen(hostir.Result(s)) {

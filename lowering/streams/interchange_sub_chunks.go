@@ -90,7 +90,7 @@ func (f *interchange) append(body []hostir.Stmt, s hostir.Stmt) []hostir.Stmt {
 	for n > 0 && f.overSubChunks(body[n-1]) != nil {
 		n--
 	}
-	if _, ok := s.(*hostir.Allocate); ok || n == len(body) {
+	if hostir.Is[*hostir.Allocate](s) || n == len(body) {
 		return slices.Insert(body, n, s)
 	}
 	last, next := f.overSubChunks(body[len(body)-1]), f.overSubChunks(s)

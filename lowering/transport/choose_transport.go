@@ -82,6 +82,5 @@ func prefer(p *hostir.Program) {
 // scattersSums reports whether a statement is a reduce-scatter: a reduction over ranks after which each rank keeps one
 // slice.
 func scattersSums(s hostir.Stmt) bool {
-	_, reduces := s.(*hostir.Reduce)
-	return reduces && shard.Describe(s).Scattered() != shard.NoAxis
+	return hostir.Is[*hostir.Reduce](s) && shard.Describe(s).Scattered() != shard.NoAxis
 }

@@ -9,7 +9,7 @@ import (
 
 // meets reports whether other ranks take part in a statement: a call of NCCL, or a statement that contains one.
 func meets(s calls.Stmt) bool {
-	return calls.Any([]calls.Stmt{s}, is[*calls.NcclCall])
+	return calls.Any([]calls.Stmt{s}, calls.Is[*calls.NcclCall])
 }
 
 // swapCollectives exchanges two successive statements that meet other ranks, on the last rank.
@@ -49,7 +49,7 @@ func reverseLoop(e *editor, list []calls.Stmt) []calls.Stmt {
 
 func dropCollective(e *editor, list []calls.Stmt) []calls.Stmt {
 	for i, s := range list {
-		if is[*calls.NcclCall](s) && e.here(s, "left out on rank %d", e.last()) {
+		if calls.Is[*calls.NcclCall](s) && e.here(s, "left out on rank %d", e.last()) {
 			list[i] = e.onLast(nil, []calls.Stmt{s})
 		}
 	}
@@ -59,7 +59,7 @@ func dropCollective(e *editor, list []calls.Stmt) []calls.Stmt {
 // onOneRank applies change to a call of NCCL on the last rank. what describes the change.
 func onOneRank(e *editor, list []calls.Stmt, what string, change func(s *calls.NcclCall)) []calls.Stmt {
 	for i, s := range list {
-		if is[*calls.NcclCall](s) && e.here(s, "%s on rank %d", what, e.last()) {
+		if calls.Is[*calls.NcclCall](s) && e.here(s, "%s on rank %d", what, e.last()) {
 			there := e.copied(s)
 			if c, ok := there[0].(*calls.NcclCall); ok {
 				change(c)

@@ -46,7 +46,7 @@ func wrongFlag(e *editor) {
 
 func countedTwice(e *editor, list []calls.Stmt) []calls.Stmt {
 	for i, s := range list {
-		if is[*calls.BeginCall](s) && e.here(s, "twice on rank %d", e.last()) {
+		if calls.Is[*calls.BeginCall](s) && e.here(s, "twice on rank %d", e.last()) {
 			return append(list[:i+1:i+1], append([]calls.Stmt{e.onLast(e.copied(s), nil)}, list[i+1:]...)...)
 		}
 	}

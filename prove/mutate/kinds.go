@@ -5,7 +5,7 @@ import "github.com/hirgen/hirgen/calls"
 // Kinds lists all kinds of mistakes.
 var Kinds = []Kind{
 	// Order of the streams of one rank.
-	{"drop-event-wait", "a stream does not wait for an event", drop(is[*calls.StreamWait])},
+	{"drop-event-wait", "a stream does not wait for an event", drop(calls.Is[*calls.StreamWait])},
 	{"drop-event-record", "an event that is waited for is not recorded", drop(waitedFor)},
 	{"missing-join", "at the end of a call, the caller's stream is not behind another one", drop(joins)},
 	{"wait-before-record", "a stream waits for an event before it is recorded", inLists(waitBeforeRecord)},
@@ -14,14 +14,14 @@ var Kinds = []Kind{
 	{"wrong-stream", "a statement runs on another stream", otherStream},
 	{"wrong-workspace", "a GEMM has the workspace of another stream", each(otherWorkspace)},
 	// Order of ranks that share memory.
-	{"drop-flag-write", "a flag that a peer waits for is not written", drop(is[*calls.FlagWrite])},
-	{"drop-flag-wait", "a flag is written and not waited for", drop(is[*calls.FlagWait])},
+	{"drop-flag-write", "a flag that a peer waits for is not written", drop(calls.Is[*calls.FlagWrite])},
+	{"drop-flag-wait", "a flag is written and not waited for", drop(calls.Is[*calls.FlagWait])},
 	{"early-flag-write", "a flag is written before the work that it stands for", inLists(earlyFlagWrite)},
 	{"late-flag-wait", "a flag is waited for after the work that needs it", inLists(lateFlagWait)},
 	{"wrong-transfer", "a flag is that of another transfer", wrongTransfer},
 	{"wrong-flag", "a flag is the done flag for the ready flag, or the other way round", wrongFlag},
 	{"wrong-sequence-number", "one rank counts a call twice, so it waits for another number", inLists(countedTwice)},
-	{"drop-begin-call", "a call is not counted, so waits are for the number before", drop(is[*calls.BeginCall])},
+	{"drop-begin-call", "a call is not counted, so waits are for the number before", drop(calls.Is[*calls.BeginCall])},
 	// Collectives, sends and receives.
 	{"swap-peers", "a rank exchanges with another peer", swapPeers},
 	{"swap-collectives", "one rank issues two collectives in the other order", inLists(swapCollectives)},

@@ -178,7 +178,7 @@ func wrongSize(e *editor) {
 	}
 	each(func(_ *editor, s calls.Stmt) {
 		for _, f := range calls.Fields(s) {
-			if !is[*calls.For](s) {
+			if !calls.Is[*calls.For](s) {
 				less(s, f)
 			}
 		}

@@ -18,11 +18,6 @@ func drop(which func(calls.Stmt) bool) func(*editor) {
 	})
 }
 
-func is[S calls.Stmt](s calls.Stmt) bool {
-	_, ok := s.(S)
-	return ok
-}
-
 // waitedFor reports whether a statement records an event that streams may wait for. Records only for the watchdog do
 // not count.
 func waitedFor(s calls.Stmt) bool {
@@ -83,12 +78,12 @@ func earlyRecord(e *editor, list []calls.Stmt) []calls.Stmt {
 // writesFlags reports whether a statement is a write, or a batch of writes, of flags.
 func writesFlags(s calls.Stmt) bool {
 	batch, ok := s.(*calls.MemOpBatch)
-	return is[*calls.FlagWrite](s) || ok && batch.Use == "write"
+	return calls.Is[*calls.FlagWrite](s) || ok && batch.Use == "write"
 }
 
 func waitsForFlags(s calls.Stmt) bool {
 	batch, ok := s.(*calls.MemOpBatch)
-	return is[*calls.FlagWait](s) || ok && batch.Use == "wait"
+	return calls.Is[*calls.FlagWait](s) || ok && batch.Use == "wait"
 }
 
 func earlyFlagWrite(e *editor, list []calls.Stmt) []calls.Stmt {
@@ -166,7 +161,7 @@ func otherStream(e *editor) {
 	each(func(e *editor, s calls.Stmt) {
 		for _, f := range calls.Fields(s) {
 			on, ok := f.Value.(*calls.Stream)
-			if !ok || *on == (calls.Stream{}) || is[*calls.Delay](s) {
+			if !ok || *on == (calls.Stream{}) || calls.Is[*calls.Delay](s) {
 				continue
 			}
 			for _, other := range streams {

@@ -198,8 +198,7 @@ func hasMaxAndRankSum(m *model.Pipeline, p *hostir.Program) bool {
 	return slices.ContainsFunc(m.Ops, func(op *model.Op) bool { return op.Fn == "max" || op.Fn == "min" }) &&
 		anyStmt(p, func(s hostir.Stmt) bool {
 			c, ok := s.(*hostir.Communication)
-			_, reads := s.(*hostir.PeerReadSum)
-			return reads || ok && c.ReduceFn == "sum"
+			return hostir.Is[*hostir.PeerReadSum](s) || ok && c.ReduceFn == "sum"
 		})
 }
 

@@ -32,10 +32,10 @@ func (g *generator) collectives() {
 func groupsCollectives(_ *model.Pipeline, p *hostir.Program) bool {
 	before := false
 	for s := range hostir.All(p.Body) {
-		if _, collective := s.(*hostir.Communication); collective && before {
+		if hostir.Is[*hostir.Communication](s) && before {
 			return true
 		}
-		_, before = s.(*hostir.StartCoalescing)
+		before = hostir.Is[*hostir.StartCoalescing](s)
 	}
 	return false
 }

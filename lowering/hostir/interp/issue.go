@@ -10,7 +10,7 @@ import (
 
 // statement issues the tasks of a statement. The stream of the statement becomes the current stream.
 func (r *rank) statement(s hostir.Stmt) error {
-	if _, current := s.(*hostir.GetCurrentStream); current {
+	if hostir.Is[*hostir.GetCurrentStream](s) {
 		return nil
 	}
 	on, err := r.target(s, s.Meta().On)

@@ -22,7 +22,7 @@ func kernel(s hostir.Stmt, results, in []*view) (func() error, error) {
 		return fused(s, results, in), nil
 	}
 	out, dtype := results[0], hostir.Result(s).DType
-	if _, ok := s.(*hostir.Reshape); ok {
+	if hostir.Is[*hostir.Reshape](s) {
 		return func() error {
 			values, i := in[0].read().Data, 0
 			out.each(func(at int64) { out.data[at] = dtype.Round(values[i]); i++ })
@@ -45,7 +45,7 @@ func kernel(s hostir.Stmt, results, in []*view) (func() error, error) {
 		start = append(start, in[i].Offset)
 	}
 	round := dtype.Round
-	if _, converts := s.(*hostir.Cast); converts {
+	if hostir.Is[*hostir.Cast](s) {
 		round = dtype.Convert
 	}
 	return func() error {

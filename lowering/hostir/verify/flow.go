@@ -63,7 +63,7 @@ func (f *flow) position(body []hostir.Stmt) diag.Pos {
 }
 
 func (f *flow) statement(s hostir.Stmt) {
-	if _, ok := s.(*hostir.P2PCommunication); !ok && f.group != nil {
+	if !hostir.Is[*hostir.P2PCommunication](s) && f.group != nil {
 		switch s.(type) {
 		case *hostir.Communication, *hostir.EndCoalescing:
 		default:

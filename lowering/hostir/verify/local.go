@@ -26,7 +26,7 @@ func stretches(s hostir.Stmt, a, b domain.Axis) bool {
 
 // whole checks that a rank has all elements along the axes of an operand that the result lacks, such as summed axes.
 func (v *verifier) whole(s hostir.Stmt, t *hostir.Tensor, row []int) {
-	if _, regroups := s.(*hostir.Reshape); regroups || !v.lowered || hostir.MayMove(s) {
+	if hostir.Is[*hostir.Reshape](s) || !v.lowered || hostir.MayMove(s) {
 		return
 	}
 	for i, j := range row {
@@ -42,7 +42,7 @@ func (v *verifier) whole(s hostir.Stmt, t *hostir.Tensor, row []int) {
 // the other exceptions, except a Reshape and axes of one element, must not be split over ranks. The method operand
 // compares the extents.
 func (v *verifier) made(s hostir.Stmt, rows [][]int) {
-	if _, regroups := s.(*hostir.Reshape); regroups {
+	if hostir.Is[*hostir.Reshape](s) {
 		return
 	}
 	out, ranges := hostir.Result(s), hostir.Ranges(s)

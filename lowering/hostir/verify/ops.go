@@ -227,7 +227,7 @@ func (v *verifier) dtypes(s hostir.Stmt) {
 		return
 	}
 	accumulates := false
-	if _, scaled := s.(*hostir.BlockLinear); scaled {
+	if hostir.Is[*hostir.BlockLinear](s) {
 		return // v.blocks checks its types
 	}
 	if product := hostir.IsGEMM(s) && out.DType.Computes(); product && hostir.Uses(s)[0].DType.Saturates() {

@@ -53,7 +53,7 @@ func Program(p *hostir.Program) error {
 	}
 	views := v.views()
 	for _, t := range views {
-		if _, either := t.Of.(*hostir.Either); !either {
+		if !hostir.Is[*hostir.Either](t.Of) {
 			v.declared(t.Of, hostir.Uses(t.Of))
 		}
 	}

@@ -60,7 +60,7 @@ func lists(p *calls.Program, edit func(list []calls.Stmt) []calls.Stmt) {
 func earlyBatch(e *editor, p *calls.Program) {
 	lists(p, func(list []calls.Stmt) []calls.Stmt {
 		for i := 1; i < len(list); i++ {
-			if _, ok := list[i].(*calls.MemOpBatch); ok && e.on(list[i], "before the statement before it") {
+			if calls.Is[*calls.MemOpBatch](list[i]) && e.on(list[i], "before the statement before it") {
 				list[i-1], list[i] = list[i], list[i-1]
 				break
 			}

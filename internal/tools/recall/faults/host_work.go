@@ -153,9 +153,7 @@ func lateWait(e *editor, p *hostir.Program) {
 
 func swappedLoops(e *editor, p *hostir.Program) {
 	exchange(e, p, func(a, b hostir.Stmt) bool {
-		_, first := a.(*hostir.For)
-		_, second := b.(*hostir.For)
-		return first && second
+		return hostir.Is[*hostir.For](a) && hostir.Is[*hostir.For](b)
 	})
 }
 
