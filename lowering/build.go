@@ -140,11 +140,8 @@ func (b *builder) cast(op *model.Op, t *hostir.Tensor, to domain.DType) *hostir.
 	if b.names == nil {
 		b.names = hostir.NewNamer(b.program)
 	}
-	out := &hostir.Tensor{
-		Name: b.names.Fresh(t.Name + "_" + string(to)), DType: to, Axes: slices.Clone(t.Axes), Mesh: t.Mesh,
-		Role: hostir.Temp, Pos: t.Pos,
-	}
-	b.program.Tensors = append(b.program.Tensors, out)
+	out := b.names.Declare(t, "_"+string(to))
+	out.DType = to
 	b.program.Body = append(b.program.Body, &hostir.Cast{Info: hostir.Info{Pos: op.Pos, Note: "added before the sum is rounded"},
 		Out: out, In: t})
 	return out

@@ -244,8 +244,8 @@ func (m *raising) view(t *hostir.Tensor, axes []domain.Axis) *hostir.Tensor {
 	if m.names == nil {
 		m.names = hostir.NewNamer(m.program)
 	}
-	out := &hostir.Tensor{Name: m.names.Fresh(t.Name + "_rows"), DType: t.DType, Axes: slices.Clone(axes), Mesh: t.Mesh,
-		Role: hostir.View, Layout: lists.Numbers(len(axes)), Inferred: true, Pos: t.Pos}
+	out := m.names.Like(t, "_rows")
+	out.Role, out.Axes, out.Layout, out.Inferred = hostir.View, slices.Clone(axes), lists.Numbers(len(axes)), true
 	m.shaped[t] = out
 	m.body = append(m.body, &hostir.Reshape{Info: hostir.InfoFrom(m.reshape, m.reshape.Meta().Note), Out: out, In: t})
 	return out

@@ -1,17 +1,21 @@
 package hostir
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
-// Namer makes names that are unique in a program. Tensors, meshes, parameters, handles, streams and loop variables
-// share one name space, because they become identifiers of one emitted program.
+// Namer makes names that are unique in a program, and tensors with such names. Tensors, meshes, parameters, handles, streams
+// and loop variables share one name space, because they become identifiers of one emitted program.
 type Namer struct {
-	used map[string]bool
-	next map[string]int // the first suffix to try, so that n clashes cost n steps
+	program *Program
+	used    map[string]bool
+	next    map[string]int // the first suffix to try, so that n clashes cost n steps
 }
 
 // NewNamer returns a Namer that does not return names in a program, nor "rank", "worker" and the caller's stream.
 func NewNamer(p *Program) *Namer {
-	n := &Namer{used: make(map[string]bool, len(p.Params)+len(p.Tensors)+len(p.Body)), next: map[string]int{}}
+	n := &Namer{program: p, used: make(map[string]bool, len(p.Params)+len(p.Tensors)+len(p.Body)), next: map[string]int{}}
 	for _, name := range []string{"rank", "worker", Caller} {
 		n.used[name] = true
 	}
@@ -44,4 +48,20 @@ func (n *Namer) Fresh(name string) string {
 	}
 	n.used[candidate] = true
 	return candidate
+}
+
+// Like returns a Temp with the type, axes, mesh, layout and position of t. It is not among the tensors of the program. The name is the
+// name of t with a suffix.
+func (n *Namer) Like(t *Tensor, suffix string) *Tensor {
+	return &Tensor{
+		Name: n.Fresh(t.Name + suffix), DType: t.DType, Axes: slices.Clone(t.Axes), Mesh: t.Mesh, Layout: slices.Clone(t.Layout),
+		Pos: t.Pos,
+	}
+}
+
+// Declare adds a Temp like t to the tensors of the program.
+func (n *Namer) Declare(t *Tensor, suffix string) *Tensor {
+	made := n.Like(t, suffix)
+	n.program.Tensors = append(n.program.Tensors, made)
+	return made
 }

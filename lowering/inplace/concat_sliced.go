@@ -74,10 +74,8 @@ func (l *sliced) slice(c *concats) *hostir.Tensor {
 
 // together declares a tensor of all slices, with an additional axis at position at.
 func (l *sliced) together(c *concats, slice *hostir.Tensor, at int, axis domain.Axis) *hostir.Tensor {
-	t := &hostir.Tensor{
-		Name: c.names.Fresh(slice.Name + "_whole"), DType: slice.DType, Axes: slices.Insert(slices.Clone(slice.Axes), at, axis), Mesh: slice.Mesh,
-		Role: hostir.View, Pos: slice.Pos,
-	}
+	t := c.names.Like(slice, "_whole")
+	t.Role, t.Axes, t.Layout = hostir.View, slices.Insert(t.Axes, at, axis), nil
 	t.Layout = hostir.Layout(t)
 	l.made = append(l.made, t)
 	return t

@@ -122,14 +122,11 @@ func (c *concats) makesAlone(j *joined, buffer *hostir.Tensor) bool {
 // copied returns the statement that copies an operand to its part of the result.
 func (c *concats) copied(j *joined, i int) hostir.Stmt {
 	in := j.in[i]
-	part := &hostir.Tensor{
-		Name: c.names.Fresh(j.out.Name + "_" + in.Name), DType: j.out.DType, Axes: slices.Clone(j.out.Axes), Mesh: j.out.Mesh, Role: hostir.View,
-		Layout: slices.Clone(j.out.Layout), Pos: in.Pos,
-	}
+	part := c.names.Declare(j.out, "_"+in.Name)
+	part.Role, part.Pos = hostir.View, in.Pos
 	axis := hostir.Live(in)[slices.Index(hostir.Live(j.out), j.axis)]
 	part.Axes[j.axis].Extent = in.Axes[axis].Extent
 	part.Of = &hostir.Slice{Info: hostir.InfoFrom(j.stmt, ""), Out: part, In: j.out, Axis: j.axis, Start: j.start(i)}
-	c.program.Tensors = append(c.program.Tensors, part)
 	set := &hostir.Set{Info: *j.stmt.Meta(), Out: part, In: in}
 	c.add(set, c.sites[j.stmt])
 	return set

@@ -95,10 +95,8 @@ func apart(p *hostir.Program, some func(*hostir.Linear) bool) (body []hostir.Stm
 			body = append(body, s)
 			continue
 		}
-		sum := &hostir.Tensor{
-			Name: names.Fresh(l.Out.Name + "_sum"), DType: l.Out.DType, Axes: slices.Clone(l.Out.Axes), Mesh: l.Out.Mesh,
-			Inferred: true, Pos: l.Out.Pos,
-		}
+		sum := names.Like(l.Out, "_sum")
+		sum.Inferred, sum.Layout = true, nil
 		for i := range sum.Axes {
 			sum.Axes[i] = domain.Axis{Extent: sum.Axes[i].Extent}
 		}

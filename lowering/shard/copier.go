@@ -19,8 +19,8 @@ type copier struct {
 func (c *copier) before(s hostir.Stmt, k int, layout []int) []hostir.Stmt {
 	operands := hostir.Uses(s)
 	in := operands[k]
-	t := c.like(in, "_packed", layout)
-	t.Axes = alongside(s, k)
+	t := c.names.Declare(in, "_packed")
+	t.Axes, t.Layout = alongside(s, k), layout
 	pack := &hostir.Set{Info: hostir.InfoFrom(s, "copied into the order that "+hostir.Result(s).Name+" needs"), Out: t, In: in}
 	for other := range operands { // other uses of the tensor that need the same axes read the copy, too
 		if other == k || operands[other] == in && slices.Equal(alongside(s, other), t.Axes) {
@@ -56,17 +56,8 @@ func alongside(s hostir.Stmt, k int) []domain.Axis {
 // after makes s, the last statement of the list, write to a tensor in another layout, and copies that tensor to the result.
 func (c *copier) after(list []hostir.Stmt, s hostir.Stmt, layout []int) []hostir.Stmt {
 	out := hostir.Result(s)
-	t := c.like(out, "_moved", layout)
+	t := c.names.Declare(out, "_moved")
+	t.Layout = layout
 	hostir.ReplaceDef(s, out, t)
 	return append(list, &hostir.Set{Info: hostir.InfoFrom(s, "back to the order of "+out.Name), Out: out, In: t})
-}
-
-// like declares a Temp with the type, the mesh and all axes of t, including reduced ones, in another layout.
-func (c *copier) like(t *hostir.Tensor, suffix string, layout []int) *hostir.Tensor {
-	n := &hostir.Tensor{
-		Name: c.names.Fresh(t.Name + suffix), DType: t.DType, Axes: slices.Clone(t.Axes), Mesh: t.Mesh,
-		Role: hostir.Temp, Layout: layout, Pos: t.Pos,
-	}
-	c.program.Tensors = append(c.program.Tensors, n)
-	return n
 }

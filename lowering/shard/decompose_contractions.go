@@ -218,12 +218,8 @@ func (d *contractions) like(t, out *hostir.Tensor) *hostir.Tensor {
 
 // temp declares a Temp with the given axes, named after the result of s.
 func (d *contractions) temp(s hostir.Stmt, suffix string, axes []domain.Axis) *hostir.Tensor {
-	out := hostir.Result(s)
-	t := &hostir.Tensor{
-		Name: d.names.Fresh(out.Name + suffix), DType: out.DType, Axes: axes, Mesh: out.Mesh,
-		Role: hostir.Temp, Inferred: true, Pos: out.Pos,
-	}
-	d.program.Tensors = append(d.program.Tensors, t)
+	t := d.names.Declare(hostir.Result(s), suffix)
+	t.Axes, t.Layout, t.Inferred = axes, nil, true
 	return t
 }
 

@@ -206,10 +206,8 @@ func (m Movement) after(sh Shift) map[int]string {
 
 // tensor declares a Temp like the result of m on a mesh, with the given splits.
 func (d *decomposer) tensor(m Movement, mesh *domain.Mesh, splits map[int]string) *hostir.Tensor {
-	t := &hostir.Tensor{
-		Name: d.names.Fresh(m.Out.Name + "_part"), DType: m.Out.DType, Axes: slices.Clone(m.Out.Axes), Mesh: mesh,
-		Role: hostir.Temp, Layout: slices.Clone(hostir.Layout(m.Out)), Pos: m.Out.Pos,
-	}
+	t := d.names.Declare(m.Out, "_part")
+	t.Mesh, t.Layout = mesh, hostir.Layout(t)
 	for j := range t.Axes {
 		a := &t.Axes[j]
 		if meshAxis, split := splits[j]; split {
@@ -218,6 +216,5 @@ func (d *decomposer) tensor(m Movement, mesh *domain.Mesh, splits map[int]string
 			a.Kind, a.Mesh = domain.Serial, ""
 		}
 	}
-	d.program.Tensors = append(d.program.Tensors, t)
 	return t
 }

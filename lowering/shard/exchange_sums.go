@@ -1,8 +1,6 @@
 package shard
 
 import (
-	"slices"
-
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -31,7 +29,6 @@ func ExchangeSums(p *hostir.Program) error {
 	for _, s := range p.Body {
 		if r, sums := s.(*hostir.Reduce); sums && exchanges(p, r) {
 			parts := partsOfAll(names, r)
-			p.Tensors = append(p.Tensors, parts)
 			body = append(body, &hostir.Set{Info: hostir.InfoFrom(s, "gathered, since each rank adds the parts of all ranks"), Out: parts, In: r.In})
 			r.In = parts
 		}
@@ -54,14 +51,10 @@ func exchanges(p *hostir.Program, r *hostir.Reduce) bool {
 		(via == schedule.IPCGet || via == schedule.IPCPut)
 }
 
-// partsOfAll returns the tensor that holds the parts of all ranks, one slice of a Stream axis for each rank.
+// partsOfAll declares the tensor that holds the parts of all ranks, one slice of a Stream axis for each rank.
 func partsOfAll(names *hostir.Namer, r *hostir.Reduce) *hostir.Tensor {
-	axes := slices.Clone(r.In.Axes)
-	axes[r.Axis].Kind, axes[r.Axis].Mesh = domain.Stream, ""
-	parts := &hostir.Tensor{
-		Name: names.Fresh(r.In.Name + "_parts"), DType: r.In.DType, Axes: axes, Mesh: r.In.Mesh, Role: hostir.Temp,
-		Layout: slices.Clone(r.In.Layout), Inferred: true, Pos: r.In.Pos,
-	}
+	parts := names.Declare(r.In, "_parts")
+	parts.Axes[r.Axis].Kind, parts.Axes[r.Axis].Mesh, parts.Inferred = domain.Stream, "", true
 	parts.Layout = outermost(parts, r.Axis) // each part is contiguous, so that one copy can send it
 	return parts
 }

@@ -312,10 +312,7 @@ func (r *resharder) move(s hostir.Stmt, out, in *hostir.Tensor) hostir.Stmt {
 
 // tensor declares a Temp like t with other axes.
 func (r *resharder) tensor(t *hostir.Tensor, suffix string, axes []domain.Axis, mesh *domain.Mesh) *hostir.Tensor {
-	n := &hostir.Tensor{
-		Name: r.names.Fresh(t.Name + suffix), DType: t.DType, Axes: axes, Mesh: mesh,
-		Role: hostir.Temp, Layout: slices.Clone(t.Layout), Pos: t.Pos,
-	}
-	r.program.Tensors = append(r.program.Tensors, n)
+	n := r.names.Declare(t, suffix)
+	n.Axes, n.Mesh = axes, mesh
 	return n
 }

@@ -109,7 +109,7 @@ func (m *rowMerger) along(s hostir.Stmt, rows [][]int, at int) {
 	out := hostir.Result(s)
 	local := out
 	if !isOpen(out) {
-		local = m.tensor(out, "_merged", hostir.Temp) // not open: SplitRows gathers it, as it gathers an output
+		local = m.names.Declare(out, "_merged") // not open: SplitRows gathers it, as it gathers an output
 	}
 	m.merge(local, at)
 	hostir.ReplaceDef(s, out, local)
@@ -174,18 +174,11 @@ func (m *rowMerger) apart(info hostir.Info, t *hostir.Tensor) *hostir.Tensor {
 // view returns the view that key identifies. On the first call for a key, it appends the Reshape that makes it, and build sets its axes.
 func (m *rowMerger) view(info hostir.Info, key mergedView, suffix string, build func(*hostir.Tensor)) *hostir.Tensor {
 	if m.views[key] == nil {
-		v := m.tensor(key.t, suffix, viewRole(key.t))
+		v := m.names.Declare(key.t, suffix)
+		v.Role = viewRole(key.t)
 		build(v)
 		m.program.Body = append(m.program.Body, &hostir.Reshape{Info: info, Out: v, In: key.t})
 		m.views[key] = v
 	}
 	return m.views[key]
-}
-
-// tensor declares a tensor like t.
-func (m *rowMerger) tensor(t *hostir.Tensor, suffix string, role hostir.Role) *hostir.Tensor {
-	c := copier{m.program, m.names}
-	n := c.like(t, suffix, slices.Clone(t.Layout))
-	n.Role = role
-	return n
 }

@@ -1,8 +1,6 @@
 package shard
 
 import (
-	"slices"
-
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -33,7 +31,7 @@ func SendParts(p *hostir.Program) error {
 	for _, s := range p.Body {
 		m, sends := sentParts(p, s, moves)
 		if r, sums := s.(*hostir.Reduce); sums && sends {
-			body = append(body, sumLocally(p, names, r, m))
+			body = append(body, sumLocally(names, r, m))
 		}
 		body = append(body, s)
 		if m.Reduce != "" || !sends {
@@ -45,7 +43,6 @@ func SendParts(p *hostir.Program) error {
 			continue
 		}
 		parts := partsOfPeers(names, m.Out, gathered)
-		p.Tensors = append(p.Tensors, parts)
 		hostir.ReplaceDef(s, m.Out, parts)
 		body = append(body, &hostir.Set{Info: hostir.InfoFrom(s, "the parts of all ranks"), Out: m.Out, In: parts})
 	}
@@ -82,12 +79,11 @@ func sentParts(p *hostir.Program, s hostir.Stmt, moves func(hostir.Stmt) string)
 }
 
 // sumLocally makes r a local sum of the parts that a rank receives, and returns the all-to-all of the parts.
-func sumLocally(p *hostir.Program, names *hostir.Namer, r *hostir.Reduce, m Movement) hostir.Stmt {
+func sumLocally(names *hostir.Namer, r *hostir.Reduce, m Movement) hostir.Stmt {
 	parts, scattered := partsOfAll(names, r), m.Scattered()
 	parts.Axes[scattered].Kind, parts.Axes[scattered].Mesh = domain.Device, m.Shifts[0].Mesh
 	parts.Layout = packed(m, scattered) // the order of the result
 	parts.Layout = outermost(parts, r.Axis)
-	p.Tensors = append(p.Tensors, parts)
 	send := &hostir.Set{Info: hostir.InfoFrom(r, "sent, since each rank adds up its parts of the sum"), Out: parts, In: r.In}
 	r.In = parts
 	return send
@@ -104,14 +100,11 @@ func movedAgain(p *hostir.Program) map[*hostir.Tensor]bool {
 	return moved
 }
 
-// partsOfPeers returns a tensor for the parts of the result of a movement. The gathered axis of the result is a Stream axis, and the
+// partsOfPeers declares a tensor for the parts of the result of a movement. The gathered axis of the result is a Stream axis, and the
 // outermost one, so the part of each rank is contiguous.
 func partsOfPeers(names *hostir.Namer, out *hostir.Tensor, gathered int) *hostir.Tensor {
-	parts := &hostir.Tensor{
-		Name: names.Fresh(out.Name + "_parts"), DType: out.DType, Axes: slices.Clone(out.Axes), Mesh: out.Mesh, Role: hostir.Temp,
-		Layout: slices.Clone(hostir.Layout(out)), Inferred: true, Pos: out.Pos,
-	}
-	parts.Axes[gathered].Kind = domain.Stream
+	parts := names.Declare(out, "_parts")
+	parts.Axes[gathered].Kind, parts.Inferred = domain.Stream, true
 	parts.Layout = outermost(parts, gathered)
 	return parts
 }

@@ -114,7 +114,7 @@ func (r *rowSplitter) folds(s hostir.Stmt) bool {
 	if !is || fold.Axis != at.At || hostir.SplitOver(fold.In.Axes[at.At]) == "" || splitBy(fold.Out, at.By.Mesh) != NoAxis {
 		return false
 	}
-	own := r.tensor(fold.In, "_own", hostir.Temp)
+	own := r.names.Declare(fold.In, "_own")
 	own.DType, own.Inferred = fold.Out.DType, true
 	own.Axes, own.Layout = slices.Delete(own.Axes, at.At+1, at.At+2), hostir.DropAxis(own.Layout, at.At+1)
 	delete(r.splits, own)
@@ -200,7 +200,7 @@ func (r *rowSplitter) along(s hostir.Stmt, rows [][]int, at split) {
 func (r *rowSplitter) gather(s hostir.Stmt, out, local *hostir.Tensor) {
 	info := hostir.InfoFrom(s, "gathered, since each rank computed some of the rows")
 	if at := r.splits[local]; hostir.SplitOver(local.Axes[at.At]) != "" {
-		all := r.tensor(local, "_all", hostir.Temp)
+		all := r.names.Declare(local, "_all")
 		all.Inferred = true
 		all.Axes[at.At].Kind, all.Axes[at.At].Mesh = domain.Serial, ""
 		r.program.Body = append(r.program.Body, &hostir.Set{Info: info, Out: all, In: local})

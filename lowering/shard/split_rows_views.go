@@ -13,7 +13,7 @@ func (r *rowSplitter) result(out *hostir.Tensor) *hostir.Tensor {
 	if isOpen(out) {
 		return out
 	}
-	t := r.tensor(out, "_rows", hostir.Temp)
+	t := r.names.Declare(out, "_rows")
 	t.Inferred = true
 	return t
 }
@@ -30,7 +30,8 @@ type viewKey struct {
 // appends the statement that makes it.
 func (r *rowSplitter) view(key viewKey, suffix string, build func(*hostir.Tensor)) *hostir.Tensor {
 	if r.views[key] == nil {
-		v := r.tensor(key.t, suffix, viewRole(key.t))
+		v := r.names.Declare(key.t, suffix)
+		v.Role = viewRole(key.t)
 		build(v)
 		r.views[key] = v
 	}
@@ -132,14 +133,4 @@ func (r *rowSplitter) reshape(info hostir.Info, out, in *hostir.Tensor) {
 		out.Role = viewRole(in)
 	}
 	r.program.Body = append(r.program.Body, &hostir.Reshape{Info: info, Out: out, In: in})
-}
-
-// tensor declares a tensor like t.
-func (r *rowSplitter) tensor(t *hostir.Tensor, suffix string, role hostir.Role) *hostir.Tensor {
-	n := &hostir.Tensor{
-		Name: r.names.Fresh(t.Name + suffix), DType: t.DType, Axes: slices.Clone(t.Axes), Mesh: t.Mesh, Role: role,
-		Layout: slices.Clone(t.Layout), Pos: t.Pos,
-	}
-	r.program.Tensors = append(r.program.Tensors, n)
-	return n
 }

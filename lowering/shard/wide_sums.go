@@ -1,8 +1,6 @@
 package shard
 
 import (
-	"slices"
-
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -22,11 +20,8 @@ func (c *contiguity) sameTypes(s hostir.Stmt) []hostir.Stmt {
 		r.In = t
 		return []hostir.Stmt{r}
 	}
-	t := &hostir.Tensor{
-		Name: c.names.Fresh(r.In.Name + "_" + string(r.Out.DType)), DType: r.Out.DType, Axes: axes, Mesh: r.In.Mesh,
-		Role: hostir.Temp, Layout: slices.Clone(r.In.Layout), Pos: r.In.Pos,
-	}
-	c.program.Tensors = append(c.program.Tensors, t)
+	t := c.names.Declare(r.In, "_"+string(r.Out.DType))
+	t.DType, t.Axes = r.Out.DType, axes
 	c.casts[key] = t
 	cast := &hostir.Cast{Info: hostir.InfoFrom(r, "ranks add "+string(t.DType)+": nothing converts it on its way"), Out: t, In: r.In}
 	r.In = t

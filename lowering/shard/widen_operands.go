@@ -1,8 +1,6 @@
 package shard
 
 import (
-	"slices"
-
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -39,9 +37,8 @@ func WidenOperands(p *hostir.Program) error {
 				to = domain.FP16
 			}
 			if wide[t] == nil || wide[t].DType != to {
-				wide[t] = &hostir.Tensor{Name: names.Fresh(t.Name + "_" + string(to)), DType: to, Axes: slices.Clone(t.Axes),
-					Layout: slices.Clone(t.Layout), Mesh: t.Mesh, Role: hostir.Temp, Pos: t.Pos}
-				p.Tensors = append(p.Tensors, wide[t])
+				wide[t] = names.Declare(t, "_"+string(to))
+				wide[t].DType = to
 				body = append(body, &hostir.Cast{Info: hostir.InfoFrom(s, why), Out: wide[t], In: t})
 			}
 			hostir.SubstituteUses(s, func(u *hostir.Tensor) *hostir.Tensor {

@@ -16,17 +16,14 @@ func (c *slicer) collectParts(st step) {
 	r, l := st.stmt, c.lowering
 	in, out := hostir.Uses(r)[0], hostir.Result(r)
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
-	parts := &hostir.Tensor{
-		Name: l.names.Fresh(in.Name + "_parts"), DType: in.DType, Axes: slices.Clone(in.Axes), Mesh: out.Mesh,
-		Role: hostir.Temp, Pos: in.Pos,
-	}
+	parts := l.names.Declare(in, "_parts")
+	parts.Mesh = out.Mesh
 	part := c.partAxis(st)
 	if in.Layout != nil {
 		parts.Layout = append([]int{part}, partLayout(in.Layout, part, i)...)
 	}
 	parts.Axes[part].Kind, parts.Axes[part].Mesh = domain.Serial, ""
 	parts.Axes[i].Kind, parts.Axes[i].Mesh = domain.Device, in.Axes[part].Mesh
-	l.program.Tensors = append(l.program.Tensors, parts)
 	c.parts[r] = parts
 	l.emit(&hostir.Allocate{Info: hostir.InfoFrom(r, ""), Tensor: parts})
 	cutAxis := c.cutAxis(in, i) // chosen before the parts are computed, so that a part is contiguous when it is sent

@@ -70,12 +70,8 @@ func (c *slicer) declareSums(st step) {
 	r, l := st.stmt, c.lowering
 	in := hostir.Uses(r)[0]
 	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
-	parts := &hostir.Tensor{
-		Name: l.names.Fresh(in.Name + "_sums"), DType: in.DType, Axes: slices.Clone(in.Axes), Mesh: in.Mesh,
-		Role: hostir.Temp, Layout: slices.Clone(in.Layout), Pos: in.Pos,
-	}
+	parts := l.names.Declare(in, "_sums")
 	parts.Axes[i].Kind = domain.Serial
-	l.program.Tensors = append(l.program.Tensors, parts)
 	l.emit(&hostir.Allocate{Info: hostir.InfoFrom(r, ""), Tensor: parts})
 	c.parts[r] = parts
 }

@@ -203,12 +203,8 @@ func (c *slicer) without(t *hostir.Tensor, axis int) *hostir.Tensor {
 
 // declare declares a view of t for one iteration of a loop, named after t and the loop.
 func (c *slicer) declare(t *hostir.Tensor, loop string, axes []domain.Axis, layout []int) *hostir.Tensor {
-	l := c.lowering
-	view := &hostir.Tensor{
-		Name: l.names.Fresh(t.Name + "_" + loop), DType: t.DType, Mesh: t.Mesh, Role: hostir.View,
-		Axes: slices.Clone(axes), Layout: slices.Clone(layout), Pos: t.Pos,
-	}
-	l.program.Tensors = append(l.program.Tensors, view)
+	view := c.lowering.names.Declare(t, "_"+loop)
+	view.Role, view.Axes, view.Layout = hostir.View, slices.Clone(axes), slices.Clone(layout)
 	return view
 }
 
