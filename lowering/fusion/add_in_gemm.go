@@ -24,18 +24,14 @@ func AddInGEMM(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
 	}
-	a := &adder{maker: map[*hostir.Tensor]hostir.Stmt{}, readers: map[*hostir.Tensor]int{}, place: map[hostir.Stmt]place{}}
+	a := &adder{hostir.Makers(p.Body), hostir.Readers(p.Body), map[hostir.Stmt]place{}}
 	for i, s := range p.Body {
 		at := place{line: i}
 		for _, t := range hostir.Uses(s) {
-			a.readers[t]++
 			at.moves = max(at.moves, a.of(t).moves)
 		}
 		if hostir.MayMove(s) {
 			at.moves++
-		}
-		for _, t := range hostir.Defs(s) {
-			a.maker[t] = s
 		}
 		a.place[s] = at
 	}
@@ -49,7 +45,7 @@ func AddInGEMM(p *hostir.Program) error {
 		}
 		gemm := a.maker[product]
 		setAddend(gemm, other)
-		hostir.SubstituteDefs(gemm, func(*hostir.Tensor) *hostir.Tensor { return sum.Out })
+		hostir.ReplaceDef(gemm, product, sum.Out)
 		gone[product], a.maker[sum.Out] = true, gemm
 		if a.of(other).line > a.place[gemm].line {
 			body = append(slices.DeleteFunc(body, func(s hostir.Stmt) bool { return s == gemm }), gemm)
@@ -57,13 +53,13 @@ func AddInGEMM(p *hostir.Program) error {
 		}
 	}
 	p.Body = body
-	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return gone[t] })
+	p.Remove(gone)
 	return nil
 }
 
 type adder struct {
 	maker   map[*hostir.Tensor]hostir.Stmt
-	readers map[*hostir.Tensor]int
+	readers map[*hostir.Tensor][]hostir.Stmt
 	place   map[hostir.Stmt]place
 }
 
@@ -111,7 +107,7 @@ func (a *adder) of(t *hostir.Tensor) place {
 // additional transfers.
 func (a *adder) adds(sum *hostir.Binary, product, other *hostir.Tensor) bool {
 	gemm := a.maker[product]
-	if gemm == nil || !hostir.IsGEMM(gemm) || hasAddend(gemm) || hostir.Epilogue(gemm) != "" || a.readers[product] != 1 ||
+	if gemm == nil || !hostir.IsGEMM(gemm) || hasAddend(gemm) || hostir.Epilogue(gemm) != "" || len(a.readers[product]) != 1 ||
 		product.Role != hostir.Temp {
 		return false
 	}

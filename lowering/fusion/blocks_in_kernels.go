@@ -43,7 +43,7 @@ func BlocksInKernels(p *hostir.Program) error {
 		}
 	}
 	p.Body = slices.DeleteFunc(p.Body, func(s hostir.Stmt) bool { return m.dead[s] })
-	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return m.gone[t] })
+	p.Remove(m.gone)
 	return nil
 }
 

@@ -32,11 +32,11 @@ func EpilogueInGEMM(p *hostir.Program) error {
 		}
 		gemm := l.maker[fn.In]
 		hostir.SetEpilogue(gemm, fn.Fn)
-		hostir.SubstituteDefs(gemm, func(*hostir.Tensor) *hostir.Tensor { return fn.Out })
+		hostir.ReplaceDef(gemm, fn.In, fn.Out)
 		gone[fn.In] = true
 		return true
 	})
-	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return gone[t] })
+	p.Remove(gone)
 	return nil
 }
 

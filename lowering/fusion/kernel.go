@@ -28,7 +28,7 @@ func (f *fuser) rewrite() {
 		}
 	}
 	f.program.Body = f.unread(body, gone)
-	f.program.Tensors = slices.DeleteFunc(f.program.Tensors, func(t *hostir.Tensor) bool { return gone[t] })
+	f.program.Remove(gone)
 }
 
 // computes reports whether a group does more than change shapes, and the type once.

@@ -56,7 +56,7 @@ func QuantizeColumns(p *hostir.Program) error {
 		body = append(append(body, made...), k)
 	}
 	p.Body = slices.DeleteFunc(body, func(s hostir.Stmt) bool { return gone[hostir.Result(s)] })
-	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return gone[t] })
+	p.Remove(gone)
 	return nil
 }
 

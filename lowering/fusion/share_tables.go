@@ -22,12 +22,7 @@ func ShareTables(p *hostir.Program) error {
 	made, first := map[*hostir.Tensor]bool{}, map[*hostir.Tensor]*hostir.Tensor{}
 	p.Body = slices.DeleteFunc(p.Body, func(s hostir.Stmt) bool {
 		for inner := range hostir.All([]hostir.Stmt{s}) {
-			hostir.SubstituteUses(inner, func(t *hostir.Tensor) *hostir.Tensor {
-				if first[t] != nil {
-					return first[t]
-				}
-				return t
-			})
+			hostir.SubstituteUses(inner, hostir.ByMap(first))
 		}
 		if !makesTable(s, made) {
 			return false

@@ -48,7 +48,7 @@ func SumsInKernels(p *hostir.Program) error {
 		}
 		return []hostir.Stmt{stmt}
 	})
-	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return s.gone[t] })
+	p.Remove(s.gone)
 	return nil
 }
 

@@ -94,7 +94,7 @@ func (k *topK) replace(names *hostir.Namer) {
 		}
 	}
 	k.program.Body = body
-	k.program.Tensors = slices.DeleteFunc(k.program.Tensors, func(t *hostir.Tensor) bool { return made[t] })
+	k.program.Remove(made)
 }
 
 // source returns the only operand that is no result of the statements; nil if there are several.

@@ -121,6 +121,11 @@ var roleNames = map[Role]string{Temp: "temp", Input: "input", Output: "output", 
 // String returns the role as the text form prints it.
 func (r Role) String() string { return roleNames[r] }
 
+// Remove removes tensors from the list of a program.
+func (p *Program) Remove(gone map[*Tensor]bool) {
+	p.Tensors = slices.DeleteFunc(slices.Clone(p.Tensors), func(t *Tensor) bool { return gone[t] })
+}
+
 // Allocates reports whether a program has Allocate statements, as every program does after its streams are lowered.
 func Allocates(p *Program) bool {
 	return Any(p.Body, Is[*Allocate])

@@ -173,7 +173,7 @@ func MakeViews(body []Stmt) []Stmt {
 // MadeAs returns a copy of a statement that makes a view, with out as its result.
 func MadeAs(s Stmt, out *Tensor) Stmt {
 	c := Clone(s)
-	SubstituteDefs(c, func(*Tensor) *Tensor { return out })
+	ReplaceDef(c, Result(c), out)
 	return c
 }
 

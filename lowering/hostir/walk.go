@@ -1,6 +1,7 @@
 package hostir
 
 import (
+	"cmp"
 	"iter"
 	"reflect"
 	"slices"
@@ -112,13 +113,33 @@ func SubstituteDefs(s Stmt, f func(*Tensor) *Tensor) {
 }
 
 // ReplaceDef replaces the result t of a statement.
-func ReplaceDef(s Stmt, t, by *Tensor) {
-	SubstituteDefs(s, func(def *Tensor) *Tensor {
-		if def == t {
-			return by
+func ReplaceDef(s Stmt, t, by *Tensor) { SubstituteDefs(s, ByMap(map[*Tensor]*Tensor{t: by})) }
+
+// ByMap returns a function that maps the tensors of a map to their values, and each other tensor to itself.
+func ByMap(by map[*Tensor]*Tensor) func(*Tensor) *Tensor {
+	return func(t *Tensor) *Tensor { return cmp.Or(by[t], t) }
+}
+
+// Readers returns the statements of a body that read each tensor, in order. A statement counts once for each operand.
+func Readers(body []Stmt) map[*Tensor][]Stmt {
+	readers := map[*Tensor][]Stmt{}
+	for _, s := range body {
+		for _, t := range Uses(s) {
+			readers[t] = append(readers[t], s)
 		}
-		return def
-	})
+	}
+	return readers
+}
+
+// Makers returns the statement of a body that makes each tensor.
+func Makers(body []Stmt) map[*Tensor]Stmt {
+	makers := map[*Tensor]Stmt{}
+	for _, s := range body {
+		for _, t := range Defs(s) {
+			makers[t] = s
+		}
+	}
+	return makers
 }
 
 // MakesView reports whether a statement can make its result a view of its operand. Such a view only names memory.

@@ -215,12 +215,7 @@ func (r *rewriter) deliver(t *hostir.Tensor, f form) {
 	t.Inferred = t.Inferred && f.tensor.Inferred // a gathered tensor stays whole
 	for _, s := range r.body[r.first:] {
 		hostir.ReplaceDef(s, f.tensor, t)
-		hostir.SubstituteUses(s, func(u *hostir.Tensor) *hostir.Tensor {
-			if u == f.tensor {
-				return t
-			}
-			return u
-		})
+		hostir.SubstituteUses(s, hostir.ByMap(map[*hostir.Tensor]*hostir.Tensor{f.tensor: t}))
 	}
 	for _, forms := range r.made {
 		for at, other := range forms {

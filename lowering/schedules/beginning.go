@@ -57,20 +57,12 @@ func endOf(body []hostir.Stmt, most int) int {
 // the statements come from, because passes and needs of communications find names and composites of the spec in it.
 func keepBeginning(p *hostir.Program, most int) {
 	p.Body, p.Saved = p.Body[:most], nil
-	made, read := map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
-	for _, s := range p.Body {
-		for _, t := range hostir.Defs(s) {
-			made[t] = true
-		}
-		for _, t := range hostir.Uses(s) {
-			read[t] = true
-		}
-	}
-	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return !made[t] && !read[t] })
+	makers, readers := hostir.Makers(p.Body), hostir.Readers(p.Body)
+	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return makers[t] == nil && readers[t] == nil })
 	results := map[string]bool{}
 	for _, t := range p.Tensors {
-		results[t.Name] = made[t]
-		if made[t] && !read[t] {
+		results[t.Name] = makers[t] != nil
+		if makers[t] != nil && readers[t] == nil {
 			t.Role = hostir.Output
 		}
 	}

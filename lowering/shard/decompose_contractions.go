@@ -225,19 +225,13 @@ func (d *contractions) temp(s hostir.Stmt, suffix string, axes []domain.Axis) *h
 
 // dropUnread removes reshapes into temporaries that no statement reads, and these temporaries.
 func (d *contractions) dropUnread() {
-	read := map[*hostir.Tensor]bool{}
-	for _, s := range d.program.Body {
-		for _, t := range hostir.Uses(s) {
-			read[t] = true
-		}
-	}
-	dead := map[*hostir.Tensor]bool{}
+	readers, dead := hostir.Readers(d.program.Body), map[*hostir.Tensor]bool{}
 	d.program.Body = slices.DeleteFunc(d.program.Body, func(s hostir.Stmt) bool {
 		r, ok := s.(*hostir.Reshape)
-		if ok && r.Out.Role == hostir.Temp && !read[r.Out] {
+		if ok && r.Out.Role == hostir.Temp && len(readers[r.Out]) == 0 {
 			dead[r.Out] = true
 		}
 		return ok && dead[r.Out]
 	})
-	d.program.Tensors = slices.DeleteFunc(d.program.Tensors, func(t *hostir.Tensor) bool { return dead[t] })
+	d.program.Remove(dead)
 }

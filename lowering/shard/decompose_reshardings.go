@@ -54,7 +54,7 @@ func (d *decomposer) steps(s hostir.Stmt) []hostir.Stmt {
 	if via == nil {
 		return []hostir.Stmt{s}
 	}
-	hostir.SubstituteDefs(s, func(*hostir.Tensor) *hostir.Tensor { return via })
+	hostir.ReplaceDef(s, m.Out, via)
 	rest := &hostir.Set{Info: hostir.InfoFrom(s, "the next step: one communication changes one mesh axis"), Out: m.Out, In: via}
 	return append(d.steps(s), d.steps(rest)...)
 }

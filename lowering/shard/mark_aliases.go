@@ -57,12 +57,7 @@ func wholeOrder(t *hostir.Tensor) []int {
 // layOutHeads gives a result of an Attention the layout of the Permute that is its only reader, so that the result of the
 // Permute is in logical order. The result Logs, and permutes that move the last axis, are excluded.
 func layOutHeads(body []hostir.Stmt) {
-	readers := map[*hostir.Tensor][]hostir.Stmt{}
-	for _, s := range body {
-		for _, t := range hostir.Uses(s) {
-			readers[t] = append(readers[t], s)
-		}
-	}
+	readers := hostir.Readers(body)
 	for _, s := range body {
 		a, attends := s.(*hostir.Attention)
 		for _, t := range hostir.Defs(s) {

@@ -18,11 +18,8 @@ func MergeAllreduces(p *hostir.Program) error {
 	if !p.Choices.Whole() {
 		return nil
 	}
-	uses, sums := map[*hostir.Tensor]int{}, map[*hostir.Tensor]*hostir.Reduce{}
+	readers, sums := hostir.Readers(p.Body), map[*hostir.Tensor]*hostir.Reduce{}
 	for _, s := range p.Body {
-		for _, t := range hostir.Uses(s) {
-			uses[t]++
-		}
 		if r, ok := s.(*hostir.Reduce); ok && r.Out.Role == hostir.Temp {
 			sums[r.Out] = r
 		}
@@ -31,7 +28,7 @@ func MergeAllreduces(p *hostir.Program) error {
 	body := make([]hostir.Stmt, 0, len(p.Body))
 	for _, s := range p.Body {
 		set, ok := s.(*hostir.Set)
-		if !ok || sums[set.In] == nil || uses[set.In] != 1 || !isAllreduce(sums[set.In], set) {
+		if !ok || sums[set.In] == nil || len(readers[set.In]) != 1 || !isAllreduce(sums[set.In], set) {
 			body = append(body, s)
 			continue
 		}
@@ -39,7 +36,7 @@ func MergeAllreduces(p *hostir.Program) error {
 		gone[set.In] = true
 	}
 	p.Body = body
-	p.Tensors = without(p.Tensors, gone)
+	p.Remove(gone)
 	return nil
 }
 
@@ -49,15 +46,4 @@ func isAllreduce(r *hostir.Reduce, gather *hostir.Set) bool {
 	return len(sum.Shifts) == 1 && len(whole.Shifts) == 1 && SameMesh(r.In, r.Out) && SameMesh(gather.In, gather.Out) &&
 		sum.Shifts[0].Reduced && sum.Shifts[0].To != NoAxis && whole.Shifts[0].Mesh == sum.Shifts[0].Mesh &&
 		whole.Shifts[0].From == sum.Shifts[0].To && whole.Shifts[0].To == NoAxis
-}
-
-// without returns the tensors of a list that are not in gone.
-func without(list []*hostir.Tensor, gone map[*hostir.Tensor]bool) []*hostir.Tensor {
-	kept := make([]*hostir.Tensor, 0, len(list))
-	for _, t := range list {
-		if !gone[t] {
-			kept = append(kept, t)
-		}
-	}
-	return kept
 }

@@ -24,7 +24,7 @@ func MergeRows(p *hostir.Program) error {
 		return nil
 	}
 	m := &rowMerger{
-		program: p, names: hostir.NewNamer(p), makers: map[*hostir.Tensor]hostir.Stmt{}, plan: map[*hostir.Tensor]int{},
+		program: p, names: hostir.NewNamer(p), makers: hostir.Makers(p.Body), plan: map[*hostir.Tensor]int{},
 		folds: map[hostir.Stmt]bool{}, folded: map[*hostir.Tensor]bool{},
 		merged: map[*hostir.Tensor]twoAxes{}, views: map[mergedView]*hostir.Tensor{},
 	}
@@ -42,7 +42,7 @@ func MergeRows(p *hostir.Program) error {
 	for i, s := range body {
 		m.statement(s, m.maps[i])
 	}
-	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return m.folded[t] })
+	p.Remove(m.folded)
 	return nil
 }
 

@@ -10,12 +10,7 @@ import (
 // spec that requires it. A Need that package place has set for the same type of communication keeps its placements, because place knows
 // the split axes of the spec.
 func noteNeeds(p *hostir.Program) {
-	n := &needs{spec: hostir.SpecOf(p), readers: map[*hostir.Tensor][]hostir.Stmt{}}
-	for _, s := range p.Body {
-		for _, t := range hostir.Uses(s) {
-			n.readers[t] = append(n.readers[t], s)
-		}
-	}
+	n := &needs{hostir.SpecOf(p), hostir.Readers(p.Body)}
 	for _, s := range p.Body {
 		if !Moves(p, s) {
 			continue

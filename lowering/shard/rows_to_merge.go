@@ -11,9 +11,6 @@ import (
 // begin plans merged rows for the GEMMs at which they begin.
 func (m *rowMerger) begin() {
 	for _, s := range m.program.Body {
-		if out := hostir.Result(s); out != nil {
-			m.makers[out] = s
-		}
 		sum, reduces := s.(*hostir.Reduce)
 		if !reduces || sum.Fn != "sum" || !SameMesh(sum.In, sum.Out) {
 			continue
@@ -94,19 +91,14 @@ func (m *rowMerger) precede() {
 
 // fold plans one Reduce in place of two over both axes of rows, one after the other, as in the gradient of a norm's weight.
 func (m *rowMerger) fold() {
-	readers := map[*hostir.Tensor]int{}
-	for _, s := range m.program.Body {
-		for _, t := range hostir.Uses(s) {
-			readers[t]++
-		}
-	}
+	readers := hostir.Readers(m.program.Body)
 	for _, s := range m.program.Body {
 		last, reduces := s.(*hostir.Reduce)
 		if !reduces {
 			continue
 		}
 		first, reduces := m.makers[last.In].(*hostir.Reduce)
-		if !reduces || !isOpen(last.In) || readers[last.In] > 1 || first.Fn != last.Fn || first.Out.DType != last.Out.DType ||
+		if !reduces || !isOpen(last.In) || len(readers[last.In]) > 1 || first.Fn != last.Fn || first.Out.DType != last.Out.DType ||
 			!SameMesh(last.In, last.Out) {
 			continue
 		}

@@ -19,11 +19,8 @@ type split struct {
 // rowsToSplit finds the tensors at which split rows begin because of a sum over ranks (summedRows) or a reshape (mergedRows),
 // and how each is split. It leaves out sums that fuse: exchange applies to. rowSplitter.want adds other tensors.
 func rowsToSplit(p *hostir.Program) map[*hostir.Tensor]split {
-	begin, makers := map[*hostir.Tensor]split{}, map[*hostir.Tensor]hostir.Stmt{}
+	begin, makers := map[*hostir.Tensor]split{}, hostir.Makers(p.Body)
 	for _, s := range p.Body {
-		if out := hostir.Result(s); out != nil {
-			makers[out] = s
-		}
 		switch s := s.(type) {
 		case *hostir.Reduce:
 			if !exchanges(p, s) || p.Choices.Of(s.Out.Name, schedule.Fuse) != schedule.Exchange {

@@ -15,18 +15,9 @@ import (
 //	before: P = Matmul(A, B); C = Reduce(sum, P, axis 0)     P [DIDx(1), Stream(1), M, N], C [r(1), Stream(1), M, N]
 //	after:  C = Matmul(A, B)                                 C [r(1), 1, M, N]
 func SerializeSingleRanks(p *hostir.Program) error {
-	s := &serialization{uses: map[*hostir.Tensor]int{}, makers: map[*hostir.Tensor]hostir.Stmt{}, gone: map[*hostir.Tensor]bool{}}
-	s.changed = serializeAxes(p)
+	s := &serialization{serializeAxes(p), hostir.Readers(p.Body), hostir.Makers(p.Body), map[*hostir.Tensor]bool{}}
 	if len(s.changed) == 0 {
 		return nil
-	}
-	for _, stmt := range p.Body {
-		for _, t := range hostir.Uses(stmt) {
-			s.uses[t]++
-		}
-		for _, t := range hostir.Defs(stmt) {
-			s.makers[t] = stmt
-		}
 	}
 	body := make([]hostir.Stmt, 0, len(p.Body))
 	for _, stmt := range p.Body {
@@ -34,7 +25,8 @@ func SerializeSingleRanks(p *hostir.Program) error {
 			body = append(body, stmt)
 		}
 	}
-	p.Body, p.Tensors = body, without(p.Tensors, s.gone)
+	p.Body = body
+	p.Remove(s.gone)
 	return nil
 }
 
@@ -58,13 +50,12 @@ func serializeAxes(p *hostir.Program) map[*hostir.Tensor]bool {
 	return changed
 }
 
-// serialization makes statements local. uses counts how often a tensor is an operand, and gone has the tensors that
-// the result of a Reduce replaces.
+// serialization makes statements local.
 type serialization struct {
 	changed map[*hostir.Tensor]bool // tensors whose axes serializeAxes changed
-	uses    map[*hostir.Tensor]int
+	readers map[*hostir.Tensor][]hostir.Stmt
 	makers  map[*hostir.Tensor]hostir.Stmt // by result
-	gone    map[*hostir.Tensor]bool
+	gone    map[*hostir.Tensor]bool        // tensors that the result of a Reduce replaces
 }
 
 // local returns the local statement that replaces a communication along an axis of one rank, or nil if it has made the GEMM
@@ -96,6 +87,6 @@ func (s *serialization) sumsAlone(r *hostir.Reduce) bool {
 	if linear, ok := gemm.(*hostir.Linear); ok && linear.Bias != nil && linear.Bias.DType != r.Out.DType {
 		return false
 	}
-	return gemm != nil && hostir.IsGEMM(gemm) && s.uses[r.In] == 1 && r.In.Role == hostir.Temp &&
+	return gemm != nil && hostir.IsGEMM(gemm) && len(s.readers[r.In]) == 1 && r.In.Role == hostir.Temp &&
 		r.Axis == axes[0] && len(axes) > 2
 }

@@ -239,12 +239,7 @@ func moveAxis(s hostir.Stmt, rows [][]int, at int) {
 func (r *rowSplitter) dropSame() {
 	by := map[*hostir.Tensor]*hostir.Tensor{}
 	r.program.Body = slices.DeleteFunc(r.program.Body, func(s hostir.Stmt) bool {
-		hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
-			if by[t] != nil {
-				return by[t]
-			}
-			return t
-		})
+		hostir.SubstituteUses(s, hostir.ByMap(by))
 		m, reshapes := s.(*hostir.Reshape)
 		same := reshapes && isOpen(m.Out) && hostir.SameAxes(m.In, m.Out) && m.Out.Role == hostir.View
 		if same {

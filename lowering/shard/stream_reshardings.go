@@ -30,11 +30,8 @@ func StreamReshardings(p *hostir.Program) error {
 	if !namesNoPipeline(p) {
 		return nil
 	}
-	makers, found := map[*hostir.Tensor]hostir.Stmt{}, false
+	makers, found := hostir.Makers(p.Body), false
 	for _, s := range p.Body {
-		if out := hostir.Result(s); out != nil {
-			makers[out] = s
-		}
 		found = streamGathered(s) || found
 		found = streamSummed(s, makers) || found
 	}

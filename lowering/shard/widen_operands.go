@@ -41,12 +41,7 @@ func WidenOperands(p *hostir.Program) error {
 				wide[t].DType = to
 				body = append(body, &hostir.Cast{Info: hostir.InfoFrom(s, why), Out: wide[t], In: t})
 			}
-			hostir.SubstituteUses(s, func(u *hostir.Tensor) *hostir.Tensor {
-				if u == t {
-					return wide[t]
-				}
-				return u
-			})
+			hostir.SubstituteUses(s, hostir.ByMap(map[*hostir.Tensor]*hostir.Tensor{t: wide[t]}))
 		}
 		body = append(body, s)
 	}

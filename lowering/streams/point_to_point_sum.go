@@ -97,7 +97,7 @@ func (c *slicer) passToRank(st step) {
 	} else {
 		c.body = append(c.body, split)
 	}
-	hostir.SubstituteUses(r, func(*hostir.Tensor) *hostir.Tensor { return c.parts[r] })
+	hostir.ReplaceUses(r, []*hostir.Tensor{c.parts[r]})
 	if c.lowering.bySubChunks(c.group) {
 		c.after = append(c.after, c.sumOfSubChunks(r, cutAxis))
 		return

@@ -54,7 +54,7 @@ func (c *slicer) sumOfSubChunks(r hostir.Stmt, cutAxis int) hostir.Stmt {
 	}
 	axis := hostir.AxisMap(r)[0][cutAxis]
 	parts, sum := c.subChunk(r, nil, c.parts[r], cutAxis), c.subChunk(r, nil, hostir.Result(r), axis)
-	hostir.SubstituteUses(r, func(*hostir.Tensor) *hostir.Tensor { return parts })
-	hostir.SubstituteDefs(r, func(*hostir.Tensor) *hostir.Tensor { return sum })
+	hostir.ReplaceUses(r, []*hostir.Tensor{parts})
+	hostir.ReplaceDef(r, hostir.Result(r), sum)
 	return c.overSubChunks(r, r)
 }

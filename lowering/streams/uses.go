@@ -4,19 +4,16 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// uses counts the readers of tensors, and records which tensors are views of others.
+// uses records the readers of tensors, and which tensors are views of others.
 type uses struct {
-	readers map[*hostir.Tensor]int
+	readers map[*hostir.Tensor][]hostir.Stmt
 	viewed  map[*hostir.Tensor]*hostir.Tensor // view -> the tensor that it is a view of
 }
 
 // usesIn collects the uses in a list of statements. makesView reports whether the result of a statement is a view.
 func usesIn(body []hostir.Stmt, makesView func(hostir.Stmt) bool) *uses {
-	u := &uses{readers: map[*hostir.Tensor]int{}, viewed: map[*hostir.Tensor]*hostir.Tensor{}}
+	u := &uses{hostir.Readers(body), map[*hostir.Tensor]*hostir.Tensor{}}
 	for _, s := range body {
-		for _, t := range hostir.Uses(s) {
-			u.readers[t]++
-		}
 		if makesView(s) {
 			u.viewed[hostir.Result(s)] = hostir.Uses(s)[0]
 		}
@@ -34,7 +31,7 @@ func madeView(s hostir.Stmt) bool {
 // may be neither an input nor an output, and may have only one reader.
 func (u *uses) mayAddTo(t *hostir.Tensor) bool {
 	for ; t != nil; t = u.viewed[t] {
-		if t.Role == hostir.Input || t.Role == hostir.Output || u.readers[t] > 1 {
+		if t.Role == hostir.Input || t.Role == hostir.Output || len(u.readers[t]) > 1 {
 			return false
 		}
 	}

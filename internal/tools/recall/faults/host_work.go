@@ -120,12 +120,7 @@ func lostEdge(e *editor, p *hostir.Program, run func(*hostir.Program) error) err
 		return err
 	}
 	for s := range hostir.All(p.Body) {
-		hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
-			if original := hidden[t]; original != nil {
-				return original
-			}
-			return t
-		})
+		hostir.SubstituteUses(s, hostir.ByMap(hidden))
 	}
 	return nil
 }
