@@ -1,6 +1,10 @@
 package calls
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/hirgen/hirgen/internal/base/expr"
+)
 
 // Walk visits statements in order, and the statements nested in a statement if visit returns true for it.
 func Walk(body []Stmt, visit func(Stmt) bool) {
@@ -115,4 +119,20 @@ func Waits(s Stmt) bool {
 		return s.Use == "wait" || s.Use == "copy"
 	}
 	return false
+}
+
+// TransferOf returns the share that a statement uses, and a pointer to the number of its transfer in that share, which the caller may
+// change. transfer is nil for statements that use no transfer.
+func TransferOf(s Stmt) (share string, transfer *expr.Expr) { //nolint:gocritic // callers replace the expression
+	switch s := s.(type) {
+	case *FlagWrite:
+		return s.Flag.Share, &s.Flag.Transfer
+	case *FlagWait:
+		return s.Flag.Share, &s.Flag.Transfer
+	case *Transfer:
+		return s.Share, &s.Transfer
+	case *PeerPart:
+		return s.Share, &s.Transfer
+	}
+	return "", nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -71,15 +72,7 @@ func (a *assembler) worldMesh() *domain.Mesh {
 		a.broken["mesh "+worldName] = true
 		return one
 	}
-	return &domain.Mesh{Name: worldName, Axes: axes, Ranks: firstRanks(size)}
-}
-
-func firstRanks(n int) []int {
-	ranks := make([]int, n)
-	for i := range ranks {
-		ranks[i] = i
-	}
-	return ranks
+	return &domain.Mesh{Name: worldName, Axes: axes, Ranks: lists.Numbers(size)}
 }
 
 // meshAxes reads the axes of a mesh and the number of its ranks.
@@ -125,7 +118,7 @@ func (a *assembler) subMesh(sm *sourceMesh) (*domain.Mesh, bool) {
 	if !ok {
 		return nil, false
 	}
-	m := &domain.Mesh{Name: sm.name.value, Axes: axes, Ranks: firstRanks(size)}
+	m := &domain.Mesh{Name: sm.name.value, Axes: axes, Ranks: lists.Numbers(size)}
 	if sm.ranks == nil {
 		return m, true
 	}

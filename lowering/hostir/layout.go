@@ -3,6 +3,7 @@ package hostir
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -40,9 +41,16 @@ func Layout(t *Tensor) []int {
 	if t.Layout != nil {
 		return t.Layout
 	}
-	list := make([]int, len(t.Axes))
-	for i := range list {
-		list[i] = i
+	return lists.Numbers(len(t.Axes))
+}
+
+// LayoutIn returns the layout of an operand in the axes of a result, given the operand's row of the AxisMap. It leaves out axes that the
+// result lacks.
+func LayoutIn(t *Tensor, row []int) (list []int) {
+	for _, i := range Layout(t) {
+		if row[i] != Unmapped {
+			list = append(list, row[i])
+		}
 	}
 	return list
 }

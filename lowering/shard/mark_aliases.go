@@ -38,8 +38,8 @@ func MarkAliases(p *hostir.Program) error {
 				s.Out.Layout = slices.Clone(s.In.Layout)
 			}
 		case *hostir.Permute:
-			if mark(s.In, s.Out) && !slices.Equal(carried(s), logicalOrder(s.Out)) {
-				s.Out.Layout = carried(s)
+			if mark(s.In, s.Out) && !slices.Equal(hostir.LayoutIn(s.In, hostir.AxisMap(s)[0]), logicalOrder(s.Out)) {
+				s.Out.Layout = hostir.LayoutIn(s.In, hostir.AxisMap(s)[0])
 			}
 		}
 	}
@@ -81,18 +81,6 @@ func mark(in, out *hostir.Tensor) bool {
 	}
 	out.Role = hostir.View
 	return true
-}
-
-// carried returns the order in which the result of a Permute steps through its operand's buffer.
-func carried(s *hostir.Permute) []int {
-	row := hostir.AxisMap(s)[0]
-	order := make([]int, 0, len(row))
-	for _, i := range hostir.Layout(s.In) {
-		if row[i] != hostir.Unmapped {
-			order = append(order, row[i])
-		}
-	}
-	return order
 }
 
 // wholeSlices turns the view of a Slice with gaps into a copy, if a statement needs the slice, or a view of it, as contiguous

@@ -68,11 +68,7 @@ func inProduct(s hostir.Stmt, t *hostir.Tensor, row []int) []int {
 // except for the columns, and no other operand has them.
 func areRows(s hostir.Stmt, row []int, axes []int) bool {
 	out := hostir.Result(s)
-	own := make([]int, len(out.Axes)) // maps each axis of the result to itself
-	for i := range own {
-		own[i] = i
-	}
-	lies := inProduct(s, out, own)
+	lies := inProduct(s, out, logicalOrder(out)) // the row that maps each axis of the result to itself
 	columns := hostir.AxisMap(s)[1][hostir.ColumnAxis(s)]
 	lies = slices.DeleteFunc(lies, func(a int) bool { return a == columns })
 	if len(axes) > len(lies) {

@@ -3,6 +3,7 @@ package shard
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -133,10 +134,4 @@ func inOrder(t *hostir.Tensor, axes []int) bool {
 }
 
 // logicalOrder returns the layout 0, 1, 2, ... of all axes of t.
-func logicalOrder(t *hostir.Tensor) []int {
-	order := make([]int, len(t.Axes))
-	for i := range order {
-		order[i] = i
-	}
-	return order
-}
+func logicalOrder(t *hostir.Tensor) []int { return lists.Numbers(len(t.Axes)) }

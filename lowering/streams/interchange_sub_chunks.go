@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -170,11 +171,7 @@ type region struct {
 func (f *interchange) regions(t *hostir.Tensor, variable string) []region {
 	switch of := t.Of.(type) {
 	case nil:
-		whole := region{buffer: t, subChunk: shard.NoAxis, axes: make([]int, len(t.Axes))}
-		for i := range whole.axes {
-			whole.axes[i] = i
-		}
-		return []region{whole}
+		return []region{{buffer: t, subChunk: shard.NoAxis, axes: lists.Numbers(len(t.Axes))}}
 	case *hostir.Either:
 		return slices.Concat(f.regions(of.Then, variable), f.regions(of.Else, variable))
 	}

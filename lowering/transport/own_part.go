@@ -49,10 +49,5 @@ func carried(m shard.Movement) []int {
 			order = append(order, j)
 		}
 	}
-	for _, i := range hostir.Layout(m.In) {
-		if m.Row[i] != hostir.Unmapped {
-			order = append(order, m.Row[i])
-		}
-	}
-	return order
+	return append(order, hostir.LayoutIn(m.In, m.Row)...)
 }

@@ -3,6 +3,7 @@ package eval
 import (
 	"math"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -85,10 +86,7 @@ func unscaled(q, s *Array) *Array {
 
 // turned returns the permutation of a number of axes that exchanges the last two.
 func turned(axes int) []int {
-	perm := make([]int, axes)
-	for i := range perm {
-		perm[i] = i
-	}
+	perm := lists.Numbers(axes)
 	perm[axes-2], perm[axes-1] = axes-1, axes-2
 	return perm
 }

@@ -5,26 +5,10 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// flagsOf returns the share of a statement's flags, and where the statement has their transfer number; nil if it uses
-// no flags.
-func flagsOf(s calls.Stmt) (share string, transfer *expr.Expr) { //nolint:gocritic // it is replaced
-	switch s := s.(type) {
-	case *calls.FlagWrite:
-		return s.Flag.Share, &s.Flag.Transfer
-	case *calls.FlagWait:
-		return s.Flag.Share, &s.Flag.Transfer
-	case *calls.Transfer:
-		return s.Share, &s.Transfer
-	case *calls.PeerPart:
-		return s.Share, &s.Transfer
-	}
-	return "", nil
-}
-
 func wrongTransfer(e *editor) {
 	shares := calls.ByName(e.program.Shares)
 	each(func(e *editor, s calls.Stmt) {
-		share, transfer := flagsOf(s)
+		share, transfer := calls.TransferOf(s)
 		if transfer != nil && e.here(s, "the next transfer") {
 			*transfer = next(*transfer, shares[share].Transfers)
 		}

@@ -74,21 +74,9 @@ func (v *verifier) namesMemory(s hostir.Stmt) {
 	if out.Role != hostir.View {
 		v.breach(s, "view", "%s makes %s a view, but its role is %s", hostir.Op(s), out.Name, out.Role)
 	}
-	if p, ok := s.(*hostir.Permute); ok && !slices.Equal(long(out.Axes, hostir.Layout(out)), long(out.Axes, carried(p))) {
+	if p, ok := s.(*hostir.Permute); ok && !slices.Equal(long(out.Axes, hostir.Layout(out)), long(out.Axes, hostir.LayoutIn(p.In, hostir.AxisMap(p)[0]))) {
 		v.breach(s, "view", "the layout of %s is not that of %s with the axes permuted", out.Name, in.Name)
 	}
-}
-
-// carried returns the order in which the result of a Permute steps through the buffer of its operand.
-func carried(p *hostir.Permute) []int {
-	row := hostir.AxisMap(p)[0]
-	list := make([]int, 0, len(row))
-	for _, i := range hostir.Layout(p.In) {
-		if row[i] != hostir.Unmapped {
-			list = append(list, row[i])
-		}
-	}
-	return list
 }
 
 // long removes axes of one local element, whose position in a layout changes no address.

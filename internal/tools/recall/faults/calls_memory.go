@@ -5,22 +5,6 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// transferOf returns the share that a statement uses, and a pointer to the index of its transfer in that share, which
-// the caller may change. transfer is nil for statements without one.
-func transferOf(s calls.Stmt) (share string, transfer *expr.Expr) { //nolint:gocritic // callers replace the expression
-	switch s := s.(type) {
-	case *calls.FlagWrite:
-		return s.Flag.Share, &s.Flag.Transfer
-	case *calls.FlagWait:
-		return s.Flag.Share, &s.Flag.Transfer
-	case *calls.Transfer:
-		return s.Share, &s.Transfer
-	case *calls.PeerPart:
-		return s.Share, &s.Transfer
-	}
-	return "", nil
-}
-
 // sharedFlag makes the last two transfers of a share (the last one of two) use the flags of earlier transfers, both where
 // flags are written and where they are waited for. One transfer may not be enough: if step 0 moves nothing, the flag of
 // transfer 0 is unused.
@@ -33,7 +17,7 @@ func sharedFlag(e *editor, p *calls.Program) {
 		}
 		less := expr.Op("-", d.Transfers, expr.Int(few))
 		eachCall(p, func(s calls.Stmt) {
-			if share, transfer := transferOf(s); transfer != nil && share == d.Name {
+			if share, transfer := calls.TransferOf(s); transfer != nil && share == d.Name {
 				*transfer = expr.Op("%", *transfer, less)
 			}
 		})
