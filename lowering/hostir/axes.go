@@ -217,3 +217,27 @@ func reshaped(in, out *Tensor) []int {
 	}
 	return row
 }
+
+// MoveAxis adds by to the axis that a statement names, if another axis comes before it: axis in of the first operand or, in a Broadcast
+// or Concat, which name an axis of the result, axis out of the result. A negative axis is none.
+func MoveAxis(s Stmt, in, out, by int) {
+	var axis *int
+	before := in
+	switch s := s.(type) {
+	case *Reduce:
+		axis = &s.Axis
+	case *Slice:
+		axis = &s.Axis
+	case *Gather:
+		axis = &s.Axis
+	case *Broadcast:
+		axis, before = &s.Axis, out
+	case *Concat:
+		axis, before = &s.Axis, out
+	default:
+		return
+	}
+	if before >= 0 && before < *axis {
+		*axis += by
+	}
+}

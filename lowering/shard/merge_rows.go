@@ -104,7 +104,7 @@ func (m *rowMerger) along(s hostir.Stmt, rows [][]int, at int) {
 		}
 		operands[k] = t
 	}
-	dropAxis(s, rows, at)
+	moveAxis(s, rows, at, -1)
 	hostir.ReplaceUses(s, operands)
 	out := hostir.Result(s)
 	local := out
@@ -116,28 +116,6 @@ func (m *rowMerger) along(s hostir.Stmt, rows [][]int, at int) {
 	m.program.Body = append(m.program.Body, s)
 	if local != out {
 		m.program.Body = append(m.program.Body, &hostir.Reshape{Info: info, Out: out, In: local})
-	}
-}
-
-// dropAxis decrements the axis field of a statement if axes at and at+1 of its result, which become one, come before that axis.
-func dropAxis(s hostir.Stmt, rows [][]int, at int) {
-	switch s := s.(type) {
-	case *hostir.Reduce:
-		if slices.Index(rows[0], at) < s.Axis {
-			s.Axis--
-		}
-	case *hostir.Slice:
-		if slices.Index(rows[0], at) < s.Axis {
-			s.Axis--
-		}
-	case *hostir.Concat:
-		if at < s.Axis {
-			s.Axis--
-		}
-	case *hostir.Broadcast:
-		if at < s.Axis {
-			s.Axis--
-		}
 	}
 }
 

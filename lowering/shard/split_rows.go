@@ -181,7 +181,7 @@ func (r *rowSplitter) along(s hostir.Stmt, rows [][]int, at split) {
 			operands[k] = r.single(info, t, rows[k], at.At)
 		}
 	}
-	moveAxis(s, rows, at.At)
+	moveAxis(s, rows, at.At, 1)
 	hostir.ReplaceUses(s, operands)
 	out := hostir.Result(s)
 	local := r.result(out)
@@ -215,24 +215,14 @@ func (r *rowSplitter) sumsOver(s hostir.Stmt, at split) bool {
 	return reduces && hostir.SplitOver(sum.In.Axes[sum.Axis]) == at.By.Mesh
 }
 
-// moveAxis increments the axis field of a statement if the split axis comes before that axis, in the operand or in the
-// result.
-func moveAxis(s hostir.Stmt, rows [][]int, at int) {
-	shift := func(axis *int, split int) {
-		if split >= 0 && split < *axis {
-			*axis++
-		}
+// moveAxis adds by to the axis field of a statement if axis at of the result, or the axis of the operand that corresponds to it, comes
+// before that axis.
+func moveAxis(s hostir.Stmt, rows [][]int, at, by int) {
+	in := NoAxis
+	if len(rows) > 0 {
+		in = slices.Index(rows[0], at)
 	}
-	switch s := s.(type) {
-	case *hostir.Reduce:
-		shift(&s.Axis, slices.Index(rows[0], at))
-	case *hostir.Slice:
-		shift(&s.Axis, slices.Index(rows[0], at))
-	case *hostir.Concat:
-		shift(&s.Axis, at)
-	case *hostir.Broadcast:
-		shift(&s.Axis, at)
-	}
+	hostir.MoveAxis(s, in, at, by)
 }
 
 // dropSame removes reshapes to open views that have the axes of the operand after the split. Readers of such a view read the operand.

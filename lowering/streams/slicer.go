@@ -101,29 +101,11 @@ func (c *slicer) statement(st step) {
 // dropAxis renumbers the axes in a statement's attributes, after axis in has been removed from its first operand and
 // axis out from its results. live is the index of axis in among the axes of the first operand that are not reduced.
 func dropAxis(s hostir.Stmt, out, in, live int) {
+	hostir.MoveAxis(s, in, out, -1)
 	switch s := s.(type) {
-	case *hostir.Reduce:
-		if in >= 0 && in < s.Axis {
-			s.Axis--
-		}
-	case *hostir.Broadcast:
-		if out < s.Axis {
-			s.Axis--
-		}
-	case *hostir.Slice:
-		if in >= 0 && in < s.Axis {
-			s.Axis--
-		}
-	case *hostir.Concat:
-		if out < s.Axis {
-			s.Axis--
-		}
 	case *hostir.Gather:
 		if out < s.Batches {
 			s.Batches--
-		}
-		if in >= 0 && in < s.Axis {
-			s.Axis--
 		}
 	case *hostir.Permute:
 		s.Perm = hostir.DropAxis(s.Perm, live)
