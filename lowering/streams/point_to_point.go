@@ -43,13 +43,9 @@ func (c *slicer) rotate(g *group) {
 //	        If s == 0: A_s = Select(A, axis 0, index 0); A_all_s = Set(A_s)
 //	        Else: (send A, receive A_all_s)
 func (c *slicer) passFromRank(st step) {
-	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
-	in, out := hostir.Uses(set)[0], hostir.Result(set)
-	i, cutAxis := slices.Index(row, st.loop), c.cutAxis(out, st.loop)
-	along := shard.NoAxis
-	if cutAxis != shard.NoAxis {
-		along = slices.Index(row, cutAxis)
-	}
+	set, out := st.stmt, hostir.Result(st.stmt)
+	in, i := st.operand()
+	cutAxis, along := c.cutBoth(st)
 	local := c.pick(set, nil, in, i, expr.Int(0), along)
 	if c.usesInPlace(out, local, st.loop) {
 		c.inPlace(st, local)
@@ -71,6 +67,15 @@ func (c *slicer) passFromRank(st step) {
 	}
 }
 
+// cutBoth returns the axes along which the slices of the result and of the operand of a movement are split; see cutAxis.
+func (c *slicer) cutBoth(st step) (out, in int) {
+	out, in = c.cutAxis(hostir.Result(st.stmt), st.loop), shard.NoAxis
+	if out != shard.NoAxis {
+		in = slices.Index(hostir.AxisMap(st.stmt)[0], out)
+	}
+	return out, in
+}
+
 // usesInPlace reports whether the local shard can be used without a copy, in place of a slice of t. The schedule may
 // not request the copy, and GEMMs have to take single slices. t has to be a Temp that only this pipeline uses, and its
 // slices need the layout of the local shard.
@@ -81,12 +86,12 @@ func (c *slicer) usesInPlace(t, local *hostir.Tensor, loop int) bool {
 
 // inPlace appends a step in which one view refers to the local shard or to the received shard.
 func (c *slicer) inPlace(st step, local *hostir.Tensor) {
-	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
-	in, out := hostir.Uses(set)[0], hostir.Result(set)
-	cutAxis, sent, split := c.cutAxis(out, st.loop), in, c.localStep(set)
+	set, out, split := st.stmt, hostir.Result(st.stmt), c.localStep(st.stmt)
+	sent, i := st.operand()
+	cutAxis, along := c.cutBoth(st)
 	received := c.pick(set, nil, out, st.loop, c.index(), cutAxis)
 	if cutAxis != shard.NoAxis {
-		sent = c.pick(set, nil, in, slices.Index(row, st.loop), expr.Int(0), slices.Index(row, cutAxis))
+		sent = c.pick(set, nil, sent, i, expr.Int(0), along)
 	}
 	c.viewUnless(set, split.Note, local, split.Cond, func(view *hostir.Tensor) { c.pick(set, view, out, st.loop, c.index(), cutAxis) })
 	split.Cond, split.Body = expr.Opposite(split.Cond), c.receive(set, sent, received)

@@ -14,10 +14,9 @@ import (
 // the pipeline computes the local part directly in that buffer.
 func (c *slicer) collectParts(st step) {
 	r, l := st.stmt, c.lowering
-	in, out := hostir.Uses(r)[0], hostir.Result(r)
-	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
+	in, i := st.operand()
 	parts := l.names.Declare(in, "_parts")
-	parts.Mesh = out.Mesh
+	parts.Mesh = hostir.Result(r).Mesh
 	part := c.partAxis(st)
 	if in.Layout != nil {
 		parts.Layout = append([]int{part}, partLayout(in.Layout, part, i)...)
@@ -76,8 +75,7 @@ func (c *slicer) partAxis(st step) int {
 //	        and after the loop: C = Reduce(sum, P_parts, axis 0)
 func (c *slicer) passToRank(st step) {
 	r := st.stmt
-	in := hostir.Uses(r)[0]
-	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
+	in, i := st.operand()
 	cutAxis, part := c.cutAxis(in, i), c.partAxis(st)
 	to, from := c.team.After(c.distance()), c.team.Before(c.distance())
 	sent, inPlace := c.slices[sliceKey{in, i, cutAxis}], c.sumsInPlace(r, in, part, i)

@@ -23,13 +23,9 @@ import (
 //	after:  If s == 0: A_s = Select(A, axis 0, index 0) Else: A_s = Select(A_all, axis 0, index (D + rank - s) % D)
 //	        If s != D - 1: (send A_s to the next rank, receive slice (D + rank - (s + 1)) % D, wait for both)
 func (c *slicer) passOn(st step) {
-	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
-	in, out := hostir.Uses(set)[0], hostir.Result(set)
-	i, cutAxis := slices.Index(row, st.loop), c.cutAxis(out, st.loop)
-	along := shard.NoAxis
-	if cutAxis != shard.NoAxis {
-		along = slices.Index(row, cutAxis)
-	}
+	set, out := st.stmt, hostir.Result(st.stmt)
+	in, i := st.operand()
+	cutAxis, along := c.cutBoth(st)
 	sent, first, note := c.pick(set, nil, in, i, expr.Int(0), along), c.stepIs("==", expr.Int(0)), "step 0 is the local shard"
 	if c.usesInPlace(out, sent, st.loop) && c.via(set) != schedule.IPCGet {
 		c.viewUnless(set, note, sent, first, func(view *hostir.Tensor) { c.pick(set, view, out, st.loop, c.index(), cutAxis) })
@@ -68,8 +64,7 @@ func (c *slicer) toNext(s hostir.Stmt, from, into *hostir.Tensor) []hostir.Stmt 
 // declareSums declares and allocates the buffer for the sums that a rank receives along a ring.
 func (c *slicer) declareSums(st step) {
 	r, l := st.stmt, c.lowering
-	in := hostir.Uses(r)[0]
-	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
+	in, i := st.operand()
 	parts := l.names.Declare(in, "_sums")
 	parts.Axes[i].Kind = domain.Serial
 	l.emit(&hostir.Allocate{Info: hostir.InfoFrom(r, ""), Tensor: parts})
@@ -87,8 +82,7 @@ func (c *slicer) collectSums(st step) {
 	c.declareSums(st)
 	c.makeLastInPlace(st)
 	r := st.stmt
-	in := hostir.Uses(r)[0]
-	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
+	in, i := st.operand()
 	cutAxis := c.cutAxis(in, i)
 	before := c.team.Before(c.distance())
 	sent, sum := c.pick(r, nil, in, i, before, cutAxis), c.pick(r, nil, c.parts[r], i, c.index(), cutAxis)
@@ -111,8 +105,7 @@ func (c *slicer) passSumOn(st step) {
 		return
 	}
 	r := st.stmt
-	in, out := hostir.Uses(r)[0], hostir.Result(r)
-	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
+	in, i := st.operand()
 	cutAxis := c.cutAxis(in, i)
 	computed := c.slice(r, in, i, cutAxis)
 	c.body = append(c.body, &hostir.If{
@@ -122,20 +115,22 @@ func (c *slicer) passSumOn(st step) {
 			B: c.pick(r, nil, c.parts[r], i, c.index(), cutAxis),
 		}},
 	})
-	if !c.madeInPlace(in, out, st) {
-		c.copyOut(st, in, out, i)
-	}
+	c.copyOut(st)
 }
 
-// copyOut appends, after the loop, a copy of the local sum to the result.
-func (c *slicer) copyOut(st step, in, out *hostir.Tensor, i int) {
+// copyOut appends, after the loop, a copy of the local sum to the result, unless the sum is computed there.
+func (c *slicer) copyOut(st step) {
+	if c.madeInPlace(st) {
+		return
+	}
 	r, part := st.stmt, c.partAxis(st)
+	in, i := st.operand()
 	if part > i {
 		part--
 	}
 	local := c.selected(r, nil, in, i, c.team.Coordinate)
 	alone := c.selected(r, nil, local, part, expr.Int(0)) // without the axis of the ranks
-	result := c.selected(r, nil, out, st.loop, expr.Int(0))
+	result := c.selected(r, nil, hostir.Result(r), st.loop, expr.Int(0))
 	c.after = append(c.after, &hostir.Set{Info: hostir.InfoFrom(r, "the local sum"), Out: result, In: alone})
 }
 

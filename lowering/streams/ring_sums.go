@@ -31,12 +31,11 @@ func (c *slicer) makeSums(st step) {
 // makeLastInPlace lets the GEMM of the last step write directly to the result, if madeInPlace allows that. In other
 // steps, the GEMM writes to the buffer that is sent.
 func (c *slicer) makeLastInPlace(st step) {
-	r := st.stmt
-	in, out := hostir.Uses(r)[0], hostir.Result(r)
-	if !c.madeInPlace(in, out, st) {
+	if !c.madeInPlace(st) {
 		return
 	}
-	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
+	r := st.stmt
+	in, i := st.operand()
 	cutAxis := c.cutAxis(in, i)
 	sum := c.pick(r, nil, in, i, c.index(), cutAxis)
 	other := sum.Of
@@ -48,8 +47,9 @@ func (c *slicer) makeLastInPlace(st step) {
 // madeInPlace reports whether the local sum can be computed directly in the result. This pipeline has to compute the
 // parts, and the result needs the element type, axes and layout of a slice of the parts. A single element is copied
 // instead.
-func (c *slicer) madeInPlace(in, out *hostir.Tensor, st step) bool {
-	i := slices.Index(hostir.AxisMap(st.stmt)[0], st.loop)
+func (c *slicer) madeInPlace(st step) bool {
+	in, i := st.operand()
+	out := hostir.Result(st.stmt)
 	slice, order := slices.Delete(slices.Clone(in.Axes), i, i+1), hostir.DropAxis(hostir.Layout(in), i)
 	axes, places := slices.Clone(out.Axes), hostir.Layout(out)
 	for a := firstReduced(axes); a >= 0; a = firstReduced(axes) {
@@ -101,16 +101,13 @@ func (c *slicer) localSum(r hostir.Stmt, view *hostir.Tensor, i, cutAxis int) {
 //	        If s != D - 1: (send P_s to the next rank, receive the sum for the next step)
 func (c *slicer) passSumOnAtOnce(st step) {
 	r := st.stmt
-	in, out := hostir.Uses(r)[0], hostir.Result(r)
-	i := slices.Index(hostir.AxisMap(r)[0], st.loop)
+	in, i := st.operand()
 	cutAxis := c.cutAxis(in, i)
 	computed := c.slice(r, in, i, cutAxis)
 	if c.team.Size > 1 {
 		c.body = append(c.body, c.addReceived(r, computed, i, cutAxis)...)
 	}
-	if !c.madeInPlace(in, out, st) {
-		c.copyOut(st, in, out, i)
-	}
+	c.copyOut(st)
 }
 
 // addReceived returns the addition of the sum that arrived in the previous step, and the transfers for the next step.

@@ -1,8 +1,6 @@
 package streams
 
 import (
-	"slices"
-
 	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -17,10 +15,9 @@ import (
 //	        broadcast = Communication(Broadcast, mesh world axis x, root s, in A, out A_all_s); Wait(broadcast)
 func (c *slicer) broadcast(st step) {
 	s := st.stmt
-	in, out := hostir.Uses(s)[0], hostir.Result(s)
-	i := slices.Index(hostir.AxisMap(s)[0], st.loop)
+	in, i := st.operand()
 	c.communicate(s, &hostir.Communication{
-		Type: collective.Broadcast, MeshAxis: in.Axes[i].Mesh, In: in, Out: c.slice(s, out, st.loop, shard.NoAxis),
+		Type: collective.Broadcast, MeshAxis: in.Axes[i].Mesh, In: in, Out: c.slice(s, hostir.Result(s), st.loop, shard.NoAxis),
 	})
 }
 
@@ -32,12 +29,11 @@ func (c *slicer) broadcast(st step) {
 //	        reduce_to_root = Communication(Reduce, mesh world axis x, root s, reduce sum, in P_s, out C_s); Wait(reduce_to_root)
 func (c *slicer) reduce(st step) {
 	s := st.stmt
-	in, out := hostir.Uses(s)[0], hostir.Result(s)
-	i := slices.Index(hostir.AxisMap(s)[0], st.loop)
+	in, i := st.operand()
 	m := shard.Describe(s)
 	c.communicate(s, &hostir.Communication{
 		Type: collective.Reduce, MeshAxis: m.Shifts[0].Mesh, ReduceFn: m.Reduce,
-		In: c.slice(s, in, i, shard.NoAxis), Out: c.slice(s, out, st.loop, shard.NoAxis),
+		In: c.slice(s, in, i, shard.NoAxis), Out: c.slice(s, hostir.Result(s), st.loop, shard.NoAxis),
 	})
 }
 

@@ -21,6 +21,11 @@ type step struct {
 	chain int    // steps of different chains do not share a pipeline; see chains
 }
 
+// operand returns the first operand of the statement, and the axis of it along which the pipeline runs.
+func (st step) operand() (in *hostir.Tensor, axis int) {
+	return hostir.Uses(st.stmt)[0], slices.Index(hostir.AxisMap(st.stmt)[0], st.loop)
+}
+
 // stepKind says what one iteration of a pipeline does for a statement.
 type stepKind int
 

@@ -304,7 +304,7 @@ func (c *slicer) oneElement(st step) {
 	switch st.kind {
 	case fromRankAtDistance, gatherAlongRing:
 	case toRankAtDistance, sumAlongRing:
-		t, loop = hostir.Uses(s)[0], slices.Index(hostir.AxisMap(s)[0], st.loop)
+		t, loop = st.operand()
 	default:
 		return
 	}
