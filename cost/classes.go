@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // classes divides the ranks of a program into classes with equal behaviour. A joint connects tasks of several ranks: a
@@ -138,7 +139,7 @@ func (p *Prediction) Few(most int) *Prediction {
 		}
 	}
 	few := *p
-	few.Calls, few.Classes = nil, slices.DeleteFunc(slices.Clone(p.Classes), func(c Class) bool { return !kept[c.Rank] })
+	few.Calls, few.Classes = nil, lists.Except(p.Classes, func(c Class) bool { return !kept[c.Rank] })
 	index := map[int]int{}
 	for i, c := range p.Calls {
 		if kept[c.Rank] {

@@ -3,10 +3,10 @@ package emit
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // This file spells where the memory of buffers is, and how long they live.
@@ -124,7 +124,7 @@ func (s *speller) start(b *calls.Buffer) (at string, in *calls.Buffer) {
 
 // scratchOf returns the buffers that are scratch memory of attentions.
 func scratchOf(list []*calls.Buffer) []*calls.Buffer {
-	return slices.DeleteFunc(slices.Clone(list), func(b *calls.Buffer) bool { return b.Works == "" })
+	return lists.Except(list, func(b *calls.Buffer) bool { return b.Works == "" })
 }
 
 // scratchName returns the name of the constant that counts the elements of an attention's scratch memory.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -237,7 +238,7 @@ func (v *programView) InOutputs() []*calls.Buffer { return v.buffersOf(true) }
 
 func (v *programView) buffersOf(callers bool) []*calls.Buffer {
 	arguments := calls.ByName(v.Arguments)
-	return slices.DeleteFunc(slices.Clone(v.Buffers), func(b *calls.Buffer) bool { return (arguments[b.In] != nil) != callers })
+	return lists.Except(v.Buffers, func(b *calls.Buffer) bool { return (arguments[b.In] != nil) != callers })
 }
 
 // OwnShares returns the shares of the program's buffers. The constructor shares them.

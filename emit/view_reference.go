@@ -19,7 +19,7 @@ func (f *form) reference() error {
 	if f.view.Saved, err = referenceViews(f.calls.Saved); err != nil {
 		return err
 	}
-	f.view.Reference, err = referenceViews(slices.DeleteFunc(slices.Clone(f.calls.Operations), isSaved))
+	f.view.Reference, err = referenceViews(lists.Except(f.calls.Operations, isSaved))
 	return err
 }
 

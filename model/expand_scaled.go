@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -149,7 +150,7 @@ func (e *expansion) scaleFits(at int) bool {
 	case !isOne(s) && !slices.Equal(domain.Shape(s.Axes), rows):
 		d := e.a.list.Add(e.src.args[at+1].pos, diag.ShapeMismatch, "%s has no scale for each row of %s: their shapes are %s and %s", s.Name,
 			q.Name, domain.FormatShape(domain.Shape(s.Axes)), domain.FormatShape(shape))
-		if slices.Equal(slices.DeleteFunc(domain.Shape(s.Axes), one), slices.DeleteFunc(slices.Clone(rows), one)) { // as in torch._scaled_mm
+		if slices.Equal(slices.DeleteFunc(domain.Shape(s.Axes), one), lists.Except(rows, one)) { // as in torch._scaled_mm
 			d.WithHint("write reshape(%s, shape=%s)", s.Name, domain.FormatShape(rows))
 			return false
 		}

@@ -148,7 +148,7 @@ func demoteRepeated(axes []domain.Axis) []domain.Axis {
 			continue
 		}
 		for _, other := range axes[:i] {
-			if axis.Kind == other.Kind && axis.Mesh == other.Mesh {
+			if axis.Alike(other) {
 				axes[i] = serial(axis)
 			}
 		}

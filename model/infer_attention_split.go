@@ -48,7 +48,7 @@ func (in *inference) split(q int, a domain.Attention) (string, bool) {
 			return "", false
 		}
 	}
-	fitting := slices.DeleteFunc(slices.Clone(list), func(r reading) bool { return in.refuseReading(q, a, r) != nil })
+	fitting := lists.Except(list, func(r reading) bool { return in.refuseReading(q, a, r) != nil })
 	switch {
 	case len(fitting) == 0:
 		in.a.list.Append(in.refuseReading(q, a, list[0]))

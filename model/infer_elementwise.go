@@ -153,7 +153,7 @@ func (in *inference) stretch(a, b []domain.Axis) ([]domain.Axis, bool) {
 // operand alone needs a communication, and inference does not decide where.
 func joinKinds(a, b domain.Axis) domain.Axis {
 	switch {
-	case a.Kind == b.Kind && a.Mesh == b.Mesh:
+	case a.Alike(b):
 		return a
 	case a.Kind == domain.Broadcast || a.Kind == domain.Serial && b.Kind == domain.Stream:
 		return b

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -92,6 +93,6 @@ func (in *inference) explainMovedAxis(d *diag.Diagnostic, t *Tensor, from, to in
 
 // moved returns a copy of a list in which one element has moved from index from to index to.
 func moved[T any](list []T, from, to int) []T {
-	rest := slices.Delete(slices.Clone(list), from, from+1)
+	rest := lists.Without(list, from)
 	return slices.Insert(rest, to, list[from])
 }

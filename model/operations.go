@@ -151,7 +151,7 @@ func (a *assembler) operation(so *sourceOp) {
 	op := &Op{Pos: so.pos, Whole: so.whole}
 	rule, found := lookup(so.fn.value, len(so.args))
 	if !found {
-		so.args = slices.DeleteFunc(slices.Clone(so.args), func(t text) bool { return domain.IsDecimal(t.value) })
+		so.args = lists.Except(so.args, func(t text) bool { return domain.IsDecimal(t.value) })
 	}
 	known := a.operands(so, op)
 	out, ok := a.claimResult(so)

@@ -1,6 +1,10 @@
 package model
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/base/lists"
+)
 
 // excused returns the results that may be unused, because a result of their operation is used or listed as an output.
 func (a *assembler) excused(listed map[string]bool) map[string]bool {
@@ -20,22 +24,16 @@ func (a *assembler) excused(listed map[string]bool) map[string]bool {
 // result. An operation with several results stays if one of them is needed.
 func (p *Pipeline) dropUnused() {
 	needed := map[*Tensor]bool{}
-	for _, t := range p.Outputs {
-		needed[t] = true
-	}
+	lists.Mark(needed, p.Outputs)
 	dead := map[*Op]bool{}
 	gone := map[*Tensor]bool{}
 	for _, op := range slices.Backward(p.Ops) {
 		results := append([]*Tensor{op.Out}, op.More...)
-		if dead[op] = !slices.ContainsFunc(results, func(t *Tensor) bool { return needed[t] }); dead[op] {
-			for _, t := range results {
-				gone[t] = true
-			}
+		if dead[op] = !lists.AnyIn(results, needed); dead[op] {
+			lists.Mark(gone, results)
 			continue
 		}
-		for _, t := range op.In {
-			needed[t] = true
-		}
+		lists.Mark(needed, op.In)
 	}
 	isDead := func(op *Op) bool { return dead[op] }
 	p.Ops = slices.DeleteFunc(p.Ops, isDead)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/issue"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/internal/base/tasks"
 )
 
@@ -132,7 +133,7 @@ func (m *machine) exchange(d *calls.Share) {
 	for len(left) > 0 {
 		first := left[0]
 		both := func(r *rank) bool { return r == first || first.joins(d, r) }
-		m.meet(slices.DeleteFunc(slices.Clone(left), func(r *rank) bool { return !both(r) }))
+		m.meet(lists.Except(left, func(r *rank) bool { return !both(r) }))
 		left = slices.DeleteFunc(left, both)
 	}
 }

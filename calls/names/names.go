@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/names"
 )
@@ -33,9 +34,7 @@ var reserved = sync.OnceValue(func() map[string]bool {
 
 // Reserve marks names as taken.
 func (n *Table) Reserve(list ...string) {
-	for _, name := range list {
-		n.taken[name] = true
-	}
+	lists.Mark(n.taken, list)
 }
 
 // Release frees the name of a variable whose scope has ended. want is the argument of the call of Local that returned

@@ -8,6 +8,7 @@ import (
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/names"
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -309,6 +310,6 @@ func idleStreams(p *calls.Program) func(name string) bool {
 		}
 	}
 	return func(name string) bool {
-		return !works[name] && !(records[name] && slices.ContainsFunc(waits[name], func(set string) bool { return foreign[set] }))
+		return !works[name] && !(records[name] && lists.AnyIn(waits[name], foreign))
 	}
 }

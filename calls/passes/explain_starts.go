@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // explainStarts adds notes that say what waits for a record of the caller's stream: peers that may use memory after it,
@@ -62,7 +63,7 @@ func explainStarts(p *calls.Program) {
 // opens returns the note on a record of the caller's stream, given the statements after it. The labels of ready flags
 // say what peers may do.
 func opens(rest []calls.Stmt, labels map[string]*calls.Label) string {
-	rest = slices.DeleteFunc(slices.Clone(rest), calls.Is[*calls.StreamWait])
+	rest = lists.Except(rest, calls.Is[*calls.StreamWait])
 	var uses []string // "write P_parts"
 	for len(rest) > 0 {
 		more := usesOf(rest[0], labels)

@@ -27,9 +27,7 @@ func explainViews(p *calls.Program) {
 			parts = explainOperands(k, lists.Join(l.Out.Extents, expr.Expr.String), said)
 		}
 		parts = slices.DeleteFunc(parts, func(part string) bool { return said[part] })
-		for _, part := range parts {
-			said[part] = true
-		}
+		lists.Mark(said, parts)
 		if text := strings.Join(parts, "; "); !strings.Contains(l.Note, text) {
 			l.Note = strings.TrimPrefix(l.Note+"; "+text, "; ")
 		}

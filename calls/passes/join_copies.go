@@ -6,6 +6,7 @@ import (
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/calls/names"
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // mostJoinedBytes is the largest number of bytes that one kernel copies. Copies of 4 MB take about as long as a node of a
@@ -27,7 +28,7 @@ func joinCopies(p *calls.Program) {
 	j := &copyJoiner{names: taken(p), bytes: map[*calls.Memcpy]int64{}, apart: map[[2]*calls.Memcpy]bool{},
 		labels: map[*calls.MemOpBatch][]string{}}
 	copies := calls.Is[*calls.Memcpy]
-	moving := slices.DeleteFunc(slices.Clone(p.Body), func(s calls.Stmt) bool {
+	moving := lists.Except(p.Body, func(s calls.Stmt) bool {
 		return !namesOnly(s) && !calls.Any([]calls.Stmt{s}, copies)
 	})
 	if !calls.Any(moving, copies) {

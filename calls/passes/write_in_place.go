@@ -6,6 +6,7 @@ import (
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/order"
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // writeInPlace lets elementwise kernels, and GEMMs with an addend, write their result over one of their operands, if
@@ -59,7 +60,7 @@ const mostWrittenOver = 64
 // inside one memory are adjacent, and sorted by offset.
 func ownFirst(p *calls.Program) {
 	inside := func(b *calls.Buffer) bool { return b.In != "" }
-	own := slices.DeleteFunc(slices.Clone(p.Buffers), inside)
+	own := lists.Except(p.Buffers, inside)
 	others := slices.DeleteFunc(p.Buffers, func(b *calls.Buffer) bool { return !inside(b) })
 	first := map[string]int{} // by memory: index of the first buffer declared in it
 	for i, b := range slices.Backward(others) {

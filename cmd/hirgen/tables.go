@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/internal/base/spell"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -120,7 +121,7 @@ func (t *table[Row]) choose(names []string) ([]Row, error) {
 		}
 		return nil, usagef("there is no %s %q; %s", t.what, name, cmp.Or(t.hint(name), "without a name all are listed"))
 	}
-	return slices.DeleteFunc(slices.Clone(t.rows()), func(row Row) bool {
+	return lists.Except(t.rows(), func(row Row) bool {
 		return len(names) > 0 && !slices.Contains(names, t.name(row))
 	}), nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/hirgen/hirgen/emit/goprint"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -194,13 +195,9 @@ func (e *exporter) tail() {
 func (e *exporter) usualOutputs() bool {
 	read, made := map[*model.Tensor]bool{}, map[*model.Tensor]bool{}
 	for _, op := range e.pipeline.Written {
-		for _, in := range op.In {
-			read[in] = true
-		}
-		for _, out := range op.Out {
-			made[out] = true
-		}
+		lists.Mark(read, op.In)
+		lists.Mark(made, op.Out)
 	}
 	others := func(t *model.Tensor) bool { return !made[t] || read[t] }
-	return slices.Equal(slices.DeleteFunc(slices.Clone(e.pipeline.Tensors), others), e.pipeline.Outputs)
+	return slices.Equal(lists.Except(e.pipeline.Tensors, others), e.pipeline.Outputs)
 }

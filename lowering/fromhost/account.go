@@ -109,7 +109,7 @@ type condition struct {
 // count as true.
 func (b *builder) happens() extents.Quantity {
 	alone := func(c condition) bool {
-		return len(slices.DeleteFunc(slices.Clone(b.loops), func(l loop) bool { return !expr.Mentions(c.holds, l.name) })) == 1
+		return len(lists.Except(b.loops, func(l loop) bool { return !expr.Mentions(c.holds, l.name) })) == 1
 	}
 	if slices.ContainsFunc(b.conditions, func(c condition) bool { return !alone(c) }) {
 		runs := b.runs()
@@ -117,7 +117,7 @@ func (b *builder) happens() extents.Quantity {
 	}
 	count := extents.Number(1)
 	for _, l := range b.loops {
-		own := slices.DeleteFunc(slices.Clone(b.conditions), func(c condition) bool { return !expr.Mentions(c.holds, l.name) })
+		own := lists.Except(b.conditions, func(c condition) bool { return !expr.Mentions(c.holds, l.name) })
 		if len(own) > 0 {
 			l.runs = without(l.runs, l.runs.Size-b.passes([]loop{l}, own, map[string]int64{}))
 		}

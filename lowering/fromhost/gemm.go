@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/extents"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -101,7 +102,7 @@ func last(dims []dim) dim { return dims[len(dims)-1] }
 
 // long returns dims without axes of one element.
 func long(dims []dim) []dim {
-	return slices.DeleteFunc(slices.Clone(dims), func(d dim) bool { return d.extent.IsOne() })
+	return lists.Except(dims, func(d dim) bool { return d.extent.IsOne() })
 }
 
 // gemm declares the Shape of a GEMM with its plan, and returns the call.

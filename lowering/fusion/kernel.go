@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -214,7 +215,7 @@ func rowWise(s hostir.Stmt) bool {
 // hasRows reports whether the last axis of a tensor is innermost in memory. The other axes may be in any order.
 func hasRows(t *hostir.Tensor) bool {
 	live := hostir.Live(t)
-	inside := slices.DeleteFunc(slices.Clone(hostir.Layout(t)), func(axis int) bool { return !slices.Contains(live, axis) })
+	inside := lists.Except(hostir.Layout(t), func(axis int) bool { return !slices.Contains(live, axis) })
 	return len(live) == 0 || inside[len(inside)-1] == live[len(live)-1]
 }
 

@@ -3,6 +3,7 @@ package fusion
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -83,9 +84,7 @@ func (f *fuser) mergeTables() {
 		if !makesTable(s, made) {
 			continue
 		}
-		for _, t := range hostir.Defs(s) {
-			made[t] = true
-		}
+		lists.Mark(made, hostir.Defs(s))
 		g := f.groups[s]
 		if g == nil || s != g.result() {
 			continue

@@ -3,6 +3,7 @@ package fusion
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -94,9 +95,7 @@ func (f *fuser) unread(body []hostir.Stmt, gone map[*hostir.Tensor]bool) []hosti
 			gone[out] = true
 			continue
 		}
-		for _, t := range hostir.Uses(s) {
-			read[t] = true
-		}
+		lists.Mark(read, hostir.Uses(s))
 		kept = append(kept, s)
 	}
 	slices.Reverse(kept)

@@ -120,7 +120,7 @@ func quantizesRows(k *hostir.Fused) bool {
 // one in memory.
 func isTransposed(t *hostir.Tensor) bool {
 	live := hostir.Live(t)
-	inside := slices.DeleteFunc(slices.Clone(hostir.Layout(t)), func(axis int) bool {
+	inside := lists.Except(hostir.Layout(t), func(axis int) bool {
 		return !slices.Contains(live, axis) || t.Axes[axis].LocalSize() == 1
 	})
 	return len(inside) == 2 && len(live) >= 2 && inside[0] == last(live) && inside[1] == live[len(live)-2]

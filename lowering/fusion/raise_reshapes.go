@@ -106,9 +106,7 @@ func (m *raising) collect() {
 			continue
 		}
 		m.inside[s] = true
-		for _, t := range hostir.Uses(s) {
-			wanted[t] = true
-		}
+		lists.Mark(wanted, hostir.Uses(s))
 	}
 }
 
@@ -179,7 +177,7 @@ func (m *raising) copied(t *hostir.Tensor, axes []domain.Axis) *hostir.Tensor {
 
 // equalAxes compares axes without the text of their extents.
 func equalAxes(a, b []domain.Axis) bool {
-	return slices.EqualFunc(a, b, func(x, y domain.Axis) bool { return x.Kind == y.Kind && x.Mesh == y.Mesh && x.Size == y.Size })
+	return slices.EqualFunc(a, b, func(x, y domain.Axis) bool { return x.Alike(y) && x.Size == y.Size })
 }
 
 // elements returns the number of elements on all ranks together, and the number on one rank.

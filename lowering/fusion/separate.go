@@ -3,6 +3,7 @@ package fusion
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -36,7 +37,7 @@ func (f *fuser) separate() bool {
 func (f *fuser) cut(g *kernelGroup, first hostir.Stmt) {
 	from, views := map[*hostir.Tensor]bool{}, false
 	for _, s := range g.members {
-		if s != first && !slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool { return from[t] }) {
+		if s != first && !lists.AnyIn(hostir.Uses(s), from) {
 			continue
 		}
 		if hostir.Is[*hostir.Broadcast](s) {

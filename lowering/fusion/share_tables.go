@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -34,9 +35,7 @@ func ShareTables(p *hostir.Program) error {
 			return true
 		}
 		tables = append(tables, s)
-		for _, t := range hostir.Defs(s) {
-			made[t] = true
-		}
+		lists.Mark(made, hostir.Defs(s))
 		return false
 	})
 	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return first[t] != nil })
@@ -45,7 +44,7 @@ func ShareTables(p *hostir.Program) error {
 
 // makesTable reports whether a statement computes Temps or views from positions and the tables in made alone.
 func makesTable(s hostir.Stmt, made map[*hostir.Tensor]bool) bool {
-	return unnamed(s) != nil && !slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool { return !made[t] }) &&
+	return unnamed(s) != nil && lists.AllIn(hostir.Uses(s), made) &&
 		!slices.ContainsFunc(hostir.Defs(s), func(t *hostir.Tensor) bool { return t.Role != hostir.Temp && t.Role != hostir.View })
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -177,7 +178,7 @@ func (s *partSums) part(sum *hostir.Reduce, i int64) *hostir.Tensor {
 func partOf(sum *hostir.Reduce) *hostir.Tensor {
 	in := sum.In
 	return &hostir.Tensor{
-		DType: in.DType, Mesh: in.Mesh, Role: hostir.View, Axes: slices.Delete(slices.Clone(in.Axes), sum.Axis, sum.Axis+1),
+		DType: in.DType, Mesh: in.Mesh, Role: hostir.View, Axes: lists.Without(in.Axes, sum.Axis),
 		Layout: hostir.DropAxis(in.Layout, sum.Axis), Pos: in.Pos,
 	}
 }

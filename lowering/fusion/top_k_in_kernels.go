@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -121,9 +122,7 @@ func (k *topK) finals() []*hostir.Tensor {
 		if slices.Contains(k.members, s) {
 			continue
 		}
-		for _, t := range hostir.Uses(s) {
-			read[t] = true
-		}
+		lists.Mark(read, hostir.Uses(s))
 	}
 	for _, s := range k.members {
 		t := hostir.Result(s)

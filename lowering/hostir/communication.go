@@ -1,5 +1,7 @@
 package hostir
 
+import "github.com/hirgen/hirgen/internal/base/lists"
+
 // Communications returns a function that maps a Set, a Reduce or a Communication to its name in a schedule. The name is the
 // tensor of the spec whose shards are gathered or distributed, or the result of a reduction. A tensor that is summed and then
 // gathered has one name for both. If no tensor of the spec is found, the name is the result of the statement's operation, or
@@ -18,9 +20,7 @@ func Communications(p *Program) func(s Stmt) string {
 	}
 	made := map[string]bool{}
 	for _, op := range p.Reference {
-		for _, name := range op.Results() {
-			made[name] = true
-		}
+		lists.Mark(made, op.Results())
 	}
 	return func(s Stmt) string {
 		t := moved(s)

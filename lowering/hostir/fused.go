@@ -3,6 +3,7 @@ package hostir
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -51,7 +52,7 @@ func WithoutColumns(t *Tensor) *Tensor {
 	rows, live := *t, Live(t)
 	if len(live) > 0 {
 		last := live[len(live)-1]
-		rows.Axes = slices.Delete(slices.Clone(t.Axes), last, last+1)
+		rows.Axes = lists.Without(t.Axes, last)
 	}
 	return &rows
 }

@@ -3,6 +3,8 @@ package hostir
 import (
 	"slices"
 	"strconv"
+
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // Namer makes names that are unique in a program, and tensors with such names. Tensors, meshes, parameters, handles, streams
@@ -16,9 +18,7 @@ type Namer struct {
 // NewNamer returns a Namer that does not return names in a program, nor "rank", "worker" and the caller's stream.
 func NewNamer(p *Program) *Namer {
 	n := &Namer{program: p, used: make(map[string]bool, len(p.Params)+len(p.Tensors)+len(p.Body)), next: map[string]int{}}
-	for _, name := range []string{"rank", "worker", Caller} {
-		n.used[name] = true
-	}
+	lists.Mark(n.used, []string{"rank", "worker", Caller})
 	for _, param := range p.Params {
 		n.used[param.Name] = true
 	}

@@ -19,6 +19,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -123,7 +124,7 @@ func (r Role) String() string { return roleNames[r] }
 
 // Remove removes tensors from the list of a program.
 func (p *Program) Remove(gone map[*Tensor]bool) {
-	p.Tensors = slices.DeleteFunc(slices.Clone(p.Tensors), func(t *Tensor) bool { return gone[t] })
+	p.Tensors = lists.Except(p.Tensors, func(t *Tensor) bool { return gone[t] })
 }
 
 // Allocates reports whether a program has Allocate statements, as every program does after its streams are lowered.

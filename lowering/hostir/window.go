@@ -76,8 +76,8 @@ func (w Window) selected(s *Select, index int64) Window {
 	out := Window{Buffer: w.Buffer, Offset: w.Offset}
 	if s.Parts == 0 {
 		out.Offset += index * w.Stride[s.Axis]
-		out.Size = slices.Delete(slices.Clone(w.Size), s.Axis, s.Axis+1)
-		out.Stride = slices.Delete(slices.Clone(w.Stride), s.Axis, s.Axis+1)
+		out.Size = lists.Without(w.Size, s.Axis)
+		out.Stride = lists.Without(w.Stride, s.Axis)
 		return out
 	}
 	out.Size, out.Stride = slices.Clone(w.Size), slices.Clone(w.Stride)

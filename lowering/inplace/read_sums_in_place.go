@@ -3,6 +3,7 @@ package inplace
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -87,9 +88,7 @@ func (d *peerReads) forget() {
 	named := map[*hostir.Tensor]bool{}
 	for s := range hostir.All(d.program.Body) {
 		if !hostir.Is[*hostir.Allocate](s) {
-			for _, t := range hostir.Mentions(s) {
-				named[t] = true
-			}
+			lists.Mark(named, hostir.Mentions(s))
 			hostir.Views(s, func(t *hostir.Tensor) { named[t] = true })
 		}
 	}

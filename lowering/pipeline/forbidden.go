@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -18,11 +19,11 @@ func (o *overlap) forbidden() error {
 		if choice.Field != schedule.Lead || choice.Value == schedule.None || !o.program.Given(choice) {
 			continue
 		}
-		asked := slices.DeleteFunc(slices.Clone(o.graph.Tasks), func(t *Task) bool {
+		asked := lists.Except(o.graph.Tasks, func(t *Task) bool {
 			chosen, _ := o.program.Choices.Chosen(hostir.CommunicationOf(t.Stmt), schedule.Lead)
 			return !t.IsTransfer() || len(t.Loops) == 0 || chosen.Path() != choice.Path()
 		})
-		if len(asked) == 0 || slices.ContainsFunc(asked, func(t *Task) bool { return o.led[t] }) {
+		if len(asked) == 0 || lists.AnyIn(asked, o.led) {
 			continue
 		}
 		at := slices.IndexFunc(asked, func(t *Task) bool { return o.edgeInto(t) != nil })

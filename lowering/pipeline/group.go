@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -136,7 +137,7 @@ func alone(s hostir.Stmt, on hostir.StreamRef) float64 {
 func (g *grouping) group(members []*hostir.Communication, body []hostir.Stmt) []hostir.Stmt {
 	info := hostir.InfoFrom(members[0], "")
 	info.On = members[0].On
-	out := append(slices.DeleteFunc(slices.Clone(body), hostir.Is[*hostir.Communication]), &hostir.StartCoalescing{Info: info})
+	out := append(lists.Except(body, hostir.Is[*hostir.Communication]), &hostir.StartCoalescing{Info: info})
 	end := &hostir.EndCoalescing{Info: info, Handle: g.names.Fresh(members[0].Handle + "_group")}
 	var waits []awaited
 	var begins, ends []string

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -72,7 +73,7 @@ func (o *overlap) most(t *Task, loop *hostir.For) int64 {
 
 // allOf reports whether all members of a group are in a set.
 func (o *overlap) allOf(group *hostir.EndCoalescing, set map[*Task]bool) bool {
-	return !slices.ContainsFunc(o.graph.members[group], func(t *Task) bool { return !set[t] })
+	return lists.AllIn(o.graph.members[group], set)
 }
 
 // issue builds the loops that run early transfers before loop, from which these transfers are removed. It returns

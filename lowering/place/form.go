@@ -3,6 +3,7 @@ package place
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -44,7 +45,7 @@ func axesOf(dims []dim) []domain.Axis {
 	list := make([]domain.Axis, len(dims))
 	for i, d := range dims {
 		if list[i].Extent = d.Extent; d.split() {
-			list[i].Kind, list[i].Mesh = domain.Device, d.ranks
+			list[i].Place(domain.Device, d.ranks)
 		}
 	}
 	return list
@@ -61,7 +62,7 @@ func dimsOf(t *hostir.Tensor) []dim {
 
 // needed drops dims that a form does not need (see counts).
 func needed(dims []dim) []dim {
-	return slices.DeleteFunc(slices.Clone(dims), func(d dim) bool { return !d.counts() })
+	return lists.Except(dims, func(d dim) bool { return !d.counts() })
 }
 
 // arranged returns a form with the given dims: the dims of f that count, in another order, and dims of one element. It appends

@@ -3,6 +3,8 @@ package place
 import (
 	"hash/maphash"
 	"slices"
+
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // held is a family of which later statements read a node.
@@ -94,5 +96,5 @@ func (l *live) drop(f *family) {
 		l.pages = slices.Delete(l.pages, at, at+1)
 		return
 	}
-	l.pages[at] = &page{old.number, slices.Delete(slices.Clone(old.list), in, in+1)}
+	l.pages[at] = &page{old.number, lists.Without(old.list, in)}
 }

@@ -3,6 +3,7 @@ package place
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -26,9 +27,7 @@ func partOf(p *hostir.Program, mesh *domain.Mesh) (part, bool) {
 		tensors := hostir.Mentions(s)
 		if slices.ContainsFunc(tensors, func(t *hostir.Tensor) bool { return !mesh.Same(on[t]) }) {
 			of.foreign[s] = true
-			for _, t := range tensors {
-				of.boundary[t] = true
-			}
+			lists.Mark(of.boundary, tensors)
 		}
 	}
 	return of, len(of.foreign) < len(p.Body)

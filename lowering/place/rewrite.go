@@ -3,6 +3,7 @@ package place
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -53,9 +54,7 @@ func (g *graph) rewrite(p *hostir.Program, chosen []int) {
 	p.Body = r.body
 	used := map[*hostir.Tensor]bool{}
 	for s := range hostir.All(p.Body) {
-		for _, t := range hostir.Mentions(s) {
-			used[t] = true
-		}
+		lists.Mark(used, hostir.Mentions(s))
 	}
 	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return t.Role == hostir.Temp && !used[t] })
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -67,7 +68,7 @@ func (r *rewriter) gather(s *hostir.Gather, in []form, rows [][]int) []form {
 		}
 	}
 	for k, f := range in {
-		dims := slices.DeleteFunc(slices.Clone(f.dims), func(d dim) bool { return d.axis < 0 && !d.split() })
+		dims := lists.Except(f.dims, func(d dim) bool { return d.axis < 0 && !d.split() })
 		if k == 0 && !has(f, s.Axis) { // each rank has one row
 			dims = append(dims, dim{axis: s.Axis, Extent: one.Extent})
 		}

@@ -3,6 +3,8 @@ package place
 import (
 	"math/bits"
 	"slices"
+
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // family is a tensor and its views. Its nodes are the vertices of a graph. An edge is a change of placement, or makes a view from its
@@ -111,9 +113,7 @@ type split struct{ at, ends int }
 func (f *family) solve(r reading) tree {
 	s := &steiner{nodes: []node{{}}, start: []path{{}}, ends: f.nodes(r.need), made: map[node]bool{}}
 	have := f.nodes(r.have)
-	for _, n := range have {
-		s.made[n] = true
-	}
+	lists.Mark(s.made, have)
 	var of []*forms
 	count := 0
 	for _, n := range s.ends {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -67,7 +68,7 @@ func (g *grid) rankAt(mesh *domain.Mesh, position int) int64 {
 // stride of the next outer axis if there is one, divided by the stride of this axis. If the next outer stride equals the
 // span of this axis, the division comes first, and then "%" with the extent as the spec writes it.
 func (g *grid) along(axis string, extent expr.Expr) (coordinate expr.Expr, rank func(expr.Expr) expr.Expr) {
-	axes := slices.DeleteFunc(slices.Clone(g.axes), func(s stride) bool { return s.extent == 1 && s.axis != axis })
+	axes := lists.Except(g.axes, func(s stride) bool { return s.extent == 1 && s.axis != axis })
 	i := slices.IndexFunc(axes, func(s stride) bool { return s.axis == axis })
 	own, offset := axes[i], expr.Expr(expr.Var("rank"))
 	if g.first > 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/internal/base/spell"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/streams"
@@ -65,7 +66,7 @@ var nothingCrosses = &schedule.Problem{Why: "nothing of this program crosses ran
 func (c *scheduleCheck) choice(choice schedule.Choice) {
 	of := c.facts
 	if choice.Of != schedule.All {
-		of = slices.DeleteFunc(slices.Clone(of), func(f *schedule.Facts) bool { return f.Name != choice.Of })
+		of = lists.Except(of, func(f *schedule.Facts) bool { return f.Name != choice.Of })
 		if len(of) == 0 {
 			if !c.single || !hostir.NamedInSpec(c.program, choice.Of) {
 				c.unknown(choice)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/cost"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -147,7 +148,7 @@ func Best(ranked []Ranked) (best Ranked, ok bool) {
 		return Ranked{}, false
 	}
 	limit := alike * ranked[0].Prediction.Total
-	list := slices.DeleteFunc(slices.Clone(ranked), func(r Ranked) bool { return r.Prediction == nil || r.Prediction.Total > limit })
+	list := lists.Except(ranked, func(r Ranked) bool { return r.Prediction == nil || r.Prediction.Total > limit })
 	if slices.ContainsFunc(list, func(r Ranked) bool { return r.Whole }) {
 		list = slices.DeleteFunc(list, func(r Ranked) bool { return !r.Whole })
 	}

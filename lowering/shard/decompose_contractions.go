@@ -187,7 +187,7 @@ func (d *contractions) unsplit(t *hostir.Tensor, live []int, operand *parts) []d
 	axes := d.keep(t, live)
 	for i := range axes {
 		if over := hostir.SplitOver(axes[i]); over != "" && (over == operand.split.Mesh || !SameMesh(t, operand.tensor)) {
-			axes[i].Kind, axes[i].Mesh = domain.Serial, ""
+			axes[i].Place(domain.Serial, "")
 		}
 	}
 	return axes

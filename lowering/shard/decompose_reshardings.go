@@ -211,9 +211,9 @@ func (d *decomposer) tensor(m Movement, mesh *domain.Mesh, splits map[int]string
 	for j := range t.Axes {
 		a := &t.Axes[j]
 		if meshAxis, split := splits[j]; split {
-			a.Kind, a.Mesh = domain.Device, meshAxis
+			a.Place(domain.Device, meshAxis)
 		} else if a.Kind == domain.Device {
-			a.Kind, a.Mesh = domain.Serial, ""
+			a.Place(domain.Serial, "")
 		}
 	}
 	return t

@@ -3,6 +3,7 @@ package shard
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -44,7 +45,7 @@ func ownPartsFirst(p *hostir.Program, body []hostir.Stmt) []hostir.Stmt {
 		}
 	}
 	var parts []hostir.Stmt
-	rest := slices.DeleteFunc(slices.Clone(body), func(s hostir.Stmt) bool {
+	rest := lists.Except(body, func(s hostir.Stmt) bool {
 		if own[s] {
 			parts = append(parts, s)
 		}
@@ -71,7 +72,7 @@ func (r *resharder) further(s hostir.Stmt) []hostir.Stmt {
 	for i, row := range hostir.FurtherMaps(s) {
 		first, t := hostir.Result(s), hostir.Defs(s)[i+1]
 		axes := follow(operand{i, t, row}, first)
-		if slices.EqualFunc(axes, t.Axes, same) && SameMesh(t, first) {
+		if slices.EqualFunc(axes, t.Axes, domain.Axis.Alike) && SameMesh(t, first) {
 			continue
 		}
 		local := r.local(t, axes, first.Mesh)
@@ -190,7 +191,7 @@ func newSplits(s hostir.Stmt) []int {
 func (r *resharder) spread(s hostir.Stmt) []hostir.Stmt {
 	out, axes := hostir.Result(s), slices.Clone(hostir.Result(s).Axes)
 	for _, j := range newSplits(s) {
-		axes[j].Kind, axes[j].Mesh = domain.Serial, ""
+		axes[j].Place(domain.Serial, "")
 	}
 	local := r.local(out, axes, out.Mesh)
 	hostir.ReplaceDef(s, out, local)
@@ -204,14 +205,14 @@ func follow(o operand, out *hostir.Tensor) []domain.Axis {
 	axes := slices.Clone(o.tensor.Axes)
 	for i := range axes {
 		if o.row[i] == hostir.Unmapped && axes[i].Kind == domain.Device {
-			axes[i].Kind, axes[i].Mesh = domain.Serial, ""
+			axes[i].Place(domain.Serial, "")
 		}
 		switch j := o.row[i]; {
 		case j == hostir.Unmapped:
 		case axes[i].Size == out.Axes[j].Size:
-			axes[i].Kind, axes[i].Mesh = out.Axes[j].Kind, out.Axes[j].Mesh
+			axes[i].Place(out.Axes[j].Kind, out.Axes[j].Mesh)
 		case axes[i].Kind == domain.Device: // one element on a mesh axis of one rank is broadcast
-			axes[i].Kind, axes[i].Mesh = domain.Serial, ""
+			axes[i].Place(domain.Serial, "")
 		}
 	}
 	for i := range axes {
@@ -261,7 +262,7 @@ func local(s hostir.Stmt, o operand) []domain.Axis {
 		if a.Kind == domain.Stream && hostir.StreamAxis(out) >= 0 {
 			a.Kind = domain.Serial // the pipeline runs along the Stream axis of the result
 		}
-		axes[o.row[i]].Kind, axes[o.row[i]].Mesh = a.Kind, a.Mesh
+		axes[o.row[i]].Place(a.Kind, a.Mesh)
 	}
 	return axes
 }

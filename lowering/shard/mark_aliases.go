@@ -3,6 +3,7 @@ package shard
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -51,7 +52,7 @@ func MarkAliases(p *hostir.Program) error {
 // counts, even if each rank has one element of it, because another pass may move the whole tensor to each rank in this
 // layout.
 func wholeOrder(t *hostir.Tensor) []int {
-	return slices.DeleteFunc(slices.Clone(hostir.Layout(t)), func(axis int) bool { return t.Axes[axis].Size < 2 })
+	return lists.Except(hostir.Layout(t), func(axis int) bool { return t.Axes[axis].Size < 2 })
 }
 
 // layOutHeads gives a result of an Attention the layout of the Permute that is its only reader, so that the result of the

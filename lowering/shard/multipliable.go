@@ -3,6 +3,7 @@ package shard
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -43,7 +44,7 @@ func multipliable(s hostir.Stmt, k int) bool {
 	case hostir.Is[*hostir.BlockLinear](s): // batches and rows in order, then the summed axis
 		return slices.IsSorted(lies)
 	case k == 1:
-		matrix := slices.DeleteFunc(slices.Clone(live[len(live)-2:]), func(a int) bool { return !slices.Contains(lies, a) })
+		matrix := lists.Except(live[len(live)-2:], func(a int) bool { return !slices.Contains(lies, a) })
 		innermost := lies[len(lies)-len(matrix):]
 		return !slices.ContainsFunc(matrix, func(a int) bool { return !slices.Contains(innermost, a) })
 	case !slices.Contains(lies, last) || len(inside(last)) == 0:
@@ -59,7 +60,7 @@ func multipliable(s hostir.Stmt, k int) bool {
 // that a pipeline slices.
 func inProduct(s hostir.Stmt, t *hostir.Tensor, row []int) []int {
 	out := hostir.Result(s)
-	return slices.DeleteFunc(slices.Clone(hostir.Layout(t)), func(a int) bool {
+	return lists.Except(hostir.Layout(t), func(a int) bool {
 		return t.Axes[a].LocalSize() == 1 || row[a] != hostir.Unmapped && out.Axes[row[a]].Kind == domain.Stream
 	})
 }

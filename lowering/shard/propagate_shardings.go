@@ -112,12 +112,9 @@ func isOpen(t *hostir.Tensor) bool {
 	return t.Inferred && (t.Role == hostir.Temp || t.Role == hostir.View)
 }
 
-// same reports whether two axes have the same kind and mesh axis.
-func same(a, b domain.Axis) bool { return a.Kind == b.Kind && a.Mesh == b.Mesh }
-
 // has reports whether some axis of t has the kind and mesh axis of a.
 func has(t *hostir.Tensor, a domain.Axis) bool {
-	return slices.ContainsFunc(t.Axes, func(o domain.Axis) bool { return same(o, a) })
+	return slices.ContainsFunc(t.Axes, func(o domain.Axis) bool { return o.Alike(a) })
 }
 
 // places reports whether an axis is a Device or a Stream axis.
@@ -160,7 +157,7 @@ func (pr *propagation) inherit(s hostir.Stmt, operands []*hostir.Tensor, rows []
 			sums = append(sums, t)
 		case found == nil:
 			found = &wish{axis: j, kind: a, from: t}
-		case same(found.kind, a):
+		case found.kind.Alike(a):
 		case hostir.SplitOver(found.kind) != "" && hostir.SplitOver(a) != "":
 			pr.contradict(s, out, *found, wish{axis: j, kind: a, from: t})
 			return
@@ -230,7 +227,7 @@ func (pr *propagation) give(s hostir.Stmt, t *hostir.Tensor, w wish) {
 		(!pr.runsAlong(s, w.axis) || pr.wholeViews && !pr.carriedOn(t, w.axis)) {
 		return
 	}
-	t.Axes[w.axis].Kind, t.Axes[w.axis].Mesh = w.kind.Kind, w.kind.Mesh
+	t.Axes[w.axis].Place(w.kind.Kind, w.kind.Mesh)
 	for _, reader := range pr.readers[t] {
 		pr.forwards.add(reader)
 	}
@@ -256,7 +253,7 @@ func (pr *propagation) alongside(s hostir.Stmt, axis int) {
 			t.Axes[at].Size != kind.Size || has(t, kind) {
 			continue
 		}
-		t.Axes[at].Kind, t.Axes[at].Mesh = kind.Kind, kind.Mesh
+		t.Axes[at].Place(kind.Kind, kind.Mesh)
 		for _, reader := range pr.readers[t] {
 			pr.forwards.add(reader)
 		}

@@ -101,7 +101,7 @@ func rowsInOrderOfResult(s hostir.Stmt, k int) bool {
 			rows = append(rows, i)
 		}
 	}
-	lie := slices.DeleteFunc(slices.Clone(hostir.Layout(t)), func(i int) bool { return !slices.Contains(rows, i) })
+	lie := lists.Except(hostir.Layout(t), func(i int) bool { return !slices.Contains(rows, i) })
 	live := hostir.Live(t)
 	return slices.Equal(lie, rows) && (len(live) == 0 || !hasInside(t, live[len(live)-1]))
 }
@@ -128,7 +128,7 @@ func leading(second *hostir.Tensor, live []int) int {
 // anywhere.
 func inOrder(t *hostir.Tensor, axes []int) bool {
 	long := func(order []int) []int {
-		return slices.DeleteFunc(slices.Clone(order), func(a int) bool { return t.Axes[a].LocalSize() < 2 })
+		return lists.Except(order, func(a int) bool { return t.Axes[a].LocalSize() < 2 })
 	}
 	return slices.Equal(long(hostir.Layout(t)), long(axes))
 }

@@ -81,7 +81,7 @@ func sentParts(p *hostir.Program, s hostir.Stmt, moves func(hostir.Stmt) string)
 // sumLocally makes r a local sum of the parts that a rank receives, and returns the all-to-all of the parts.
 func sumLocally(names *hostir.Namer, r *hostir.Reduce, m Movement) hostir.Stmt {
 	parts, scattered := partsOfAll(names, r), m.Scattered()
-	parts.Axes[scattered].Kind, parts.Axes[scattered].Mesh = domain.Device, m.Shifts[0].Mesh
+	parts.Axes[scattered].Place(domain.Device, m.Shifts[0].Mesh)
 	parts.Layout = packed(m, scattered) // the order of the result
 	parts.Layout = outermost(parts, r.Axis)
 	send := &hostir.Set{Info: hostir.InfoFrom(r, "sent, since each rank adds up its parts of the sum"), Out: parts, In: r.In}

@@ -39,7 +39,7 @@ func serializeAxes(p *hostir.Program) map[*hostir.Tensor]bool {
 		for i, a := range t.Axes {
 			switch {
 			case a.Kind == domain.Device && a.Size == 1:
-				t.Axes[i].Kind, t.Axes[i].Mesh = domain.Broadcast, ""
+				t.Axes[i].Place(domain.Broadcast, "")
 				changed[t] = true
 			case a.Kind == domain.Stream && alone && a.Size == 1:
 				t.Axes[i].Kind = domain.Serial

@@ -168,7 +168,7 @@ func (r *rowSplitter) along(s hostir.Stmt, rows [][]int, at split) {
 	own := r.sumsOver(s, at) || r.wanted[hostir.Result(s)]
 	for k, t := range operands {
 		i := slices.Index(rows[k], at.At)
-		if in, is := r.splits[t]; is && (in.At != i || !same(in.By, at.By)) {
+		if in, is := r.splits[t]; is && (in.At != i || !in.By.Alike(at.By)) {
 			t = r.whole(info, t)
 			operands[k] = t
 		}
@@ -202,7 +202,7 @@ func (r *rowSplitter) gather(s hostir.Stmt, out, local *hostir.Tensor) {
 	if at := r.splits[local]; hostir.SplitOver(local.Axes[at.At]) != "" {
 		all := r.names.Declare(local, "_all")
 		all.Inferred = true
-		all.Axes[at.At].Kind, all.Axes[at.At].Mesh = domain.Serial, ""
+		all.Axes[at.At].Place(domain.Serial, "")
 		r.program.Body = append(r.program.Body, &hostir.Set{Info: info, Out: all, In: local})
 		local = all
 	}

@@ -47,7 +47,7 @@ func (r *rowSplitter) rows(info hostir.Info, t *hostir.Tensor, at split) *hostir
 	if hostir.SplitOver(t.Axes[at.At]) != "" {
 		t = r.view(viewKey{t, at.At, t.Axes[at.At].Mesh}, "_all", func(v *hostir.Tensor) {
 			v.Role, v.Inferred = hostir.Temp, true
-			v.Axes[at.At].Kind, v.Axes[at.At].Mesh = domain.Serial, ""
+			v.Axes[at.At].Place(domain.Serial, "")
 			gathered := info
 			gathered.Note = "gathered, since each rank has one row and needs all"
 			r.program.Body = append(r.program.Body, &hostir.Set{Info: gathered, Out: v, In: t})

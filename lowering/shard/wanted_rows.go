@@ -28,7 +28,7 @@ func (r *rowSplitter) want() {
 		}
 		for k, t := range hostir.Uses(s) {
 			ask := r.asks(r.maps[i], k, t, along[i])
-			if before, known := asked[t]; known && (before == nil || ask == nil || before.At != ask.At || !same(before.By, ask.By)) {
+			if before, known := asked[t]; known && (before == nil || ask == nil || before.At != ask.At || !before.By.Alike(ask.By)) {
 				ask = nil
 			}
 			asked[t] = ask

@@ -38,7 +38,7 @@ func (pr *propagation) ask(s hostir.Stmt, j int) {
 // wish adds a wish for t, or another vote for an equal one.
 func (pr *propagation) wish(t *hostir.Tensor, w wish) {
 	list := pr.wishes[t]
-	n := slices.IndexFunc(list, func(o wish) bool { return o.axis == w.axis && same(o.kind, w.kind) })
+	n := slices.IndexFunc(list, func(o wish) bool { return o.axis == w.axis && o.kind.Alike(w.kind) })
 	if n < 0 {
 		n = len(list)
 		list = append(list, w)
@@ -60,7 +60,7 @@ func (pr *propagation) settle(s hostir.Stmt) {
 	for n, w := range wishes {
 		for _, other := range wishes[:n] {
 			apart := hostir.SplitOver(w.kind) != "" && hostir.SplitOver(other.kind) != "" && w.kind.Size > 1 // one rank: no split
-			if apart && (other.axis == w.axis) != same(other.kind, w.kind) {
+			if apart && (other.axis == w.axis) != other.kind.Alike(w.kind) {
 				if pr.summedOver(out) == "" { // what a sum makes stays whole
 					pr.contradict(s, out, other, w)
 				}

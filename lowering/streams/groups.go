@@ -144,9 +144,7 @@ func (g *group) takes(st step) bool {
 func (g *group) add(st step) {
 	g.steps = append(g.steps, st)
 	g.orders[st.order()] = true
-	for _, t := range hostir.Defs(st.stmt) {
-		g.makes[t] = true
-	}
+	lists.Mark(g.makes, hostir.Defs(st.stmt))
 	if st.kind == sumAlongRing || st.kind == toRankAtDistance {
 		g.sums[hostir.Uses(st.stmt)[0]] = st.kind
 	}

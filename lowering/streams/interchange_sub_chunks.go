@@ -189,7 +189,7 @@ func (f *interchange) within(t *hostir.Tensor, r region, variable string) region
 	case !ok:
 		return region{r.buffer, r.subChunk, slices.Repeat([]int{shard.NoAxis}, len(t.Axes))}
 	case sel.Parts == 0:
-		r.axes = slices.Delete(slices.Clone(r.axes), sel.Axis, sel.Axis+1)
+		r.axes = lists.Without(r.axes, sel.Axis)
 	case sel.Parts == f.subChunks && sel.Index == expr.Var(variable):
 		r.subChunk = r.axes[sel.Axis]
 	}

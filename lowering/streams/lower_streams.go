@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
@@ -46,9 +47,7 @@ func LowerStreams(p *hostir.Program) error {
 func modelNames(p *hostir.Program) map[string]bool {
 	names := make(map[string]bool, len(p.Reference))
 	for _, op := range p.Reference {
-		for _, name := range op.Results() {
-			names[name] = true
-		}
+		lists.Mark(names, op.Results())
 	}
 	return names
 }

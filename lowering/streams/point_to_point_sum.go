@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
@@ -21,8 +22,8 @@ func (c *slicer) collectParts(st step) {
 	if in.Layout != nil {
 		parts.Layout = append([]int{part}, partLayout(in.Layout, part, i)...)
 	}
-	parts.Axes[part].Kind, parts.Axes[part].Mesh = domain.Serial, ""
-	parts.Axes[i].Kind, parts.Axes[i].Mesh = domain.Device, in.Axes[part].Mesh
+	parts.Axes[part].Place(domain.Serial, "")
+	parts.Axes[i].Place(domain.Device, in.Axes[part].Mesh)
 	c.parts[r] = parts
 	l.emit(&hostir.Allocate{Info: hostir.InfoFrom(r, ""), Tensor: parts})
 	cutAxis := c.cutAxis(in, i) // chosen before the parts are computed, so that a part is contiguous when it is sent
@@ -39,7 +40,7 @@ func (c *slicer) collectParts(st step) {
 // partLayout returns the layout of one part: the layout of a slice, with the axis of the pipeline at the position of
 // the axis of the ranks.
 func partLayout(layout []int, part, loop int) []int {
-	slice := slices.DeleteFunc(slices.Clone(layout), func(a int) bool { return a == loop })
+	slice := lists.Except(layout, func(a int) bool { return a == loop })
 	slice[slices.Index(slice, part)] = loop
 	return slice
 }

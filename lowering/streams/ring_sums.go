@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
@@ -50,7 +51,7 @@ func (c *slicer) makeLastInPlace(st step) {
 func (c *slicer) madeInPlace(st step) bool {
 	in, i := st.operand()
 	out := hostir.Result(st.stmt)
-	slice, order := slices.Delete(slices.Clone(in.Axes), i, i+1), hostir.DropAxis(hostir.Layout(in), i)
+	slice, order := lists.Without(in.Axes, i), hostir.DropAxis(hostir.Layout(in), i)
 	axes, places := slices.Clone(out.Axes), hostir.Layout(out)
 	for a := firstReduced(axes); a >= 0; a = firstReduced(axes) {
 		axes, places = slices.Delete(axes, a, a+1), hostir.DropAxis(places, a)
@@ -59,7 +60,7 @@ func (c *slicer) madeInPlace(st step) bool {
 	return c.group.makes[in] && in.Role == hostir.Temp && in.DType == out.DType && slices.Equal(order, places) &&
 		slices.ContainsFunc(axes, serial) &&
 		slices.EqualFunc(slice, axes, func(a, b domain.Axis) bool {
-			return a.Kind == b.Kind && a.Mesh == b.Mesh && a.Size == b.Size
+			return a.Alike(b) && a.Size == b.Size
 		})
 }
 
@@ -73,7 +74,7 @@ func (c *slicer) localSum(r hostir.Stmt, view *hostir.Tensor, i, cutAxis int) {
 	t := hostir.Result(r)
 	for a := firstReduced(t.Axes); a >= 0; a = firstReduced(t.Axes) {
 		var alone *hostir.Tensor
-		if cutAxis == shard.NoAxis && firstReduced(slices.Delete(slices.Clone(t.Axes), a, a+1)) < 0 {
+		if cutAxis == shard.NoAxis && firstReduced(lists.Without(t.Axes, a)) < 0 {
 			alone = view
 		}
 		t = c.selected(r, alone, t, a, expr.Int(0))

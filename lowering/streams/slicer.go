@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/ranks"
 	"github.com/hirgen/hirgen/lowering/shard"
@@ -180,7 +181,7 @@ func (c *slicer) without(t *hostir.Tensor, axis int) *hostir.Tensor {
 	if t.Layout != nil {
 		layout = hostir.DropAxis(t.Layout, axis)
 	}
-	return c.declare(t, c.lowering.loop, slices.Delete(slices.Clone(t.Axes), axis, axis+1), layout)
+	return c.declare(t, c.lowering.loop, lists.Without(t.Axes, axis), layout)
 }
 
 // declare declares a view of t for one iteration of a loop, named after t and the loop.

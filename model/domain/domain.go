@@ -70,6 +70,12 @@ type Axis struct {
 	Extent
 }
 
+// Place changes the kind of an axis. mesh is the mesh axis of a Device axis, and empty for other kinds.
+func (a *Axis) Place(kind Kind, mesh string) { a.Kind, a.Mesh = kind, mesh }
+
+// Alike reports whether two axes have the same kind and mesh axis.
+func (a Axis) Alike(b Axis) bool { return a.Kind == b.Kind && a.Mesh == b.Mesh }
+
 // String prints an axis as a spec spells it: "DIDx(D)", "Stream(S)", "r(K)", "b(1)", "M".
 func (a Axis) String() string {
 	switch a.Kind {

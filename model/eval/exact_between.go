@@ -2,8 +2,8 @@ package eval
 
 import (
 	"math"
-	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -24,10 +24,10 @@ func roundsBetween(p *model.Pipeline) bool {
 			rounded[op.Out] = op.Kind == model.OpReduce && op.Fn == "sum" && isRounded // the next kernel may sum the parts itself, without rounding
 			continue
 		}
-		if op.Fn == "add" && slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return products[t] }) {
+		if op.Fn == "add" && lists.AnyIn(op.In, products) {
 			return true // the GEMM may add the other operand before it rounds
 		}
-		if slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return rounded[t] }) {
+		if lists.AnyIn(op.In, rounded) {
 			return true
 		}
 		rounded[op.Out] = largest[op.Out] > 2/op.Out.DType.Epsilon() && !chooses(op)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -123,16 +124,12 @@ type needed struct {
 // tensors depend.
 func (s *saver) leadingTo(tensors []*model.Tensor) (n needed) {
 	wanted := map[*model.Tensor]bool{}
-	for _, t := range tensors {
-		wanted[t] = true
-	}
+	lists.Mark(wanted, tensors)
 	for _, op := range slices.Backward(s.pipeline.Ops) {
-		if !slices.ContainsFunc(op.Results(), func(t *model.Tensor) bool { return wanted[t] }) {
+		if !lists.AnyIn(op.Results(), wanted) {
 			continue
 		}
-		for _, t := range op.In {
-			wanted[t] = true
-		}
+		lists.Mark(wanted, op.In)
 		if !slices.Contains(s.ops, op) {
 			n.ops = append(n.ops, op)
 		}

@@ -3,6 +3,7 @@ package grad
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -45,7 +46,7 @@ func inserted(have, want []domain.Axis) (int, bool) {
 		return 0, false
 	}
 	for i := range want {
-		if isOne(want[i]) && alike(slices.Delete(slices.Clone(want), i, i+1), have) {
+		if isOne(want[i]) && alike(lists.Without(want, i), have) {
 			return i, true
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // reports unknown names.
 func (b *backward) findTargets() {
 	if len(b.options.Of) == 0 {
-		b.targets = slices.DeleteFunc(slices.Clone(b.pipeline.Inputs), func(t *model.Tensor) bool { return t.DType.Saturates() })
+		b.targets = lists.Except(b.pipeline.Inputs, func(t *model.Tensor) bool { return t.DType.Saturates() })
 		return
 	}
 	for _, name := range b.options.Of {
@@ -38,9 +38,7 @@ func named(tensors []*model.Tensor) string {
 func (b *backward) follow() {
 	from, to := map[*model.Tensor]bool{}, map[*model.Tensor]bool{}
 	without := map[*model.Tensor]bool{} // results that have no gradient, such as L of an attention
-	for _, t := range b.targets {
-		from[t] = true
-	}
+	lists.Mark(from, b.targets)
 	for _, op := range b.pipeline.Written {
 		depends := false
 		for i, t := range op.In {
@@ -55,7 +53,7 @@ func (b *backward) follow() {
 		to[t] = !without[t]
 	}
 	for _, op := range slices.Backward(b.pipeline.Written) {
-		wanted := slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return to[t] })
+		wanted := lists.AnyIn(op.Out, to)
 		for i, t := range op.In {
 			kind := kindOf(op, i)
 			if wanted && kind != constant && (kind != missing || len(b.options.Of) > 0 || t.DType.Saturates()) {
@@ -136,7 +134,7 @@ func (u use) whole() value { return u.full(u.dy[0], u.Out[0]) }
 // wants reports whether the gradient with respect to an operand is needed.
 func (u use) wants(operand int) bool {
 	return u.active[u.In[operand]] && kindOf(u.WrittenOp, operand) != constant &&
-		slices.ContainsFunc(u.Out, func(t *model.Tensor) bool { return u.active[t] })
+		lists.AnyIn(u.Out, u.active)
 }
 
 // seed makes the gradients of the active outputs, which are inputs of the backward pass.
@@ -155,7 +153,7 @@ func (b *backward) seed() {
 
 // through adds the backward operations of one forward operation, if it is active, or reports that it has no gradient.
 func (b *backward) through(op *model.WrittenOp) {
-	if !slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return b.active[t] }) {
+	if !lists.AnyIn(op.Out, b.active) {
 		return
 	}
 	rule, known := rules[op.Fn]

@@ -3,6 +3,7 @@ package grad
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -234,7 +235,7 @@ func (b *backward) unstretch(p part, t *model.Tensor, name string) value {
 		if len(v.axes) == 1 { // a sum must leave an axis
 			v, at = b.ranked(v, 2), 1
 		}
-		axes, called := slices.Delete(slices.Clone(v.axes), at, at+1), name+"_sum"
+		axes, called := lists.Without(v.axes, at), name+"_sum"
 		if n == len(order)-1 && alike(axes, b.refitted(p, t)) {
 			called = name
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -15,14 +16,12 @@ func (b *backward) removeUnused() {
 		used[b.grads[t].name] = true
 	}
 	for _, s := range slices.Backward(b.ops) {
-		if slices.ContainsFunc(s.outs, func(out string) bool { return used[out] }) {
-			for _, arg := range s.args {
-				used[arg] = true
-			}
+		if lists.AnyIn(s.outs, used) {
+			lists.Mark(used, s.args)
 		}
 	}
 	b.ops = slices.DeleteFunc(b.ops, func(s *statement) bool {
-		return !slices.ContainsFunc(s.outs, func(out string) bool { return used[out] })
+		return !lists.AnyIn(s.outs, used)
 	})
 }
 
@@ -62,9 +61,7 @@ func (b *backward) choose() []*model.Tensor {
 func reads(list []*statement) map[string]bool {
 	read := map[string]bool{}
 	for _, s := range list {
-		for _, arg := range s.args {
-			read[arg] = true
-		}
+		lists.Mark(read, s.args)
 	}
 	return read
 }
@@ -148,9 +145,9 @@ func (k *keeper) onlyUsed(list []*statement) []*statement {
 	used := reads(list)
 	var result []*statement
 	for _, s := range list {
-		if s.forward == nil || s.fn != "split" || !slices.ContainsFunc(s.outs, func(out string) bool { return !used[out] }) {
+		if s.forward == nil || s.fn != "split" || lists.AllIn(s.outs, used) {
 			if result = append(result, s); s.forward != nil {
-				k.b.extra = append(k.b.extra, slices.DeleteFunc(slices.Clone(s.outs), func(out string) bool { return used[out] })...)
+				k.b.extra = append(k.b.extra, lists.Except(s.outs, func(out string) bool { return used[out] })...)
 			}
 			continue
 		}

@@ -42,7 +42,7 @@ func (b *backward) broadcast(v value, axis int) value {
 
 // summed returns an operation that sums over an axis.
 func summed(v value, axis int) result {
-	return like("sum", v).with(axisAttr(axis)).along(slices.Delete(slices.Clone(v.axes), axis, axis+1))
+	return like("sum", v).with(axisAttr(axis)).along(lists.Without(v.axes, axis))
 }
 
 // at returns the index of a tensor's axis among the axes of its gradient, which may lack the first axes. It is negative if

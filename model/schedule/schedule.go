@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // All is the name that stands for every communication without a choice by its own name.
@@ -152,12 +153,12 @@ func (s *Schedule) Put(c Choice) {
 
 // Unset removes all choices for a field.
 func (s *Schedule) Unset(field string) {
-	s.Choices = slices.DeleteFunc(slices.Clone(s.Choices), func(c Choice) bool { return c.Field == field })
+	s.Choices = lists.Except(s.Choices, func(c Choice) bool { return c.Field == field })
 }
 
 // Stated returns the choices with a position, which a spec, a builder or a command-line option has made, and not hirgen.
 func (s *Schedule) Stated() []Choice {
-	return slices.DeleteFunc(slices.Clone(s.Choices), func(c Choice) bool { return c.Pos == diag.Pos{} })
+	return lists.Except(s.Choices, func(c Choice) bool { return c.Pos == diag.Pos{} })
 }
 
 // LeaveTransportOpen sets transport: auto, so that a program chooses its transport when it starts, because CUDA IPC is

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // inLife returns a mistake in the host steps around the calls. Each step with one of the given deeds is a site. edit
@@ -62,7 +63,7 @@ func beforeFirst(deeds ...calls.Deed) func(l *calls.Life, list []calls.Step, at 
 
 // toEnd moves a step to the end of its section.
 func toEnd(_ *calls.Life, list []calls.Step, at int) []calls.Step {
-	return append(slices.Delete(slices.Clone(list), at, at+1), list[at])
+	return append(lists.Without(list, at), list[at])
 }
 
 // freeBeforeClose frees shared memory before the first close.
@@ -89,6 +90,6 @@ func dropMeetings(e *editor) {
 	meets := func(s calls.Step) bool { return s.Do == calls.Meet }
 	list := &e.program.Life.Destroy
 	if slices.ContainsFunc(*list, meets) && e.hereStep(calls.Step{Do: calls.Meet}, "all left out") {
-		*list = slices.DeleteFunc(slices.Clone(*list), meets)
+		*list = lists.Except(*list, meets)
 	}
 }

@@ -1,7 +1,10 @@
 // Package lists has functions on slices that package slices lacks.
 package lists
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Map returns the results of f for all elements, in order.
 func Map[T, R any](list []T, f func(T) R) []R {
@@ -31,4 +34,29 @@ func Numbers(n int) []int {
 		numbers[i] = i
 	}
 	return numbers
+}
+
+// Without returns a copy of a list without the element at an index.
+func Without[S ~[]E, E any](list S, at int) S { return slices.Delete(slices.Clone(list), at, at+1) }
+
+// Except returns a copy of a list without the elements for which drop returns true.
+func Except[S ~[]E, E any](list S, drop func(E) bool) S {
+	return slices.DeleteFunc(slices.Clone(list), drop)
+}
+
+// Mark adds the elements of a list to a set.
+func Mark[E comparable](set map[E]bool, list []E) {
+	for _, v := range list {
+		set[v] = true
+	}
+}
+
+// AnyIn reports whether a set has an element of a list.
+func AnyIn[E comparable](list []E, set map[E]bool) bool {
+	return slices.ContainsFunc(list, func(v E) bool { return set[v] })
+}
+
+// AllIn reports whether a set has all elements of a list.
+func AllIn[E comparable](list []E, set map[E]bool) bool {
+	return !slices.ContainsFunc(list, func(v E) bool { return !set[v] })
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hirgen/hirgen/cost"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
@@ -115,7 +116,7 @@ func (r *run) step(n int, next string) {
 // group measures the programs of one problem in alternating rounds.
 func (r *run) group(g []*program) error {
 	peers := r.keep(g)
-	wanted := slices.DeleteFunc(slices.Clone(g), func(p *program) bool { return p.row.Status != "" })
+	wanted := lists.Except(g, func(p *program) bool { return p.row.Status != "" })
 	r.step((len(g)-len(wanted))*(2+r.Rounds), "")
 	if err := r.buildAll(wanted); err != nil {
 		return err

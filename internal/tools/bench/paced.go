@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
@@ -193,7 +193,7 @@ const mostSaid = 6
 func (l *lines) said() string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	words := slices.DeleteFunc(slices.Clone(l.all), func(line string) bool {
+	words := lists.Except(l.all, func(line string) bool {
 		return strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#")
 	})
 	if len(words) == 0 {

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // A Result is all rows of a run.
@@ -148,7 +150,7 @@ func (r *Result) Text(w io.Writer) error {
 
 // shown returns the columns that have a value in at least one row.
 func (r *Result) shown() []column {
-	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
+	return lists.Except(columns, func(c column) bool {
 		return !slices.ContainsFunc(r.Rows, func(row Row) bool { return c.value(&row) != "-" })
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -104,7 +105,7 @@ const (
 // of Tuned.Rows, and the number of rounds.
 func (r *run) halve(turns []*turn) (ranked []*turn, rounds int) {
 	running := func(t *turn) bool { return t.running != nil }
-	racing := slices.DeleteFunc(slices.Clone(turns), func(t *turn) bool { return !running(t) })
+	racing := lists.Except(turns, func(t *turn) bool { return !running(t) })
 	var gone []*turn
 	for range mostStages {
 		for range roundsOfStage {
@@ -134,7 +135,7 @@ func (r *run) halve(turns []*turn) (ranked []*turn, rounds int) {
 	for _, t := range racing {
 		t.finish()
 	}
-	refused := slices.DeleteFunc(slices.Clone(turns), func(t *turn) bool { return slices.Contains(racing, t) || slices.Contains(gone, t) })
+	refused := lists.Except(turns, func(t *turn) bool { return slices.Contains(racing, t) || slices.Contains(gone, t) })
 	return slices.Concat(racing, gone, refused), rounds
 }
 
@@ -163,6 +164,6 @@ func cutHalf(racing []*turn) (stay, leave []*turn) {
 // decided reports whether, apart from auto, at most one of sorted programs is left, or the 90th percentile of the first is
 // below the 10th of the second.
 func decided(racing []*turn) bool {
-	others := slices.DeleteFunc(slices.Clone(racing), func(t *turn) bool { return t.row.Label == auto })
+	others := lists.Except(racing, func(t *turn) bool { return t.row.Label == auto })
 	return len(others) < 2 || others[0].row.P90 < others[1].row.P10
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
@@ -110,7 +111,7 @@ func (r *run) near(racing []*turn) []*turn {
 			best = min(best, medians[t])
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(racing), func(t *turn) bool { return medians[t] > r.Near*best })
+	return lists.Except(racing, func(t *turn) bool { return medians[t] > r.Near*best })
 }
 
 // start starts a program, unless its row already has a status, for example of a failed build.

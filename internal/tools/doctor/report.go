@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // A Check is one requirement of a machine.
@@ -147,5 +149,5 @@ func (c *Check) found() string {
 
 // lacking returns the failed checks that have a consequence.
 func (r *Report) lacking() []*Check {
-	return slices.DeleteFunc(slices.Clone(r.Checks), func(c *Check) bool { return c.OK || c.Without == "" })
+	return lists.Except(r.Checks, func(c *Check) bool { return c.OK || c.Without == "" })
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
@@ -128,7 +129,7 @@ func readsOddView(p *model.Pipeline, _ *hostir.Program) bool {
 				start += in.Axes[op.Axis].Size
 			}
 		}
-		if slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return odd[t] }) {
+		if lists.AnyIn(op.In, odd) {
 			return true
 		}
 	}
@@ -149,7 +150,7 @@ func reshapesBetweenKernels(p *model.Pipeline, _ *hostir.Program) bool {
 		switch op.Kind {
 		case model.OpUnary, model.OpBinary:
 			elementwise[op.Out] = true
-			if slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return reshaped[t] }) {
+			if lists.AnyIn(op.In, reshaped) {
 				return true
 			}
 		case model.OpReshape:
@@ -252,7 +253,7 @@ func scattersToSlices(p *model.Pipeline, _ *hostir.Program) bool {
 		if op.Kind != model.OpReduce || op.In[0].Axes[op.Axis].Kind != domain.Device {
 			return false
 		}
-		in := domain.WithoutReductions(slices.Delete(slices.Clone(op.In[0].Axes), op.Axis, op.Axis+1))
+		in := domain.WithoutReductions(lists.Without(op.In[0].Axes, op.Axis))
 		out := domain.WithoutReductions(op.Out.Axes)
 		scattered := slices.IndexFunc(in, isStream)
 		return scattered >= 0 && out[scattered].Kind == domain.Device && slices.ContainsFunc(out, isStream)

@@ -155,7 +155,7 @@ func (g *generator) placed(shape []int64, m Mesh, split, stream float64) []domai
 			continue
 		}
 		if at := g.serial(axes, a.Size); at >= 0 {
-			axes[at].Kind, axes[at].Mesh = domain.Device, a.Name
+			axes[at].Place(domain.Device, a.Name)
 		}
 	}
 	if g.chance(stream) {

@@ -3,6 +3,7 @@ package soak
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -84,7 +85,7 @@ func (g *generator) alongAxis(op Op, v *value) bool {
 	if op.Fn == "argmax" {
 		like = v.as(domain.Int32)
 	}
-	out := g.add(op.with(g.axisAttr(at, len(v.axes))), slices.Delete(slices.Clone(v.axes), at, at+1), like)
+	out := g.add(op.with(g.axisAttr(at, len(v.axes))), lists.Without(v.axes, at), like)
 	if op.Fn == "argmax" {
 		g.whole(out)
 	}

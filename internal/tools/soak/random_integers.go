@@ -3,6 +3,7 @@ package soak
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -26,7 +27,7 @@ func (g *generator) whole(v *value) {
 	if len(v.axes) > 1 && g.chance(0.2) {
 		at := g.IntN(len(v.axes))
 		fn := pick(g, "sum", "sum", "max", "min")
-		v = g.add(on(fn, v).with(g.axisAttr(at, len(v.axes))), slices.Delete(slices.Clone(v.axes), at, at+1), v)
+		v = g.add(on(fn, v).with(g.axisAttr(at, len(v.axes))), lists.Without(v.axes, at), v)
 	}
 	if last := len(v.axes) - 1; len(v.axes) > 0 && g.chance(0.15) {
 		k := 1 + g.Int64N(min(v.axes[last].Size, 4))

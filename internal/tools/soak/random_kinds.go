@@ -137,7 +137,7 @@ func (g *generator) maxOfRankSums() {
 				at = 0
 			}
 			op := on(fn, sum).with(g.axisAttr(at, 3))
-			g.add(op, slices.Delete(slices.Clone(sum.axes), at, at+1), sum)
+			g.add(op, lists.Without(sum.axes, at), sum)
 			continue
 		}
 		ofTwo := func(g *generator) bool {
@@ -207,7 +207,7 @@ func (g *generator) sharedSumOf(listed bool) {
 	}
 	if split := slices.Index(shape, ranks.Size); !listed && split >= 0 && g.chance(0.5) { // each rank first reads its part
 		axes := slices.Clone(sum.axes)
-		axes[split].Kind, axes[split].Mesh = domain.Device, ranks.Name
+		axes[split].Place(domain.Device, ranks.Name)
 		g.laidResult(on(pick(g, "relu", "neg"), sum), axes, sum)
 	}
 	if g.chance(0.4) {
@@ -246,7 +246,7 @@ func (g *generator) scatteredSlices() {
 	ranks := g.spec.World.Axes[0]
 	over := ranks.device()
 	scattered, own := over, serialAxis(g.extent())
-	scattered.Kind, scattered.Mesh = domain.Stream, ""
+	scattered.Place(domain.Stream, "")
 	axes := []domain.Axis{own, over, scattered, serialAxis(g.extent())}
 	in := g.laid(slices.Clone(axes), g.spec.World)
 	if g.chance(0.5) {

@@ -40,7 +40,7 @@ func (g *generator) streamedRows() {
 	p.out[len(batch)].Kind = domain.Stream
 	if g.chance(0.4) && batch[0] == g.spec.World.Axes[0].Size {
 		for _, axes := range [][]domain.Axis{p.first, p.second, p.out} {
-			axes[0].Kind, axes[0].Mesh = domain.Device, "x"
+			axes[0].Place(domain.Device, "x")
 		}
 	}
 	g.multiplied(p)
@@ -61,7 +61,7 @@ func (g *generator) turnedBatches() {
 	p.turn = true
 	for _, axes := range [][]domain.Axis{p.first, p.second, p.out} {
 		if at := g.serial(axes, g.spec.World.Axes[0].Size); at >= 0 && g.chance(0.5) {
-			axes[at].Kind, axes[at].Mesh = domain.Device, "x"
+			axes[at].Place(domain.Device, "x")
 		}
 	}
 	g.multiplied(p)

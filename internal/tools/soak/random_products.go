@@ -3,6 +3,7 @@ package soak
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -136,9 +137,7 @@ func (g *generator) scaledProduct(m Mesh) *value {
 func (g *generator) drop(op Op) {
 	read := map[string]bool{}
 	for _, o := range g.spec.Ops {
-		for _, name := range append(o.Results(), o.In...) {
-			read[name] = true
-		}
+		lists.Mark(read, append(o.Results(), o.In...))
 	}
 	unread := func(name string) bool { return slices.Contains(op.In, name) && !read[name] }
 	keep := len(g.known) > 1

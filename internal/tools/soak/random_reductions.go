@@ -3,6 +3,7 @@ package soak
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -45,7 +46,7 @@ func (g *generator) reduce() bool {
 		g.addWide(op, []domain.Axis{{Kind: domain.Serial, Extent: domain.Extent{Size: 1}}}, v)
 		return true
 	}
-	axes := slices.Delete(slices.Clone(v.axes), at, at+1)
+	axes := lists.Without(v.axes, at)
 	out := g.addWide(op, axes, v)
 	g.listReduced(out, reduced(v.axes[at].Extent), at)
 	return true

@@ -3,6 +3,7 @@ package soak
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
@@ -14,12 +15,12 @@ func (g *generator) roundings() {
 	for range 1 + g.IntN(3) {
 		if last := len(v.axes) - 1; len(v.axes) > 1 && g.chance(0.2) {
 			fn := pick(g, "max", "min", "sum")
-			v = g.result(on(fn, v).with(g.axisAttr(last, len(v.axes))), slices.Delete(slices.Clone(v.axes), last, last+1), v)
+			v = g.result(on(fn, v).with(g.axisAttr(last, len(v.axes))), lists.Without(v.axes, last), v)
 		}
 		if g.chance(0.4) {
 			by := pick(g, "-3", "0.3", "-3", "1e9")
 			if v = g.result(on("scale", v).with(word("by", by)), v.axes, v); by == "1e9" { // fp8 would saturate
-				types = slices.DeleteFunc(slices.Clone(types), domain.DType.Saturates)
+				types = lists.Except(types, domain.DType.Saturates)
 			}
 		} else {
 			v = g.result(on(pick(g, "exp", "neg", "silu", "rsqrt"), v), v.axes, v)

@@ -94,11 +94,9 @@ func (s *Spec) need(out string) {
 	s.Outputs = nil
 	var ops []Op
 	for _, op := range slices.Backward(s.Ops) {
-		if slices.ContainsFunc(op.Results(), func(out string) bool { return want[out] }) {
+		if lists.AnyIn(op.Results(), want) {
 			ops = append(ops, op)
-			for _, in := range op.In {
-				want[in] = true
-			}
+			lists.Mark(want, op.In)
 		}
 	}
 	slices.Reverse(ops)
@@ -110,9 +108,7 @@ func (s *Spec) need(out string) {
 func (s *Spec) prune() {
 	used := map[string]bool{}
 	for _, op := range s.Ops {
-		for _, name := range append(op.Results(), op.In...) {
-			used[name] = true
-		}
+		lists.Mark(used, append(op.Results(), op.In...))
 	}
 	s.Tensors = slices.DeleteFunc(s.Tensors, func(t Tensor) bool { return !used[t.Name] })
 }
@@ -224,9 +220,7 @@ func (s *Spec) replace(was, to int64, meshes bool) {
 func plainerTensors(s Spec, propose func(func(*Spec))) {
 	made := map[string]bool{}
 	for _, op := range s.Ops {
-		for _, out := range op.Results() {
-			made[out] = true
-		}
+		lists.Mark(made, op.Results())
 	}
 	for i, t := range s.Tensors {
 		if made[t.Name] {

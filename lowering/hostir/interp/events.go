@@ -3,6 +3,7 @@ package interp
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/internal/base/tasks"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
@@ -120,7 +121,7 @@ func (p *part) sides() []touch {
 		return p.touches
 	}
 	reads, writes := c.Type.Row().Sides(false)
-	return slices.DeleteFunc(slices.Clone(p.touches), func(t touch) bool { return t.writes && !writes || !t.writes && !reads })
+	return lists.Except(p.touches, func(t touch) bool { return t.writes && !writes || !t.writes && !reads })
 }
 
 // joinTouches adds the accesses of all participants to the tasks in which ranks meet, or access memory of other ranks.

@@ -3,6 +3,7 @@ package verify
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -74,14 +75,17 @@ func (v *verifier) namesMemory(s hostir.Stmt) {
 	if out.Role != hostir.View {
 		v.breach(s, "view", "%s makes %s a view, but its role is %s", hostir.Op(s), out.Name, out.Role)
 	}
-	if p, ok := s.(*hostir.Permute); ok && !slices.Equal(long(out.Axes, hostir.Layout(out)), long(out.Axes, hostir.LayoutIn(p.In, hostir.AxisMap(p)[0]))) {
-		v.breach(s, "view", "the layout of %s is not that of %s with the axes permuted", out.Name, in.Name)
+	if p, ok := s.(*hostir.Permute); ok {
+		order := hostir.LayoutIn(in, hostir.AxisMap(p)[0])
+		if !slices.Equal(long(out.Axes, hostir.Layout(out)), long(out.Axes, order)) {
+			v.breach(s, "view", "the layout of %s is not that of %s with the axes permuted", out.Name, in.Name)
+		}
 	}
 }
 
 // long removes axes of one local element, whose position in a layout changes no address.
 func long(axes []domain.Axis, layout []int) []int {
-	return slices.DeleteFunc(slices.Clone(layout), func(axis int) bool { return axes[axis].LocalSize() == 1 })
+	return lists.Except(layout, func(axis int) bool { return axes[axis].LocalSize() == 1 })
 }
 
 func (f *flow) root(t *hostir.Tensor) *hostir.Tensor {

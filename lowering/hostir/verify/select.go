@@ -3,6 +3,7 @@ package verify
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -13,7 +14,7 @@ func (v *verifier) selects(s *hostir.Select) {
 		v.breach(s, "range", "%s has no axis %d", s.In.Name, s.Axis)
 		return
 	}
-	want, layout := slices.Delete(slices.Clone(s.In.Axes), s.Axis, s.Axis+1), hostir.DropAxis(hostir.Layout(s.In), s.Axis)
+	want, layout := lists.Without(s.In.Axes, s.Axis), hostir.DropAxis(hostir.Layout(s.In), s.Axis)
 	axes, lies := s.Out.Axes, hostir.Layout(s.Out)
 	if s.Parts != 0 {
 		if s.In.Axes[s.Axis].LocalSize()%s.Parts != 0 {
@@ -62,7 +63,7 @@ func (f *flow) localPart(s *hostir.Select) {
 func alive(axes []domain.Axis, layout []int) ([]domain.Axis, []int) {
 	for i := len(axes) - 1; i >= 0; i-- {
 		if axes[i].Kind == domain.Reduction {
-			axes, layout = slices.Delete(slices.Clone(axes), i, i+1), hostir.DropAxis(layout, i)
+			axes, layout = lists.Without(axes, i), hostir.DropAxis(layout, i)
 		}
 	}
 	return axes, layout

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/internal/base/scan"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
@@ -144,9 +145,7 @@ func (v *verifier) names() {
 
 func (v *verifier) domains() {
 	v.meshes = map[*domain.Mesh]bool{}
-	for _, m := range v.program.Meshes {
-		v.meshes[m] = true
-	}
+	lists.Mark(v.meshes, v.program.Meshes)
 	for _, t := range v.program.Tensors {
 		v.domain(t)
 		v.layout(t)
