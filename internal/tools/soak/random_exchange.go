@@ -13,8 +13,7 @@ import (
 // has a part, or a gather. The operand of a sum is an input, or the result of an operation. Other operations read the
 // result. Rows are long enough for kernels that exchange rows.
 func (g *generator) exchangedRows() {
-	ranks := &g.spec.World.Axes[0]
-	ranks.Size = max(ranks.Size, 2)
+	ranks := g.severalRanks()
 	shape := []int64{pick[int64](g, 1, 2, 3, 5), pick[int64](g, 256, 260, 512)}
 	field, value := schedule.Block, fmt.Sprint(ranks.Size) // one GEMM for the shards of all ranks
 	switch g.IntN(4) {
@@ -36,27 +35,34 @@ func (g *generator) exchangedRows() {
 	}
 }
 
+// severalRanks returns the first axis of the world, which has at least two ranks afterwards.
+func (g *generator) severalRanks() *MeshAxis {
+	ranks := &g.spec.World.Axes[0]
+	ranks.Size = max(ranks.Size, 2)
+	return ranks
+}
+
 // summedRows adds a sum over ranks whose result is whole on every rank, and operations that read it.
 func (g *generator) summedRows(device domain.Axis, shape []int64) {
-	v := g.laid(append([]domain.Axis{device}, serialAxes(nil, shape...)...), g.spec.World)
+	v := g.laid(split(device, shape...), g.spec.World)
 	if g.chance(0.5) {
 		v = g.result(on(pick(g, "relu", "neg"), v), v.axes, v)
 	}
-	g.readRows(g.result(on("sum", v).with(g.axisAttr(0, 3)), v.axes[1:], v))
+	g.readRows(g.result(g.along("sum", 0, v), v.axes[1:], v))
 }
 
 // scatteredRows adds a matmul and a sum of its results over ranks. Each rank has a part of the sum, which other
 // operations read.
 func (g *generator) scatteredRows(device domain.Axis, shape []int64) {
-	a := g.laid(append([]domain.Axis{device}, serialAxes(nil, device.Size, shape[0], 3)...), g.spec.World)
-	w := g.laid(append([]domain.Axis{device}, serialAxes(nil, 3, shape[1])...), g.spec.World)
-	p := g.result(on("matmul", a, w), append([]domain.Axis{device}, serialAxes(nil, device.Size, shape[0], shape[1])...), a)
-	g.readRows(g.laidResult(on("sum", p).with(g.axisAttr(0, 4)), append([]domain.Axis{device}, serialAxes(nil, shape...)...), p))
+	a := g.laid(split(device, device.Size, shape[0], 3), g.spec.World)
+	w := g.laid(split(device, 3, shape[1]), g.spec.World)
+	p := g.result(on("matmul", a, w), split(device, device.Size, shape[0], shape[1]), a)
+	g.readRows(g.laidResult(g.along("sum", 0, p), split(device, shape...), p))
 }
 
 // gatheredRows adds the gather of an input, and a matmul of the result.
 func (g *generator) gatheredRows(device domain.Axis, shape []int64) {
-	v := g.laid(append([]domain.Axis{device}, serialAxes(nil, shape...)...), g.spec.World)
+	v := g.laid(split(device, shape...), g.spec.World)
 	all := g.laidResult(on("set", v), serialAxes(nil, device.Size, shape[0], shape[1]), v)
 	w := g.laid(serialAxes(nil, shape[1], 3), g.spec.World)
 	g.readRows(g.result(on("matmul", all, w), serialAxes(nil, device.Size, shape[0], 3), all))

@@ -9,8 +9,7 @@ import (
 
 // collectives begins with two to four sums or gathers over ranks that do not depend on each other.
 func (g *generator) collectives() {
-	ranks := &g.spec.World.Axes[0]
-	ranks.Size = max(ranks.Size, 2)
+	ranks := g.severalRanks()
 	over := ranks.device()
 	sums := g.chance(0.5)
 	for range 2 + g.IntN(3) {
@@ -20,7 +19,7 @@ func (g *generator) collectives() {
 			v = g.laidResult(on(pick(g, "relu", "neg"), v), v.axes, v)
 		}
 		if sums {
-			g.laidResult(on("sum", v).with(g.axisAttr(0, 2)), []domain.Axis{columns}, v)
+			g.laidResult(g.along("sum", 0, v), []domain.Axis{columns}, v)
 		} else {
 			g.laidResult(on("set", v), []domain.Axis{serialAxis(ranks.Size), columns}, v)
 		}

@@ -13,7 +13,7 @@ func (g *generator) truncated() bool {
 	if g.chance(0.5) {
 		v = g.add(on("scale", v).with(word("by", "3")), v.axes, v)
 	}
-	g.whole(g.add(on("cast", v).with(word("dtype", string(dtype))), v.axes, v.as(dtype)))
+	g.whole(g.add(castTo(v, dtype), v.axes, v.as(dtype)))
 	return true
 }
 
@@ -27,7 +27,7 @@ func (g *generator) whole(v *value) {
 	if len(v.axes) > 1 && g.chance(0.2) {
 		at := g.IntN(len(v.axes))
 		fn := pick(g, "sum", "sum", "max", "min")
-		v = g.add(on(fn, v).with(g.axisAttr(at, len(v.axes))), lists.Without(v.axes, at), v)
+		v = g.add(g.along(fn, at, v), lists.Without(v.axes, at), v)
 	}
 	if last := len(v.axes) - 1; len(v.axes) > 0 && g.chance(0.15) {
 		k := 1 + g.Int64N(min(v.axes[last].Size, 4))
@@ -45,7 +45,7 @@ func (g *generator) whole(v *value) {
 		table := g.inputOf([]int64{rows, columns}, pick(g, domain.DTypes...), v.mesh)
 		g.add(on("gather", table, v), slices.Concat(v.axes, []domain.Axis{serialAxis(columns)}), table)
 	} else {
-		g.add(on("cast", v).with(word("dtype", "fp32")), v.axes, v.as(domain.FP32))
+		g.add(castTo(v, domain.FP32), v.axes, v.as(domain.FP32))
 	}
 	g.forget()
 }

@@ -43,7 +43,7 @@ func (g *generator) oddView() {
 	default: // the second operand of a concat has an odd offset in the result
 		a, b := g.inputOf([]int64{rows, before}, g.spec.DType, g.spec.World), g.inputOf([]int64{rows, columns}, g.spec.DType, g.spec.World)
 		made := g.result(on(pick(g, "neg", "relu"), b), b.axes, b)
-		op := on("concat", a, made).with(g.axisAttr(1, 2))
+		op := g.along("concat", 1, a, made)
 		g.readView(g.result(op, []domain.Axis{made.axes[0], serialAxis(before + columns)}, b))
 	}
 }
@@ -136,7 +136,7 @@ func (g *generator) maxOfRankSums() {
 			if alone && g.chance(0.7) {
 				at = 0
 			}
-			op := on(fn, sum).with(g.axisAttr(at, 3))
+			op := g.along(fn, at, sum)
 			g.add(op, lists.Without(sum.axes, at), sum)
 			continue
 		}
@@ -195,7 +195,7 @@ func (g *generator) sharedSumOf(listed bool) {
 	}
 	parts := 2 + g.Int64N(3)
 	in := g.laid(serialAxes(nil, slices.Insert(slices.Clone(shape), at, parts)...), g.spec.World)
-	sum := g.result(on("sum", in).with(g.axisAttr(at, len(in.axes))), serialAxes(nil, shape...),
+	sum := g.result(g.along("sum", at, in), serialAxes(nil, shape...),
 		in)
 
 	if listed {
@@ -255,7 +255,7 @@ func (g *generator) scatteredSlices() {
 		in = g.laidResult(on("permute", in).with(permutation(lists.Numbers(4))), axes, in)
 	}
 	own.Kind = domain.Stream
-	g.laidResult(on("sum", in).with(g.axisAttr(1, 4)), []domain.Axis{own, over, axes[3]}, in)
+	g.laidResult(g.along("sum", 1, in), []domain.Axis{own, over, axes[3]}, in)
 }
 
 // sumOfRows reduces the result of a kernel over all its rows. Another operation may read that result too, and a
@@ -270,7 +270,7 @@ func (g *generator) sumOfRows() {
 		g.focused(made, 1, (*generator).unary, (*generator).constant)
 	}
 	columns := slices.Clone(made.axes[1:])
-	sum := g.result(on(pick(g, "sum", "sum", "max"), made).with(g.axisAttr(0, 2)), columns,
+	sum := g.result(g.along(pick(g, "sum", "sum", "max"), 0, made), columns,
 		made)
 
 	if g.chance(0.4) {

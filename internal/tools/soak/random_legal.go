@@ -95,6 +95,11 @@ func serialAxes(batch []int64, matrix ...int64) []domain.Axis {
 	return lists.Map(slices.Concat(batch, matrix), serialAxis)
 }
 
+// split returns the axes of a tensor that is split over ranks along its first axis.
+func split(device domain.Axis, sizes ...int64) []domain.Axis {
+	return append([]domain.Axis{device}, serialAxes(nil, sizes...)...)
+}
+
 // multiplied adds a matmul, its operands and a declared result.
 func (g *generator) multiplied(p factors) {
 	a, b := g.turned(p.first, p.turn), g.turned(p.second, p.turn)

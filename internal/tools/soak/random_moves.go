@@ -28,7 +28,7 @@ func (g *generator) permute() bool {
 func (g *generator) positions() bool {
 	v := g.any()
 	at := g.IntN(len(v.axes))
-	g.add(on("positions", v).with(g.axisAttr(at, len(v.axes))), v.axes[at:at+1], v.as(domain.FP32))
+	g.add(g.along("positions", at, v), v.axes[at:at+1], v.as(domain.FP32))
 	return true
 }
 
@@ -61,7 +61,7 @@ func (g *generator) slice() bool {
 func (g *generator) concat() bool {
 	v := g.any()
 	at := g.IntN(len(v.axes))
-	op, total := on("concat", v).with(g.axisAttr(at, len(v.axes))), v.axes[at].Size
+	op, total := g.along("concat", at, v), v.axes[at].Size
 	if v.axes[at].Kind == domain.Device {
 		return false
 	}
@@ -111,7 +111,7 @@ func (g *generator) cast() bool {
 	v, first := g.any(), len(g.known)
 	cast := func(types ...domain.DType) {
 		to := pick(g, types...)
-		v = g.add(on("cast", v).with(word("dtype", string(to))), v.axes, v.as(to))
+		v = g.add(castTo(v, to), v.axes, v.as(to))
 	}
 	if g.chance(0.3) {
 		cast(domain.FP8E4M3, domain.FP8E5M2)

@@ -76,6 +76,14 @@ func on(fn string, in ...*value) Op {
 	return op
 }
 
+// along returns an operation on tensors along an axis of the first one.
+func (g *generator) along(fn string, at int, in ...*value) Op {
+	return on(fn, in...).with(g.axisAttr(at, len(in[0].axes)))
+}
+
+// castTo returns the operation that converts a tensor to another type.
+func castTo(v *value, to domain.DType) Op { return on("cast", v).with(word("dtype", string(to))) }
+
 // read adds operands.
 func (o *Op) read(in ...*value) {
 	for _, v := range in {

@@ -73,7 +73,7 @@ func (g *generator) product(fn string) bool {
 // short casts a tensor to an 8-bit type.
 func (g *generator) short(v *value) *value {
 	to := pick(g, domain.FP8E4M3, domain.FP8E4M3, domain.FP8E5M2)
-	return g.add(on("cast", v).with(word("dtype", string(to))), v.axes, v.as(to))
+	return g.add(castTo(v, to), v.axes, v.as(to))
 }
 
 // quantized quantizes a tensor by rows or blocks of rows, and dequantizes it.

@@ -41,7 +41,7 @@ func (g *generator) reduce() bool {
 	if g.chance(0.05) {
 		fn = "prod"
 	}
-	op := on(fn, v).with(g.axisAttr(at, len(v.axes)))
+	op := g.along(fn, at, v)
 	if len(v.axes) == 1 {
 		g.addWide(op, []domain.Axis{{Kind: domain.Serial, Extent: domain.Extent{Size: 1}}}, v)
 		return true

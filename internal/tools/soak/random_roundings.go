@@ -15,7 +15,7 @@ func (g *generator) roundings() {
 	for range 1 + g.IntN(3) {
 		if last := len(v.axes) - 1; len(v.axes) > 1 && g.chance(0.2) {
 			fn := pick(g, "max", "min", "sum")
-			v = g.result(on(fn, v).with(g.axisAttr(last, len(v.axes))), lists.Without(v.axes, last), v)
+			v = g.result(g.along(fn, last, v), lists.Without(v.axes, last), v)
 		}
 		if g.chance(0.4) {
 			by := pick(g, "-3", "0.3", "-3", "1e9")
@@ -26,9 +26,9 @@ func (g *generator) roundings() {
 			v = g.result(on(pick(g, "exp", "neg", "silu", "rsqrt"), v), v.axes, v)
 		}
 		to := pick(g, types...)
-		if v = g.result(on("cast", v).with(word("dtype", string(to))), v.axes, v.as(to)); !to.Computes() {
+		if v = g.result(castTo(v, to), v.axes, v.as(to)); !to.Computes() {
 			to = pick(g, domain.DTypes...)
-			v = g.result(on("cast", v).with(word("dtype", string(to))), v.axes, v.as(to))
+			v = g.result(castTo(v, to), v.axes, v.as(to))
 		}
 	}
 	g.forget()

@@ -12,8 +12,7 @@ import (
 // subChunks begins with a p2p pipeline whose slices are split into sub-chunks: a gather, or a sum. Its kernels may
 // reduce along rows, have several results, and broadcast axes.
 func (g *generator) subChunks() {
-	ranks, parts := &g.spec.World.Axes[0], pick[int64](g, 2, 2, 3)
-	ranks.Size = max(ranks.Size, 2)
+	ranks, parts := g.severalRanks(), pick[int64](g, 2, 2, 3)
 	g.extents = []int64{1, parts, 2 * parts, ranks.Size}
 	over := ranks.device()
 	slice := serialAxes(nil, g.shape(1+g.IntN(2))...)
@@ -76,7 +75,7 @@ func (g *generator) viewInSubChunks(count domain.Extent, slice []domain.Axis) {
 func (g *generator) sumInSubChunks(over domain.Axis, slice []domain.Axis) {
 	axes := slices.Concat([]domain.Axis{over, {Kind: domain.Stream, Extent: over.Extent}}, slice)
 	v := g.partsOf(axes)
-	g.laidResult(on("sum", v).with(g.axisAttr(0, len(axes))), slices.Concat([]domain.Axis{over}, v.axes[2:]), v)
+	g.laidResult(g.along("sum", 0, v), slices.Concat([]domain.Axis{over}, v.axes[2:]), v)
 	switch g.IntN(4) {
 	case 0:
 		g.field(schedule.All, schedule.Block, "2")
@@ -110,7 +109,7 @@ func (g *generator) partsOf(axes []domain.Axis) *value {
 		a, b := input(resize(size)), input(resize(pick[int64](g, 1, 2)))
 		both := size + b.axes[at].Size
 		axes[at].Size = both
-		return g.laidResult(on("concat", a, b).with(g.axisAttr(at, len(axes))), slices.Clone(axes), a)
+		return g.laidResult(g.along("concat", at, a, b), slices.Clone(axes), a)
 	case 1:
 		a := input(resize(size + 1))
 		return g.laidResult(on("slice", a).with(g.axisAttr(at, len(axes)), number("start", 1), number("size", size)),

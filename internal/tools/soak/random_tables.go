@@ -14,8 +14,7 @@ import (
 // than to gather the table. In half of the specs the table has batches, and each batch has its own ids.
 func (g *generator) splitTable() {
 	world := g.spec.World
-	ranks := &world.Axes[0]
-	ranks.Size = max(ranks.Size, 2)
+	ranks := g.severalRanks()
 	rows, columns, count := 1+g.Int64N(3), 1+g.Int64N(4), 1+g.Int64N(3)
 	table := g.laid([]domain.Axis{ranks.device(), serialAxis(rows), serialAxis(columns)}, world)
 	shape, ids, result, op := []int64{ranks.Size * rows, columns}, []int64{count}, []int64{count, columns}, on("gather")
@@ -29,7 +28,7 @@ func (g *generator) splitTable() {
 	g.redeclare(by, serialAxes(nil, ids...))
 	op.read(table, by)
 	found := g.result(op, serialAxes(nil, result...), table)
-	parts := g.laid(append([]domain.Axis{ranks.device()}, serialAxes(nil, result...)...), world)
+	parts := g.laid(split(ranks.device(), result...), world)
 	parts = g.result(on(pick(g, "exp", "relu"), parts), parts.axes, parts)
 	sum := g.result(on("sum", parts).with(number("axis", 0)), found.axes, parts)
 	v := g.result(on(pick(g, "add", "sub"), sum, found), found.axes, sum)
