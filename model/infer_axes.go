@@ -27,7 +27,7 @@ func inferBroadcast(in *inference) bool {
 		return false
 	}
 	in.op.Axis = axis
-	in.axes = slices.Insert(axes, axis, domain.Axis{Kind: domain.Broadcast, Extent: domain.Extent{Size: 1}})
+	in.axes = slices.Insert(axes, axis, domain.Stretched())
 	return true
 }
 

@@ -92,7 +92,7 @@ func (l *lifetimes) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clo
 // peers may access without flags. It also sets apart for the memory of a RowExchange's share, because peers write rows
 // of the next call into it.
 func (l *lifetimes) joined(o *Ordering) {
-	end := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
+	end := o.CallersClock()
 	for _, one := range l.order {
 		sp := one.spans[o.Rank]
 		if sp != nil && !end.Covers(sp.end) {

@@ -228,6 +228,9 @@ func (o *Ordering) left() {
 	}
 }
 
+// CallersClock returns the clock of the caller's stream.
+func (o *Ordering) CallersClock() Clock { return o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})] }
+
 // Stream returns the number of a stream. It numbers the stream on first use.
 func (o *Ordering) Stream(s calls.Stream) int {
 	name := o.nameOf(s)

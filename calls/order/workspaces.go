@@ -69,7 +69,7 @@ func (c *clash) note(o *Ordering, s calls.Stmt, behind, done Clock) {
 // joined handles the end of a call: it checks whether a workspace of several streams may still be in use when the next
 // call begins.
 func (c *clash) joined(o *Ordering) {
-	end := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
+	end := o.CallersClock()
 	for _, streams := range c.works {
 		for _, w := range streams {
 			if len(streams) > 1 && (w.late || !end.Covers(w.done)) {

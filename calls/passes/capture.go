@@ -17,7 +17,7 @@ func joinCapture(p *calls.Program) {
 	left := calls.AsksForNodes(p.Body) && calls.UsesStream(p.Body, calls.Stream{Name: calls.Copies}) // only some ranks may use the copy stream
 	o.Finish = func(o *order.Ordering) {
 		n, ok := o.Streams[calls.Copies]
-		caller := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
+		caller := o.CallersClock()
 		left = left || ok && !caller.Covers(o.Clocks[n])
 	}
 	for _, o.Spread = range []order.Spread{order.OneNode, order.ManyNodes} {

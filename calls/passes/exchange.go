@@ -310,6 +310,6 @@ func idleStreams(p *calls.Program) func(name string) bool {
 		}
 	}
 	return func(name string) bool {
-		return !works[name] && !(records[name] && lists.AnyIn(waits[name], foreign))
+		return !works[name] && (!records[name] || !lists.AnyIn(waits[name], foreign))
 	}
 }

@@ -221,7 +221,7 @@ func (v *verifier) stands(s calls.Stmt, well bool) {
 
 // finished checks that the caller's stream is ordered after all other streams at the end of a call.
 func (v *verifier) finished(o *order.Ordering) {
-	caller := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
+	caller := o.CallersClock()
 	for _, name := range slices.Sorted(maps.Keys(o.Streams)) {
 		if n := o.Streams[name]; !caller.Covers(o.Joined[n]) {
 			v.report(diag.Pos{File: v.program.File},

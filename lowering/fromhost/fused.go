@@ -135,7 +135,7 @@ func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk) {
 	if !s.FoldsRows() && len(outer) > 0 {
 		outer, step = outer[:len(outer)-1], last(outer).stride
 	}
-	columns, wide := extents.Number(s.Columns()), s.Body.Rows(s.HasRows())[len(s.In):]
+	columns, wide := extents.Number(s.Columns()), s.WideSteps()
 	along := func(stride func(d dim) extents.Quantity) (strides []extents.Quantity) {
 		for _, d := range outer {
 			strides = append(strides, stride(d))

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // AddInGEMM lets a GEMM add another tensor to its result, if the result has no other reader (kernels: fused).
@@ -21,7 +20,7 @@ import (
 //
 // Requires: every statement is local or one transfer; layouts are final.
 func AddInGEMM(p *hostir.Program) error {
-	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
+	if separate(p) {
 		return nil
 	}
 	a := &adder{hostir.Makers(p.Body), hostir.Readers(p.Body), map[hostir.Stmt]place{}}

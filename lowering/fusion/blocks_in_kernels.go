@@ -7,7 +7,6 @@ import (
 	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
-	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // BlocksInKernels merges a kernel and the kernel that folds blocks of its rows (kernels: fused), such as a norm and the
@@ -31,7 +30,7 @@ import (
 //
 // Requires: tensors are whole (before lower-streams); FuseElementwise has run. Pipelines do not slice the tensors.
 func BlocksInKernels(p *hostir.Program) error {
-	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
+	if separate(p) {
 		return nil
 	}
 	m := &blockMerger{
@@ -75,7 +74,7 @@ func (m *blockMerger) merge(blocks *hostir.Fused) {
 		return
 	}
 	from := asKernel(maker)
-	wide := from.Body.Rows(from.HasRows())[len(from.In):]
+	wide := from.WideSteps()
 	at := from.Body.Results()[slices.Index(from.Out, view.In)]
 	if block := from.Body.Block(); block > 1 && block != blocks.Columns() || !wide[at] || from.FoldsRows() || from.FoldsColumns() ||
 		from.Parts() > 1 || len(from.Body)+len(blocks.Body) > mostMerged || !hostir.SameAxes(from.Out[0], view.In) ||
@@ -108,7 +107,7 @@ func (m *blockMerger) foldsBlocksOf(blocks *hostir.Fused, t *hostir.Tensor) bool
 		!domain.CanFoldBlocks(out[n].Size) {
 		return false
 	}
-	wide := blocks.Body.Rows(blocks.HasRows())[len(blocks.In):]
+	wide := blocks.WideSteps()
 	for i, at := range blocks.Body.Results() {
 		r := blocks.Out[i]
 		other := slices.ContainsFunc(m.readers[r], func(s hostir.Stmt) bool { _, ok := s.(*hostir.Reshape); return !ok || hostir.MayMove(s) })

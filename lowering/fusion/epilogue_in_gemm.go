@@ -5,7 +5,6 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
-	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // EpilogueInGEMM lets a GEMM apply a function to its result, if the result has no other reader (kernels:
@@ -20,7 +19,7 @@ import (
 //
 // Requires: every statement is local or one transfer; layouts are final; AddInGEMM has run.
 func EpilogueInGEMM(p *hostir.Program) error {
-	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
+	if separate(p) {
 		return nil
 	}
 	l := linksOf(p.Body)

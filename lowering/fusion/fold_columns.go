@@ -6,7 +6,6 @@ import (
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
-	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // FoldColumns lets a sum or maximum over rows compute its operand itself, from the operands of the kernel that computed
@@ -27,7 +26,7 @@ import (
 //
 // Requires: tensors are whole (before lower-streams); FuseElementwise has run.
 func FoldColumns(p *hostir.Program) error {
-	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
+	if separate(p) {
 		return nil
 	}
 	c := &columnFolds{links: linksOf(p.Body), program: p, names: hostir.NewNamer(p), written: writtenCasts(p)}

@@ -6,7 +6,6 @@ import (
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
-	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // FuseElementwise merges elementwise operations and reductions of rows into one statement, and so into one kernel
@@ -24,7 +23,7 @@ import (
 // becomes another result of the kernel. Kernels that read the same intermediate result or the same operand are merged
 // where possible (merge.go).
 func FuseElementwise(p *hostir.Program) error {
-	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
+	if separate(p) {
 		return nil
 	}
 	f := &fuser{

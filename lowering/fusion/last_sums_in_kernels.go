@@ -6,7 +6,6 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/ranks"
-	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // LastSumsInKernels lets the kernel after a ring add the last received part to the sum that the kernel reads (kernels:
@@ -28,7 +27,7 @@ import (
 // Establishes: the last step adds nothing if at most three kernels and no other statements read such a sum. The first
 // of these kernels is directly after the ring, or after Allocates that follow the ring.
 func LastSumsInKernels(p *hostir.Program) error {
-	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
+	if separate(p) {
 		return nil
 	}
 	names := hostir.NewNamer(p)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // links finds the statements of a body that compute and read each tensor. A statement is a reader once for each operand.
@@ -39,3 +40,6 @@ func (l *links) remove(s hostir.Stmt) {
 		l.readers[t] = slices.DeleteFunc(l.readers[t], func(r hostir.Stmt) bool { return r == s })
 	}
 }
+
+// separate reports whether the schedule asks for a kernel for each operation.
+func separate(p *hostir.Program) bool { return p.Choices.Get(schedule.Kernels) != schedule.Fused }

@@ -6,7 +6,6 @@ import (
 	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
-	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // QuantizeColumns lets kernels quantize the rows of a transposed view without the copy that puts these rows into one run
@@ -29,7 +28,7 @@ import (
 //
 // Requires: tensors are whole (before lower-streams); FuseElementwise has run.
 func QuantizeColumns(p *hostir.Program) error {
-	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
+	if separate(p) {
 		return nil
 	}
 	l, gone := linksOf(p.Body), map[*hostir.Tensor]bool{}
@@ -106,7 +105,7 @@ func quantizesRows(k *hostir.Fused) bool {
 	if abs.Fn != "abs" || abs.Also || most.Fn != "max" || most.Also || most.Args[0] != 1 || div.Fn != "div" || div.Args[0] != 0 {
 		return false
 	}
-	wide := k.Body.Rows(k.HasRows())[len(k.In):]
+	wide := k.WideSteps()
 	for i, s := range k.Body[2:] {
 		scalar := !slices.Contains(s.Args, 0) && !slices.Contains(s.Args, 1) && !wide[2+i] // a value of the row, from its maximum
 		if i+2 != last && !scalar || len(s.Args) == 0 || s.NeedsRow() || s.Concats() {

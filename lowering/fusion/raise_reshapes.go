@@ -6,7 +6,6 @@ import (
 	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
-	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // RaiseReshapes moves a reshape before the kernel that computes its operand, if only kernels read the result of the
@@ -23,7 +22,7 @@ import (
 //
 // Requires: every statement is local or one transfer; layouts are final.
 func RaiseReshapes(p *hostir.Program) error {
-	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
+	if separate(p) {
 		return nil
 	}
 	m := &raising{links: linksOf(p.Body), program: p}

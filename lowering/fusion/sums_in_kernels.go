@@ -8,7 +8,6 @@ import (
 	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
-	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // mostParts is the largest number of parts that a kernel adds up. The kernel has a pointer for each part. With more
@@ -28,7 +27,7 @@ const mostParts = 4
 // Establishes: a sum of up to four parts is written by a kernel that reads it, or is neither written nor read. This
 // requires that the first reader of the sum can be such a kernel, and that the parts are not overwritten before.
 func SumsInKernels(p *hostir.Program) error {
-	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
+	if separate(p) {
 		return nil
 	}
 	s := &partSums{program: p, names: hostir.NewNamer(p), readers: map[*hostir.Tensor]int{}, gone: map[*hostir.Tensor]bool{}}

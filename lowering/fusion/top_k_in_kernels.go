@@ -7,7 +7,6 @@ import (
 	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
-	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // TopKInKernels replaces the operations of a top_k by one TopK (kernels: fused). The model expresses a top_k as
@@ -22,7 +21,7 @@ import (
 // Requires: every statement is local or one transfer.
 // Establishes: a top_k whose rows are whole on each rank, without a Stream axis, is one statement.
 func TopKInKernels(p *hostir.Program) error {
-	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
+	if separate(p) {
 		return nil
 	}
 	parts := map[string]*topK{} // by the operation in the spec

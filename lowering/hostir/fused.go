@@ -25,6 +25,9 @@ type Fused struct {
 	Body   domain.Body `json:"steps"`
 }
 
+// WideSteps reports, for each step of Body, whether it has an element for each column.
+func (s *Fused) WideSteps() []bool { return s.Body.Rows(s.HasRows())[len(s.In):] }
+
 // FoldsRows reports whether the first result has one value for each row of the operands.
 func (s *Fused) FoldsRows() bool {
 	rows := s.Body.Rows(s.HasRows())

@@ -23,6 +23,11 @@ const summands = -1
 // split reports whether each rank has only one of the blocks.
 func (d dim) split() bool { return d.ranks != "" && !d.whole }
 
+// hasElements returns a function that reports whether a dim has the elements of an axis.
+func hasElements(axis int) func(dim) bool {
+	return func(d dim) bool { return d.axis == axis && d.ranks == "" }
+}
+
 // is reports whether two dims are equal, whatever the text of their extents.
 func (d dim) is(o dim) bool {
 	return d.axis == o.axis && d.ranks == o.ranks && d.whole == o.whole && d.Size == o.Size
@@ -120,7 +125,7 @@ func (r *rewriter) stretched(f form, dims []dim) form {
 
 // cut divides the elements of an axis into blocks for the ranks of a mesh axis. Each rank still has all of them.
 func (r *rewriter) cut(f form, axis int, over domain.MeshAxis) form {
-	at := slices.IndexFunc(f.dims, func(d dim) bool { return d.axis == axis && d.ranks == "" })
+	at := slices.IndexFunc(f.dims, hasElements(axis))
 	block := dim{axis: axis, ranks: over.Name, whole: true, Extent: over.Extent}
 	inside := dim{axis: axis, Extent: f.dims[at].Over(over.Extent)}
 	dims := slices.Replace(slices.Clone(f.dims), at, at+1, block, inside)
@@ -134,7 +139,7 @@ func (r *rewriter) cut(f form, axis int, over domain.MeshAxis) form {
 func (r *rewriter) joined(f form, axis int) form {
 	dims, at := slices.Clone(f.dims), slices.IndexFunc(f.dims, func(d dim) bool { return d.axis == axis && d.whole })
 	block := dims[at]
-	inside := slices.IndexFunc(dims, func(d dim) bool { return d.axis == axis && d.ranks == "" })
+	inside := slices.IndexFunc(dims, hasElements(axis))
 	size := r.of.Axes[axis].Extent
 	for _, d := range dims {
 		if d.axis == axis && d.split() {
@@ -143,7 +148,7 @@ func (r *rewriter) joined(f form, axis int) form {
 	}
 	if inside >= 0 {
 		dims = slices.Delete(dims, at, at+1)
-		inside = slices.IndexFunc(dims, func(d dim) bool { return d.axis == axis && d.ranks == "" })
+		inside = slices.IndexFunc(dims, hasElements(axis))
 		f = r.arranged(f, slices.Insert(slices.Clone(dims), inside, block))
 		dims[inside].Extent = size
 	} else {

@@ -91,7 +91,7 @@ func (r *rewriter) product(s hostir.Stmt, in []form, rows [][]int) form {
 
 // has reports whether a form has elements of an axis.
 func has(f form, axis int) bool {
-	return slices.ContainsFunc(f.dims, func(d dim) bool { return d.axis == axis && d.ranks == "" })
+	return slices.ContainsFunc(f.dims, hasElements(axis))
 }
 
 // elementsOf returns the dim of the elements of an axis, or a dim of one element if the form has none.

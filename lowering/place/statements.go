@@ -29,7 +29,7 @@ func (r *rewriter) written(s hostir.Stmt, in []form, c choice) []form {
 		return []form{r.folded(s, in[0], rows[0])}
 	case *hostir.Slice:
 		dims := slices.Clone(in[0].dims)
-		at := slices.IndexFunc(dims, func(d dim) bool { return d.axis == s.Axis && d.ranks == "" })
+		at := slices.IndexFunc(dims, hasElements(s.Axis))
 		dims[at].Extent = s.Out.Axes[s.Axis].Extent
 		n := *s
 		n.Axis = at
@@ -39,7 +39,7 @@ func (r *rewriter) written(s hostir.Stmt, in []form, c choice) []form {
 	case *hostir.Concat:
 		dims := slices.Clone(in[0].dims)
 		n := *s
-		n.Axis = slices.IndexFunc(dims, func(d dim) bool { return d.axis == s.Axis && d.ranks == "" })
+		n.Axis = slices.IndexFunc(dims, hasElements(s.Axis))
 		for k, t := range s.In {
 			dims[n.Axis].Extent = t.Axes[s.Axis].Extent
 			in[k] = r.arranged(in[k], dims)
@@ -89,7 +89,7 @@ func (r *rewriter) gather(s *hostir.Gather, in []form, rows [][]int) []form {
 	} else {
 		in[1] = r.reshaped(in[1], slices.Concat(own[:table], in[1].dims[ids:]))
 	}
-	n.Axis = slices.IndexFunc(in[0].dims, func(d dim) bool { return d.axis == s.Axis && d.ranks == "" })
+	n.Axis = slices.IndexFunc(in[0].dims, hasElements(s.Axis))
 	dims := slices.Concat(renumbered(in[0].dims, rows[0]), renumbered(in[1].dims[n.Batches:], rows[1]))
 	dims = standard(slices.DeleteFunc(dims, func(d dim) bool { return d.axis == hostir.Unmapped && !d.split() }))
 	if blocks > 0 {
@@ -187,7 +187,7 @@ func (r *rewriter) ranked(forms ...form) (list []dim) {
 func (f form) elements(first, last int) []dim {
 	var list []dim
 	for axis := first; axis < last; axis++ {
-		at := slices.IndexFunc(f.dims, func(d dim) bool { return d.axis == axis && d.ranks == "" })
+		at := slices.IndexFunc(f.dims, hasElements(axis))
 		if at >= 0 {
 			list = append(list, f.dims[at])
 		} else {
@@ -221,7 +221,7 @@ func (r *rewriter) regrouped(s *hostir.Reshape, in form, c choice) form {
 // become a dim of the axis summands, over which a later communication reduces. If each rank has one element, folded
 // only removes the axis, and casts if the result has another type.
 func (r *rewriter) folded(s *hostir.Reduce, in form, row []int) form {
-	at := slices.IndexFunc(in.dims, func(d dim) bool { return d.axis == s.Axis && d.ranks == "" })
+	at := slices.IndexFunc(in.dims, hasElements(s.Axis))
 	f := form{in.tensor, slices.Clone(in.dims)}
 	for i, d := range f.dims {
 		if d.axis == s.Axis && d.split() {
@@ -232,12 +232,12 @@ func (r *rewriter) folded(s *hostir.Reduce, in form, row []int) form {
 	row[s.Axis] = summands
 	dims := renumbered(f.dims, row)
 	if at >= 0 && in.dims[at].counts() {
-		place := slices.IndexFunc(dims, func(d dim) bool { return d.axis == summands && d.ranks == "" })
+		place := slices.IndexFunc(dims, hasElements(summands))
 		return r.add(form{tensor: s.Out}, suffix(dims), slices.Delete(dims, place, place+1), func(out *hostir.Tensor) hostir.Stmt {
 			return &hostir.Reduce{Info: s.Info, Fn: s.Fn, Out: out, In: f.tensor, Axis: at}
 		})
 	}
-	dims = slices.DeleteFunc(dims, func(d dim) bool { return d.axis == summands && d.ranks == "" })
+	dims = slices.DeleteFunc(dims, hasElements(summands))
 	if at >= 0 { // one element
 		f = r.reshaped(f, dims)
 	}

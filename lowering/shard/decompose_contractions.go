@@ -99,7 +99,7 @@ func (d *contractions) local(s hostir.Stmt, suffix string, o *parts, list []host
 	}
 	t := o.tensor
 	axis := len(t.Axes) - o.fromEnd + 1
-	one := domain.Axis{Kind: domain.Broadcast, Extent: domain.Extent{Size: 1}}
+	one := domain.Stretched()
 	out := d.like(t, d.temp(s, suffix, slices.Insert(slices.Clone(t.Axes), axis, one)))
 	return out, append(list, &hostir.Broadcast{Info: hostir.InfoFrom(s, ""), Out: out, In: t, Axis: axis})
 }

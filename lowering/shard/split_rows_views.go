@@ -84,7 +84,7 @@ func (r *rowSplitter) single(info hostir.Info, t *hostir.Tensor, row []int, at i
 		}
 	}
 	return r.view(viewKey{t: t, at: place}, "_rows", func(v *hostir.Tensor) {
-		v.Axes = slices.Insert(v.Axes, place, domain.Axis{Kind: domain.Broadcast, Extent: domain.Extent{Size: 1}})
+		v.Axes = slices.Insert(v.Axes, place, domain.Stretched())
 		v.Layout = spread(v.Layout, place)
 		r.program.Body = append(r.program.Body, &hostir.Broadcast{Info: info, Out: v, In: t, Axis: place})
 	})

@@ -70,6 +70,9 @@ type Axis struct {
 	Extent
 }
 
+// Stretched returns an axis of one element that broadcasts to any extent.
+func Stretched() Axis { return Axis{Kind: Broadcast, Extent: Extent{Size: 1}} }
+
 // Place changes the kind of an axis. mesh is the mesh axis of a Device axis, and empty for other kinds.
 func (a *Axis) Place(kind Kind, mesh string) { a.Kind, a.Mesh = kind, mesh }
 

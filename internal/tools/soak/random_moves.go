@@ -101,7 +101,7 @@ func (g *generator) broadcast() bool {
 		return false
 	}
 	at := g.IntN(len(v.axes) + 1)
-	axes := slices.Insert(slices.Clone(v.axes), at, domain.Axis{Kind: domain.Broadcast, Extent: domain.Extent{Size: 1}})
+	axes := slices.Insert(slices.Clone(v.axes), at, domain.Stretched())
 	g.add(on("broadcast", v).with(g.axisAttr(at, len(axes))), axes, v)
 	return true
 }

@@ -98,7 +98,7 @@ func fused(s *hostir.Fused, results, in []*view) func() error {
 	out, columns := results[0], s.Columns()
 	outer, apart := slices.Clone(out.Size), make([]int64, len(results)) // apart: strides of columns; 0: one column
 	counts := slices.Repeat([]int64{1}, len(results))                   // elements of a row of each result
-	wide := s.Body.Rows(s.HasRows())[len(in):]
+	wide := s.WideSteps()
 	if last := lastAxis(s.Out[0]); last >= 0 && !s.FoldsRows() {
 		outer[last] = 1
 		for i, t := range s.Out {

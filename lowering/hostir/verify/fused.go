@@ -64,7 +64,7 @@ func endsBody(step domain.Step) bool {
 // there as a row has blocks. A kernel that reduces along columns has no additional
 // results.
 func (v *verifier) alsoMade(f *hostir.Fused) {
-	rows, blocks := f.Body.Rows(f.HasRows())[len(f.In):], f.OfBlocks()
+	rows, blocks := f.WideSteps(), f.OfBlocks()
 	for i, at := range f.Body.Results() {
 		first, t := *f.Out[0], f.Out[i]
 		if blocks[i] {
