@@ -182,7 +182,7 @@ func (e *expansion) resultOf(fn string, args []string, attrs ...string) {
 }
 
 func (e *expansion) add(out, fn string, args, attrs []string, more ...sourceAttr) {
-	at := func(value string) text { return text{value: value, pos: e.src.pos} }
+	at := e.src.text
 	op := &sourceOp{out: at(out), fn: at(fn), attrs: more, pos: e.src.pos, whole: e.spelling()}
 	for _, arg := range args {
 		op.args = append(op.args, at(arg))

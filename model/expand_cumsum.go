@@ -96,6 +96,6 @@ func (e *expansion) permute(out, in string, perm []int) {
 
 // listed returns an attribute whose value is a list.
 func (e *expansion) listed(name string, values []string) sourceAttr {
-	at := func(value string) text { return text{value: value, pos: e.src.pos} }
+	at := e.src.text
 	return sourceAttr{name: at(name), list: true, values: lists.Map(values, at)}
 }

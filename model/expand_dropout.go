@@ -56,7 +56,7 @@ func (e *expansion) rowsFit(axes []domain.Axis) bool {
 // the backward pass too, which recomputes the mask.
 func (e *expansion) salted() {
 	if e.src.attr("salt") == nil {
-		at := func(value string) text { return text{value: value, pos: e.src.pos} }
+		at := e.src.text
 		e.src.attrs = append(slices.Clone(e.src.attrs), sourceAttr{name: at("salt"), values: []text{at(strconv.Itoa(e.a.dropouts))}})
 	}
 	e.a.dropouts++

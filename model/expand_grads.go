@@ -22,8 +22,7 @@ func rmsNormGrad(e *expansion) {
 		return
 	}
 	dy, x := e.arg(0), e.arg(1)
-	square := e.mean("square", e.step("square", "mul", []string{x, x}))
-	rstd := e.step("rstd", "rsqrt", []string{e.step("shifted", "shift", []string{square}, "by", e.eps)})
+	rstd := e.perRoot(x)
 	y := e.step("y", "mul", []string{x, rstd})
 	g := dy
 	if len(e.op.In) > 2 {

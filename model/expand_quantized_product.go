@@ -70,7 +70,7 @@ func (e *expansion) secondRows() string {
 
 // quantized returns a tensor in 8 bits, and its scales. attrs say which elements have a common scale.
 func (e *expansion) quantized(of string, dtype text, attrs []sourceAttr) (q, s string) {
-	at := func(value string) text { return text{value: value, pos: e.src.pos} }
+	at := e.src.text
 	made := e.shared(fmt.Sprintf("%s as %s in blocks of %d axes", of, dtype.value, len(attrs)), func() []string {
 		q, s := e.fresh(stem(of)+"_quantized"), e.fresh(stem(of)+"_scales")
 		e.a.operation(&sourceOp{out: at(q), more: []text{at(s)}, fn: at("quantize"), args: []text{at(of)}, pos: e.src.pos,

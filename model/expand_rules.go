@@ -126,11 +126,16 @@ func layerNorm(e *expansion) {
 	e.result("add", e.step("scaled", "mul", []string{y, e.arg(1)}), e.arg(2))
 }
 
+// perRoot computes 1 / sqrt(mean of X squared + eps).
+func (e *expansion) perRoot(x string) string {
+	square := e.mean("square", e.step("square", "mul", []string{x, x}))
+	return e.step("rstd", "rsqrt", []string{e.step("shifted", "shift", []string{square}, "by", e.eps)})
+}
+
 // rmsNorm(X, gamma) = gamma X / sqrt(mean of X squared + eps), along the last axis. gamma may be omitted.
 func rmsNorm(e *expansion) {
 	x := e.arg(0)
-	square := e.mean("square", e.step("square", "mul", []string{x, x}))
-	rstd := e.step("rstd", "rsqrt", []string{e.step("shifted", "shift", []string{square}, "by", e.eps)})
+	rstd := e.perRoot(x)
 	if len(e.op.In) == 1 {
 		e.result("mul", x, rstd)
 		return

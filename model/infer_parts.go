@@ -170,7 +170,7 @@ func split(e *expansion) {
 	}
 	start := number{}
 	for i, out := range e.src.results() {
-		at := func(value string) text { return text{value: value, pos: e.src.pos} }
+		at := e.src.text
 		attr := func(name, value string) sourceAttr { return sourceAttr{name: at(name), values: []text{at(value)}} }
 		e.a.operation(&sourceOp{
 			out: out, fn: at("slice"), pos: e.src.pos, args: e.src.args, attrs: []sourceAttr{

@@ -101,6 +101,9 @@ type sourceAttr struct {
 // results lists the names of all results.
 func (o *sourceOp) results() []text { return append([]text{o.out}, o.more...) }
 
+// text returns a value at the position of the operation.
+func (o *sourceOp) text(value string) text { return text{value: value, pos: o.pos} }
+
 // attr returns the named attribute, or nil.
 func (o *sourceOp) attr(name string) *sourceAttr {
 	for i := range o.attrs {

@@ -72,9 +72,7 @@ func Load(filename string, src []byte, overrides map[string]int64, schedule ...S
 		p = assemble(s, overrides, &list)
 	}
 	if list.Len() > 0 {
-		errs := &diag.Errors{Items: list.Items()}
-		errs.Rename(base, filename)
-		return nil, errs
+		return nil, renamed(&list, base, filename)
 	}
 	return p, nil
 }
@@ -156,4 +154,11 @@ func checkNodes(document *yaml.Node, lines *lineTable, list *diag.List) bool {
 	}
 	visit(document, 0)
 	return ok
+}
+
+// renamed returns the diagnostics of a list as an error, with another name of the file.
+func renamed(list *diag.List, base, filename string) error {
+	errs := &diag.Errors{Items: list.Items()}
+	errs.Rename(base, filename)
+	return errs
 }

@@ -26,9 +26,7 @@ func Format(filename string, src []byte) ([]byte, error) {
 	var list diag.List
 	root := decode(base, src, &list)
 	if root == nil {
-		errs := &diag.Errors{Items: list.Items()}
-		errs.Rename(base, filename)
-		return nil, errs
+		return nil, renamed(&list, base, filename)
 	}
 	if root.Kind == yaml.ScalarNode {
 		return src, nil // not a map, so not a spec

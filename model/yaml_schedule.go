@@ -21,9 +21,7 @@ func LoadSchedule(path string) ([]Setting, error) {
 	var list diag.List
 	settings := readSchedule(base, src, &list)
 	if list.Len() > 0 {
-		errs := &diag.Errors{Items: list.Items()}
-		errs.Rename(base, path)
-		return nil, errs
+		return nil, renamed(&list, base, path)
 	}
 	return settings, nil
 }

@@ -25,14 +25,14 @@ func (r *yamlReader) sections(version *text) []field {
 		{"hirgen", r.into(version)},
 		{"name", r.into(&r.out.name)},
 		{"doc", r.doc},
-		{"params", r.params},
+		{"params", r.values("params", &r.out.params)},
 		{"mesh", r.world},
 		{"meshes", r.meshes},
 		{"dtype", r.into(&r.out.dtype)},
 		{"tensors", r.tensors},
 		{"ops", r.ops},
 		{"outputs", r.outputs},
-		{"fill", r.fill},
+		{"fill", r.values("fill", &r.out.fills)},
 		{"schedule", r.schedule},
 	}
 }
@@ -55,11 +55,14 @@ func (r *yamlReader) doc(key text, n *yaml.Node) {
 	r.out.doc = t.value
 }
 
-func (r *yamlReader) params(_ text, n *yaml.Node) {
-	r.entries(n, "params", func(key text, value *yaml.Node) {
-		v, _ := r.scalar(value, key.value)
-		r.out.params = append(r.out.params, sourceParam{name: key, value: v})
-	})
+// values returns a function that appends the entries of a map to a list.
+func (r *yamlReader) values(what string, to *[]sourceParam) func(text, *yaml.Node) {
+	return func(_ text, n *yaml.Node) {
+		r.entries(n, what, func(key text, value *yaml.Node) {
+			v, _ := r.scalar(value, key.value)
+			*to = append(*to, sourceParam{name: key, value: v})
+		})
+	}
 }
 
 func (r *yamlReader) world(key text, n *yaml.Node) {
@@ -173,13 +176,6 @@ func (r *yamlReader) opMap(n *yaml.Node) *sourceOp {
 
 func (r *yamlReader) outputs(_ text, n *yaml.Node) {
 	r.out.outputs = r.scalars(n, "outputs")
-}
-
-func (r *yamlReader) fill(_ text, n *yaml.Node) {
-	r.entries(n, "fill", func(key text, value *yaml.Node) {
-		v, _ := r.scalar(value, key.value)
-		r.out.fills = append(r.out.fills, sourceParam{name: key, value: v})
-	})
 }
 
 // schedule reads a map of choices, which may have a separate map for each communication, or only a preset: eager is short

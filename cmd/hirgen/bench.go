@@ -95,8 +95,7 @@ are. The exit code is 1 if a row is wrong or failed, and 3 if nothing was measur
 	f.StringVar(&flags.page, "page", "", "write a page with charts to `FILE`")
 	f.StringVar(&flags.from, "from", "", "measure nothing; print, and draw, the rows that --json wrote to `FILE`")
 	f.BoolVar(&flags.resume, "resume", false, "keep rows of the --json file whose program is the same, and measure the others")
-	_ = cmd.RegisterFlagCompletionFunc("device", cobra.FixedCompletions(
-		[]string{string(launch.CPU), string(launch.CUDA), string(launch.Auto)}, cobra.ShellCompDirectiveNoFileComp))
+	completeDevices(cmd)
 	return cmd
 }
 
@@ -162,11 +161,7 @@ func (f *benchFlags) validate() error {
 // cases returns all combinations, spec by spec, and then the programs of --cases. A spec that is wrong with its own
 // parameters ends the command. A wrong combination becomes a row.
 func (f *benchFlags) cases(specs []string) ([]bench.Case, error) {
-	params, err := parseParams(f.params)
-	if err != nil {
-		return nil, err
-	}
-	settings, err := parseSchedule(f.schedule)
+	params, settings, err := parseSettings(f.params, f.schedule)
 	if err != nil {
 		return nil, err
 	}

@@ -77,9 +77,14 @@ failed is used in place of 5.`,
 	cmd.Flags().Int64Var(&flags.seed, "seed", 0, "CPU device: pick an order of execution among those that the program allows; 0 is in order")
 	cmd.Flags().Float64Var(&flags.timeout, "timeout", 0, "bound of every wait of the program, in seconds; 0 leaves the program's default")
 	cmd.Flags().BoolVarP(&flags.verbose, "verbose", "v", false, "show what the build prints")
+	completeDevices(cmd)
+	return cmd
+}
+
+// completeDevices completes the values of --device.
+func completeDevices(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("device", cobra.FixedCompletions(
 		[]string{string(launch.CPU), string(launch.CUDA), string(launch.Auto)}, cobra.ShellCompDirectiveNoFileComp))
-	return cmd
 }
 
 // runFolder builds a folder's program and runs it.

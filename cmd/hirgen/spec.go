@@ -110,11 +110,7 @@ func (f *specFlags) load(cmd *cobra.Command, path string) (*model.Pipeline, *sou
 	if err := f.readSchedule(); err != nil {
 		return nil, nil, err
 	}
-	overrides, err := parseParams(f.params)
-	if err != nil {
-		return nil, nil, err
-	}
-	settings, err := parseSchedule(f.schedule)
+	overrides, settings, err := parseSettings(f.params, f.schedule)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -214,6 +210,16 @@ func (f *specFlags) settings() []string {
 		flags = append(flags, "--machine", f.machine)
 	}
 	return flags
+}
+
+// parseSettings reads the values of -p and of --schedule.
+func parseSettings(params, choices []string) (map[string]int64, []model.Setting, error) {
+	values, err := parseParams(params)
+	if err != nil {
+		return nil, nil, err
+	}
+	settings, err := parseSchedule(choices)
+	return values, settings, err
 }
 
 // parseParams reads the values of -p.

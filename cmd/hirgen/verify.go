@@ -112,11 +112,7 @@ func (f *specFlags) programs(cmd *cobra.Command, path string, ranks int64) ([]*c
 // model returns a function that loads the model of a spec with other values of some parameters.
 func (f *specFlags) model(src *source) values.Load {
 	return func(params map[string]int64) (*model.Pipeline, error) {
-		overrides, err := parseParams(f.params)
-		if err != nil {
-			return nil, err
-		}
-		settings, err := parseSchedule(f.schedule)
+		overrides, settings, err := parseSettings(f.params, f.schedule)
 		if err != nil {
 			return nil, err
 		}

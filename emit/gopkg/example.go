@@ -21,10 +21,7 @@ func (p *printer) example() *jen.File {
 			jen.Qual("context", "Background").Call(), jen.Qual("os", "Interrupt")),
 		jen.Err().Op(":=").Id("run").Call(jen.Id("ctx")),
 		jen.Id("stop").Call(),
-		jen.If(jen.Err().Op("!=").Nil()).Block(
-			jen.Qual("fmt", "Fprintln").Call(jen.Qual("os", "Stderr"), jen.Err()),
-			jen.Qual("os", "Exit").Call(jen.Lit(1)),
-		),
+		goprint.ExitOnError(),
 	)
 	f.Line().Func().Id("run").Params(jen.Id("ctx").Qual("context", "Context")).Params(jen.Err().Error()).BlockFunc(p.run)
 	f.Line().Comment("fill gives all elements one value.")

@@ -45,6 +45,14 @@ func isStandard(line, module string) bool {
 	return !strings.Contains(first, ".") && path != module && !strings.HasPrefix(path, module+"/")
 }
 
+// ExitOnError prints an if statement that reports err and ends a program.
+func ExitOnError() jen.Code {
+	return jen.If(jen.Err().Op("!=").Nil()).Block(
+		jen.Qual("fmt", "Fprintln").Call(jen.Qual("os", "Stderr"), jen.Err()),
+		jen.Qual("os", "Exit").Call(jen.Lit(1)),
+	)
+}
+
 // Line makes text safe for a one-line comment.
 func Line(text string) string {
 	quoted := strconv.QuoteToGraphic(text)

@@ -42,10 +42,7 @@ func Export(p *model.Pipeline) ([]byte, error) {
 
 // mainFunc prints main, which builds the pipeline and emits it into the folder that the command line names, or into out.
 func mainFunc() jen.Code {
-	fail := jen.If(jen.Err().Op("!=").Nil()).Block(
-		jen.Qual("fmt", "Fprintln").Call(jen.Qual("os", "Stderr"), jen.Err()),
-		jen.Qual("os", "Exit").Call(jen.Lit(1)),
-	)
+	fail := goprint.ExitOnError()
 	return jen.Func().Id("main").Params().Block(
 		jen.Id("out").Op(":=").Lit("out"),
 		jen.If(jen.Len(jen.Qual("os", "Args")).Op(">").Lit(1)).Block(

@@ -58,6 +58,11 @@ func Faults() []string {
 	return list
 }
 
+// table returns a writer that aligns columns to the right.
+func table(w io.Writer) *tabwriter.Writer {
+	return tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+}
+
 // Print prints a row for each of the kinds that has results, a row for all results, and every survivor with the effect that
 // the oracle saw.
 func Print(w io.Writer, kinds []string, results []*Result) {
@@ -70,7 +75,7 @@ func Print(w io.Writer, kinds []string, results []*Result) {
 		of[r.Kind].add(r)
 		all.add(r)
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := table(w)
 	line := func(name string, n *row) {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%s\t%d\t\n", name, n.mutants, n.refused, n.wrong, n.caught, n.recall(), n.rejected-n.caught)
 	}

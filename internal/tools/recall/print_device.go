@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 )
 
 // PrintDevice prints how often the CPU device and the interpreter agree, how often the device sees each effect, each mutant
@@ -17,7 +16,7 @@ func PrintDevice(w io.Writer, results []*DeviceResult) {
 		seen[[2]bool{r.Effect != None, r.Device != None}]++
 		of[r.Device]++
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := table(w)
 	fmt.Fprintln(t, "\tdevice: an effect\tdevice: none\t")
 	fmt.Fprintf(t, "interpreter: an effect\t%d\t%d\t\n", seen[[2]bool{true, true}], seen[[2]bool{true, false}])
 	fmt.Fprintf(t, "interpreter: none\t%d\t%d\t\n", seen[[2]bool{false, true}], seen[[2]bool{false, false}])

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"syscall"
-	"text/tabwriter"
 	"time"
 )
 
@@ -23,7 +22,7 @@ func usage() syscall.Rusage {
 // PrintExamples prints a row for each example and reports whether all are proved within their limits.
 func PrintExamples(w io.Writer, list []*Timing) (ok bool) {
 	ok = true
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := table(w)
 	fmt.Fprintln(t, "example\tranks\toperations\tprocessor seconds\tlimit\t")
 	for _, x := range list {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%.2f\t%.1f\t\n", x.Name, x.Ranks, x.Operations, x.Took.Seconds(), x.Limit.Seconds())
@@ -38,7 +37,7 @@ func PrintExamples(w io.Writer, list []*Timing) (ok bool) {
 // whether the ring is proved on all numbers of ranks.
 func PrintRing(w io.Writer, list []*Timing) (ok bool) {
 	ok = true
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := table(w)
 	fmt.Fprintln(t, "ring, ranks\toperations\tprocessor seconds\tus for an operation\t")
 	for _, x := range list {
 		fmt.Fprintf(t, "%d\t%d\t%.2f\t%.2f\t\n", x.Ranks, x.Operations, x.Took.Seconds(), x.Took.Seconds()*1e6/float64(max(x.Operations, 1)))
