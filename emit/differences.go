@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/hirgen/hirgen/internal/base/textdiff"
 )
 
 // A Record describes how a folder was made: the hirgen version, the program and the flags.
@@ -98,13 +100,7 @@ func Differences(dir string, files []File) (list []Difference, err error) {
 // hirgen wrote it.
 func difference(f File, data []byte, asWritten bool) Difference {
 	has, want := strings.Split(string(data), "\n"), strings.Split(string(f.Data), "\n")
-	first, behind := 0, 0 // number of equal lines at the start, and at the end
-	for first < min(len(has), len(want)) && has[first] == want[first] {
-		first++
-	}
-	for behind < min(len(has), len(want))-first && has[len(has)-1-behind] == want[len(want)-1-behind] {
-		behind++
-	}
+	first, behind := textdiff.Common(has, want)
 	d := Difference{Path: f.Path, State: Edited, Line: first + 1, Lines: len(has) - first - behind}
 	if asWritten {
 		d.State = Stale

@@ -127,7 +127,7 @@ var mayImport = map[string][]string{
 	"internal/tools/provetest": {"model", "model/schedule", "lowering", "calls", "internal/base/expr", "internal/base/diag"},
 
 	"emit": {"calls/collective", "emit/gopkg", "calls", "calls/names", "calls/text", "calls/verify", "model/domain", "templates",
-		"runtime_cpp", "internal/base/expr", "internal/base/diag", "internal/base/filelock"},
+		"runtime_cpp", "internal/base/expr", "internal/base/diag", "internal/base/filelock", "internal/base/textdiff"},
 	"emit/gosrc":   {"emit/goprint", "model", "model/domain"},
 	"emit/goprint": {},
 

@@ -3,6 +3,7 @@ package shard
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -25,11 +26,8 @@ func MergeRows(p *hostir.Program) error {
 	}
 	m := &rowMerger{
 		program: p, names: hostir.NewNamer(p), makers: hostir.Makers(p.Body), plan: map[*hostir.Tensor]int{},
-		folds: map[hostir.Stmt]bool{}, folded: map[*hostir.Tensor]bool{},
+		folds: map[hostir.Stmt]bool{}, folded: map[*hostir.Tensor]bool{}, maps: lists.Map(p.Body, hostir.AxisMap),
 		merged: map[*hostir.Tensor]twoAxes{}, views: map[mergedView]*hostir.Tensor{},
-	}
-	for _, s := range p.Body {
-		m.maps = append(m.maps, hostir.AxisMap(s))
 	}
 	if m.begin(); len(m.plan) == 0 {
 		return nil

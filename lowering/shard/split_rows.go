@@ -3,6 +3,7 @@ package shard
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -60,10 +61,7 @@ type rowSplitter struct {
 func newRowSplitter(p *hostir.Program) *rowSplitter {
 	r := &rowSplitter{
 		program: p, names: hostir.NewNamer(p), begin: rowsToSplit(p), splits: map[*hostir.Tensor]split{},
-		views: map[viewKey]*hostir.Tensor{},
-	}
-	for _, s := range p.Body {
-		r.maps = append(r.maps, hostir.AxisMap(s))
+		views: map[viewKey]*hostir.Tensor{}, maps: lists.Map(p.Body, hostir.AxisMap),
 	}
 	r.want()
 	return r

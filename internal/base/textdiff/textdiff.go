@@ -84,16 +84,21 @@ func count(edits []Edit, side byte) int {
 	return n
 }
 
-// compare returns the edits from a to b. It keeps as many lines as possible, unless a or b has more than most lines
-// between the common beginning and the common end.
-func compare(a, b []string) []Edit {
-	begin, end := 0, 0
+// Common counts the lines with which both of two lists begin, and the lines after these with which both end.
+func Common(a, b []string) (begin, end int) {
 	for begin < min(len(a), len(b)) && a[begin] == b[begin] {
 		begin++
 	}
 	for end < min(len(a), len(b))-begin && a[len(a)-1-end] == b[len(b)-1-end] {
 		end++
 	}
+	return begin, end
+}
+
+// compare returns the edits from a to b. It keeps as many lines as possible, unless a or b has more than most lines
+// between the common beginning and the common end.
+func compare(a, b []string) []Edit {
+	begin, end := Common(a, b)
 	edits := all(nil, ' ', a[:begin])
 	edits = middle(edits, a[begin:len(a)-end], b[begin:len(b)-end])
 	return all(edits, ' ', a[len(a)-end:])
