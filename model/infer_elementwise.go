@@ -150,8 +150,12 @@ func (in *inference) stretch(a, b []domain.Axis) ([]domain.Axis, bool) {
 
 // joinKinds combines two axes of equal extents. If one axis is broadcast, the result is the other axis. If one axis is
 // serial and the other a Stream axis, the result is the Stream axis. Other different axes become serial: a split of one
-// operand alone needs a communication, and inference does not decide where.
+// operand alone needs a communication, and inference does not decide where. Of two extents of 1, a parameter comes before
+// the number 1, which stretches if the parameter has another value.
 func joinKinds(a, b domain.Axis) domain.Axis {
+	if a.Size == 1 && a.Text == "" {
+		a.Extent = b.Extent
+	}
 	switch {
 	case a.Alike(b):
 		return a

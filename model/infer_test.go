@@ -34,10 +34,13 @@ func TestInferredAxes(t *testing.T) {
 		{"A: [Stream(S), M], B: [S, M]", "add(A, B)", "[Stream(S), M]"},
 		{"A: [DIDx, M], B: [M]", "add(A, B)", "[DIDx(D), M]"},
 		{"A: [M], B: [DIDx, b(1)]", "add(A, B)", "[DIDx(D), M]"},
+		{"A: [1, M], B: [U, M]", "add(A, B)", "[U, M]"}, // with another U the number 1 stretches
+		{"A: [U, M], B: [1, M]", "add(A, B)", "[U, M]"},
+		{"A: [U, M, K], W: [D, 1, N, K]", "linear(A, W)", "[D, U, M, N]"},
 		{"A: {axes: [DIDx, M], mesh: left}, B: [D, M]", "add(A, B)", "[D, M]"},
 		{"A: [D, M], B: {axes: [DIDx, M], mesh: left}", "add(A, B)", "[D, M]"},
 	} {
-		p := mustLoad(t, "hirgen: 1\nname: p\nparams: {D: 2, S: 2, M: 3, K: 4, N: 5}\nmesh: {x: D}\nmeshes: {left: {axes: {x: D}, ranks: "+
+		p := mustLoad(t, "hirgen: 1\nname: p\nparams: {D: 2, S: 2, M: 3, K: 4, N: 5, U: 1}\nmesh: {x: D}\nmeshes: {left: {axes: {x: D}, ranks: "+
 			"[1, 0]}}\n"+
 			"tensors: {"+c.tensors+"}\nops:\n  - R = "+c.op+"\n")
 		if got := domain.FormatAxes(p.Outputs[0].Axes); got != c.want {
