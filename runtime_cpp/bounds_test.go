@@ -57,6 +57,13 @@ func boundedOps() []string {
 	for _, in := range []string{"U_exp", "U_turned", "Y_exp"} {
 		list = append(list, in+"_sum = sum("+in+", axis=1)", in+"_log = log("+in+"_sum)")
 	}
+	// The largest elements of rows: of Y with one that is certain.
+	for _, in := range []string{"X", "Y", "Z"} {
+		list = append(list, in+"_max = max("+in+", axis=1)", in+"_largest = broadcast("+in+"_max, axis=1)")
+		for _, f := range []string{"eq", "ge"} {
+			list = append(list, fmt.Sprintf("%s_%s = %s(%s, %s_largest)", in, f, f, in, in))
+		}
+	}
 	return slices.Insert(list, len(strings.Split(operands, "/")), "C = cast(W, dtype=bf16)", "U = cast(C, dtype=fp32)", "D = round(U)")
 }
 

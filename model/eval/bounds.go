@@ -28,7 +28,8 @@ func Bounds(p *model.Pipeline, inputs map[string]*Array) (values, bounds map[str
 	if values, err = Run(p, inputs); err != nil {
 		return nil, nil, err
 	}
-	b := &bounder{rand.New(rand.NewPCG(1, 2)), float64(p.Meshes[0].Size()), map[*model.Tensor]*bounded{}} //nolint:gosec // no secret
+	b := &bounder{rand.New(rand.NewPCG(1, 2)), float64(p.Meshes[0].Size()), map[*model.Tensor]*bounded{}, //nolint:gosec // no secret
+		map[*model.Tensor]*model.Op{}}
 	for _, t := range p.Inputs {
 		none := NewArray(domain.Shape(t.Axes)...)
 		b.known[t] = &bounded{value: values[t.Name], other: values[t.Name], bound: none, leap: none}
@@ -60,6 +61,8 @@ type bounder struct {
 	*rand.Rand
 	ranks float64
 	known map[*model.Tensor]*bounded
+	// maxima has the max of which a tensor has the results.
+	maxima map[*model.Tensor]*model.Op
 }
 
 func (b *bounder) operation(op *model.Op, values map[string]*Array) {
@@ -72,6 +75,7 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 		leaps = append(leaps, k.leap)
 		rounds, jumps = rounds || k.rounds, jumps || k.jumps
 	}
+	b.findMaxima(op)
 	if op.Kind == model.OpBlockLinear {
 		b.blockLinear(op, values)
 		return
@@ -94,6 +98,9 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 		raw, others, made, leaped = b.added(op, in, other, e, leaps)
 	default:
 		value, bound, leap, jumped := varied(op, in, e, leaps)
+		if is, jumps := b.ofMaxima(op, in[0], e[0], bound, leap); is {
+			jumped = jumps
+		}
 		b.ofLogarithm(op, value, bound, leap)
 		raw, others, made, leaped = []*Array{value}, []*Array{doubles.evaluate(op, other)}, []*Array{bound}, []*Array{leap}
 		jumps = jumps || jumped

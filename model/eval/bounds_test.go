@@ -146,6 +146,32 @@ func TestBoundsOfChosenElements(t *testing.T) {
 	}
 }
 
+// TestBoundsOfLargestElements checks that the indices of the largest of rounded elements are compared where no rounding can change them,
+// and are not where two elements are nearly equal.
+func TestBoundsOfLargestElements(t *testing.T) {
+	p := mustLoad(t, "hirgen: 1\nname: p\ndtype: bf16\ntensors: {A: [4, 2, 3]}\nops: [\"X = exp(A)\", \"Z = argmax(X, axis=1)\", "+
+		"\"V, I = top_k(X, k=2)\", \"M = max(X, axis=2)\", \"R = reshape(M, shape=[4, 2, 1])\", \"G = ge(X, R)\"]")
+	values, bounds, err := Bounds(p, map[string]*Array{"A": array([]int64{4, 2, 3},
+		0, 1, 2, 3, 2, 1,
+		1, 1.001, 0, 0, 1, 2,
+		0, math.Inf(-1), math.Inf(-1), 0, 1, 2,
+		math.NaN(), 0, 1, 1, 0, 2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, uncertain := range map[string][]int{"Z": {4, 6, 10}, "I": {4, 5, 9}, "G": {6, 7}} {
+		var got []int
+		for i, e := range bounds[name].Data {
+			if e > 0 {
+				got = append(got, i)
+			}
+		}
+		if !slices.Equal(got, uncertain) {
+			t.Errorf("%s: elements %v of %v are not certain, want %v", name, got, values[name].Data, uncertain)
+		}
+	}
+}
+
 // TestBoundsOfPartialSums checks that no element of a product is wrong whose partial sums round to bf16 on each of 2 or 4
 // ranks, and again at each step of a ring.
 func TestBoundsOfPartialSums(t *testing.T) {

@@ -93,6 +93,11 @@ class DeviceReference final : public Reference {
     /// errors; null if they are not known.
     std::shared_ptr<float> log_value = {}, log_bound = {};
     bool summed = false;  ///< those of sums; bounds of exponentials lack the rounding of exp
+    /// If the elements are the largest ones of a tensor along an axis: its elements, shape and
+    /// axis.
+    std::shared_ptr<float> largest_of = {};
+    Shape rows = {};
+    size_t along = 0;
     bool rounds = false;  ///< elements were rounded to 16 or 8 bits, here or in an operand
     /// Rounding can switch between branches of the computation, so the difference of `data` and
     /// `other` may not show the size of the errors.
@@ -100,6 +105,13 @@ class DeviceReference final : public Reference {
     int64_t samples = 0;  ///< number of elements with independent errors; others repeat these
     bool tight = false;   ///< tighten() has already been applied
 
+    /// Returns whether the elements are the largest ones of x, with an axis of one element.
+    bool are_largest_of(const Tensor& x) const {
+      Shape folded = x.shape;
+      if (largest_of == nullptr || largest_of != x.data || rows != x.shape) return false;
+      folded[along] = 1;
+      return shape == folded;
+    }
     const float* again() const { return (other ? other : data).get(); }
     reference::Noisy noisy() const;
     reference::Bounds bounds() const;

@@ -58,6 +58,11 @@ void unary_bound(UnaryFn fn, Bounds to, Noisy in, int64_t n, DType dtype, float*
                  cudaStream_t stream);
 void binary_bound(BinaryFn fn, Bounds to, Noisy a, const Strided& a_view, Noisy b,
                   const Strided& b_view, bool same, DType dtype, float* jumps, cudaStream_t stream);
+/// Lowers the bounds of eq(x, max x) or ge(x, max x), with the max over the middle axis of
+/// x[outer, count, inner]: they are 0 in each row in which no other element may be as large as the
+/// largest. Raises `uncertain` to 1 if other rows have bounds.
+void bound_largest(Bounds to, Noisy x, int64_t outer, int64_t count, int64_t inner,
+                   float* uncertain, cudaStream_t stream);
 /// to = the error bounds of a reduction over the middle axis of in[outer, count, inner]. to.leap is
 /// null if in.leap is. `common`, `partial` and `seed` are as in Products. For a sum, adds errors of
 /// partial sums to `other`, the result of a second evaluation. If several `ranks` may share the

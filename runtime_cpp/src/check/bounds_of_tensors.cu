@@ -96,6 +96,38 @@ struct LargestDistance {
   }
 };
 
+struct LargestBound {
+  Bounds to;
+  Noisy x;
+  int64_t count, inner;
+  float* uncertain;
+
+  /// Returns whether one element of the row that begins at `first` is the largest, whatever the
+  /// errors of the elements are.
+  HG_HOST_DEVICE bool certain(int64_t first) const {
+    const int64_t end = first + count * inner;
+    int64_t best = first;
+    for (int64_t i = first; i < end; i += inner) {
+      if (x.data[i] != x.data[i]) return false;
+      if (x.data[i] > x.data[best]) best = i;
+    }
+    const double least = x.data[best] - bound_of(x, best);
+    for (int64_t i = first; i < end; i += inner) {
+      if (i != best && !(x.data[i] + bound_of(x, i) < least)) return false;
+    }
+    return true;
+  }
+
+  HG_HOST_DEVICE void operator()(int64_t row) const {
+    const int64_t first = row / inner * count * inner + row % inner;
+    const bool known = certain(first);
+    for (int64_t i = first; i < first + count * inner; i += inner) {
+      if (known) to.bound[i] = to.leap[i] = 0;
+      if (to.bound[i] > 0) raise(uncertain, 1);
+    }
+  }
+};
+
 }  // namespace
 
 void round_bound(Bounds to, const float* raw, int64_t n, DType dtype, cudaStream_t stream) {
@@ -135,6 +167,11 @@ void any_infinite(float* largest, const float* bound, int64_t n, cudaStream_t st
 void largest_distance(float* largest, const float* a, const float* b, const float* bound, int64_t n,
                       cudaStream_t stream) {
   parallel_for(n, stream, kBounds, LargestDistance{largest, a, b, bound});
+}
+
+void bound_largest(Bounds to, Noisy x, int64_t outer, int64_t count, int64_t inner,
+                   float* uncertain, cudaStream_t stream) {
+  parallel_for(outer * inner, stream, kBounds, LargestBound{to, x, count, inner, uncertain});
 }
 
 }  // namespace hirgen::reference

@@ -107,7 +107,17 @@ void DeviceReference::binary(const char* out, const char* fn, const char* a, con
   result.leap = zeros(elements_of(shape));
   reference::binary_bound(function, result.bounds(), left.noisy(), rows, right.noisy(), other,
                           left.data == right.data, dtype, jumps.get(), stream_);
-  result.jumps = result.jumps || jumps.fetch() > 0;
+  bool jumped = jumps.fetch() > 0;
+  if ((function == BinaryFn::kEq || function == BinaryFn::kGe) && jumped &&
+      right.are_largest_of(left)) {
+    const reference::Largest uncertain(stream_);
+    const size_t d = right.along;
+    reference::bound_largest(result.bounds(), left.noisy(), elements_between(shape, 0, d), shape[d],
+                             elements_between(shape, d + 1, shape.size()), uncertain.get(),
+                             stream_);
+    jumped = uncertain.fetch() > 0;
+  }
+  result.jumps = result.jumps || jumped;
   if (!result.jumps) result.leap.reset();
 }
 
@@ -129,6 +139,11 @@ void DeviceReference::reduce(const char* out, const char* fn, const char* in, in
   reference::reduce(function, result.other.get(), source.again(), outer, count, inner, DType::kFp32,
                     stream_);
   if (source.leap) result.leap = zeros(outer * inner);
+  if (function == ReduceFn::kMax) {
+    result.largest_of = source.data;
+    result.rows = source.shape;
+    result.along = d;
+  }
   reference::reduce_bound(function, result.bounds(), result.other.get(), source.noisy(), outer,
                           count, inner, common(source), partial(count, source.dtype, dtype),
                           ++seeds_, dtype, ranks_ > 1, stream_);

@@ -52,6 +52,8 @@ void evaluate(DeviceReference& reference, const Row& row) {
     reference.unary(row.out, row.fn, row.first, row.dtype);
   } else if (kind == "binary") {
     reference.binary(row.out, row.fn, row.first, row.second, row.dtype);
+  } else if (kind == "broadcast") {
+    reference.broadcast(row.out, row.first, 1);
   } else if (kind == "permute") {
     reference.permute(row.out, row.first, {1, 0});
   } else if (kind == "reduce") {

@@ -247,8 +247,8 @@ void test_reference() {
 }
 
 /// Tests UnaryBound, BinaryBound, ReduceBound, ProductBound, RoundBound, AddSquares, AddSizes,
-/// Rests, AddTo, Shake, WidenBound, AtLeast, ScaleBound, Overflow, LargestShare, AnyInfinite and
-/// LargestDistance. The bounds of the operands are leaps.
+/// Rests, AddTo, Shake, WidenBound, AtLeast, ScaleBound, Overflow, LargestShare, AnyInfinite,
+/// LargestDistance and LargestBound. The bounds of the operands are leaps.
 void test_bounds() {
   const Sparse<float> in(3 * kLong), out(3 * kLong), none(3 * kLong), leaps(3 * kLong);
   const hirgen::Strided part{2, {kLong, 2}, {3, 1}};
@@ -323,6 +323,12 @@ void test_bounds() {
     out[i] = INFINITY;
     reference::AnyInfinite{&infinite, out.get()}(i);
     expect(share == 1 && distance == 1 && infinite == 1, name_of("largest bounds", i));
+    const reference::LargestBound largest{to, {in.get(), none.get()}, 2, 1, &infinite};
+    in[Wide{i} * 2 + 1] = 3;
+    out[Wide{i} * 2 + 1] = 1;
+    largest(i);
+    expect(out[Wide{i} * 2 + 1] == 0, name_of("the largest of a row", i));
+    in[Wide{i} * 2 + 1] = 0;
     in[i] = out[i] = leaps[i] = 0;
   }
 }
