@@ -55,9 +55,10 @@ func boundedOps() []string {
 	list = append(list, "U_logits = scale(U, by=40)", "U_exp = exp(U_logits)", "U_turned = permute(U_exp, perm=[1, 0])",
 		"Y_logits = scale(Y, by=16)", "Y_less = shift(Y_logits, by=-100)", "Y_exp = exp(Y_less)")
 	for _, in := range []string{"U_exp", "U_turned", "Y_exp"} {
-		list = append(list, in+"_sum = sum("+in+", axis=1)", in+"_log = log("+in+"_sum)")
+		list = append(list, in+"_sum = sum("+in+", axis=1)", in+"_log = log("+in+"_sum)",
+			in+"_total = broadcast("+in+"_sum, axis=1)", in+"_share = div("+in+", "+in+"_total)")
 	}
-	// The largest elements of rows: of Y with one that is certain.
+	// Which elements of rows are the largest ones: errors decide in Z alone.
 	for _, in := range []string{"X", "Y", "Z"} {
 		list = append(list, in+"_max = max("+in+", axis=1)", in+"_largest = broadcast("+in+"_max, axis=1)")
 		for _, f := range []string{"eq", "ge"} {

@@ -97,6 +97,7 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 	case isProduct(op) || op.Kind == model.OpReduce && op.Fn == "sum":
 		raw, others, made, leaped = b.added(op, in, other, e, leaps)
 	default:
+		e, leaps = b.ofDivisor(op, e, leaps)
 		value, bound, leap, jumped := varied(op, in, e, leaps)
 		if is, jumps := b.ofMaxima(op, in[0], e[0], bound, leap); is {
 			jumped = jumps

@@ -70,3 +70,17 @@ func (b *bounder) ofLogarithm(op *model.Op, value, bound, leap *Array) {
 		}
 	}
 }
+
+// ofDivisor returns the bounds of the operands of op, and the leaps of these. It limits those of a divisor that is a sum of exponentials by
+// the bounds of the sum's logarithm: a quotient moves farthest at the divisor's lower end, which is positive.
+func (b *bounder) ofDivisor(op *model.Op, e, leaps []*Array) (limited, limitedLeaps []*Array) {
+	if op.Kind != model.OpBinary || op.Fn != "div" || b.known[op.In[1]].log == nil || !b.known[op.In[1]].log.summed {
+		return e, leaps
+	}
+	divisor, of := b.known[op.In[1]].value, b.known[op.In[1]].log.bound
+	bound := combined(divisor, of, func(v, log float64) float64 {
+		return choose(math.Abs(math.Log(v))+log < mostLogarithm, -v*math.Expm1(-log), math.Inf(1))
+	})
+	least := func(v, w float64) float64 { return min(v, w) }
+	return []*Array{e[0], combined(e[1], bound, least)}, []*Array{leaps[0], combined(leaps[1], bound, least)}
+}

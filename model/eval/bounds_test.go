@@ -362,6 +362,36 @@ func TestBoundsOfLeapsInBlocks(t *testing.T) {
 	}
 }
 
+// TestBoundsOfSoftmax checks that logits in bf16 leave the results of a softmax bounds that contain the results for logits with other
+// roundings. They are finite also if the bound of a sum of exponentials is larger than the sum.
+func TestBoundsOfSoftmax(t *testing.T) {
+	for _, by := range []float64{1, 8, 64} {
+		p := mustLoad(t, fmt.Sprintf("hirgen: 1\nname: s\nmesh: {x: 2}\ndtype: bf16\ntensors: {A: [32, 64], B: [64, 32]}\n"+
+			"ops: [\"L = matmul(A, B)\", \"X = scale(L, by=%g)\", \"Y = softmax(X)\"]\n", by))
+		values, bounds, err := Bounds(p, FillNormal(p, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		y, e := values["Y"].Data, bounds["Y"].Data
+		if largest := slices.Max(e); math.IsInf(largest, 1) {
+			t.Errorf("by %v: the largest bound is %v", by, largest)
+		}
+		for i := range 32 {
+			logits := slices.Clone(values["X"].Data[i*32 : i*32+32])
+			most, sum := slices.Max(logits), 0.0
+			for j, v := range logits {
+				logits[j] = math.Exp(domain.BF16.Round(v*(1+float64(j%2)*0x1p-8)) - most)
+				sum += logits[j]
+			}
+			for j, v := range logits {
+				if got := domain.BF16.Round(v / sum); math.Abs(got-y[i*32+j]) > e[i*32+j] {
+					t.Fatalf("by %v: %v is called wrong, which is %v within %v", by, got, y[i*32+j], e[i*32+j])
+				}
+			}
+		}
+	}
+}
+
 // TestBoundsOfZeros checks that an infinity at a pole is not certain if the sign of a computed zero decides it.
 func TestBoundsOfZeros(t *testing.T) {
 	p := mustLoad(t, spec("A: [1, 2], B: [1], K: [1]", "- T = sum(A, axis=1)\n- R = rsqrt(T)\n"+

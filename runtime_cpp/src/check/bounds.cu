@@ -174,10 +174,20 @@ struct BinaryBound {
             found.second};
   }
 
+  /// Returns the largest error of a divisor that is a sum of exponentials, by the bounds of its
+  /// logarithm: a quotient moves farthest at the divisor's lower end, which is positive.
+  HG_HOST_DEVICE double most_of_divisor(float y, int64_t i) const {
+    if (fn != BinaryFn::kDiv || b.log == nullptr) return INFINITY;
+    const double log_bound = b.log[i], divisor = y;
+    return fabs(log(divisor)) + log_bound < kMostLog ? -divisor * expm1(-log_bound) : INFINITY;
+  }
+
   HG_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t at = offset_of(a_view, i), bt = offset_of(b_view, i);
     const float x = a.data[at], y = b.data[bt];
-    const Errors e{bound_of(a, at), bound_of(b, bt)}, leaps{leap_of(a, at), leap_of(b, bt)};
+    const double most = most_of_divisor(y, bt);
+    const Errors e{bound_of(a, at), smaller_of(bound_of(b, bt), most)},
+        leaps{leap_of(a, at), smaller_of(leap_of(b, bt), most)};
     const Errors rest{rest_of(e.first, leaps.first), rest_of(e.second, leaps.second)};
     Errors found = around(x, y, rest, false);
     double leap = 0;
