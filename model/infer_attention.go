@@ -61,8 +61,11 @@ func (in *inference) attention(q int) bool {
 		}
 	}
 	if k, v := domain.Shape(K.Axes), domain.Shape(V.Axes); !slices.Equal(k, v) {
-		in.misfits(q+2, diag.ShapeMismatch, "%s has the shape %s, and %s %s: there is a value for each key, of the same size", V.Name,
-			domain.FormatShape(v), K.Name, domain.FormatShape(k))
+		found := in.a.list.Add(in.src.args[q+2].pos, diag.ShapeMismatch, "%s has the shape %s, and %s %s: there is a value for each key, "+
+			"of the same size", V.Name, domain.FormatShape(v), K.Name, domain.FormatShape(k))
+		if last := len(k) - 1; len(k) == len(v) && v[last] < k[last] && slices.Equal(k[:last], v[:last]) {
+			found.WithHint("append zeros to the rows of %s with concat, and take the first %d columns of the result with slice", V.Name, v[last])
+		}
 		return false
 	}
 	queries, keys := in.axesOf(q), in.axesOf(q+1)

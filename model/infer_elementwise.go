@@ -134,18 +134,32 @@ func (in *inference) stretch(a, b []domain.Axis) ([]domain.Axis, bool) {
 				slices.Reverse(places[:])
 				slices.Reverse(extents[:])
 			}
-			x, y, paired := in.op.In[0], in.op.In[1], "axes are"
-			if in.multiplies() {
-				paired = "axes before the rows and columns are"
+			x, y, hint := in.op.In[0], in.op.In[1], "axes are paired from the last one on, and one of extent 1 goes with any"
+			switch axes := ofEachRank(x, y); {
+			case in.multiplies() && axes != nil:
+				hint = fmt.Sprintf("give %s the axes %s: each rank then multiplies all of %s", y.Name, domain.FormatAxes(axes), x.Name)
+			case in.multiplies():
+				hint = "axes before the rows and columns are paired from the last one on, and one of extent 1 goes with any"
 			}
 			in.fail(diag.ShapeMismatch, "%s pairs axis %d of %s, %s, with axis %d of %s, %s: their extents differ",
 				cmp.Or(in.src.whole, in.describe()), places[0], x.Name, withValue(extents[0]), places[1], y.Name, withValue(extents[1])).
-				WithHint("%s paired from the last one on, and one of extent 1 goes with any", paired).
+				WithHint("%s", hint).
 				AddNote(x.Pos, "%s is %s", x.Name, domain.FormatAxes(x.Axes)).AddNote(y.Pos, "%s is %s", y.Name, domain.FormatAxes(y.Axes))
 			return nil, false
 		}
 	}
 	return joined, true
+}
+
+// ofEachRank returns the axes with which each rank multiplies all of x by its own matrix of w: an axis of one element for each batch axis
+// of x. It returns nil if w does not have one matrix for each rank, or x is split, too.
+func ofEachRank(x, w *Tensor) []domain.Axis {
+	split := func(a domain.Axis) bool { return a.Kind != domain.Serial }
+	if len(w.Axes) != 3 || w.Axes[0].Kind != domain.Device || slices.ContainsFunc(x.Axes, split) {
+		return nil
+	}
+	ones := slices.Repeat([]domain.Axis{{Kind: domain.Serial, Extent: domain.Extent{Size: 1}}}, len(x.Axes)-2)
+	return slices.Insert(slices.Clone(w.Axes), 1, ones...)
 }
 
 // joinKinds combines two axes of equal extents. If one axis is broadcast, the result is the other axis. If one axis is
