@@ -13,6 +13,9 @@ const mostBeside = 66 * 128 * 128
 // fewRows is the largest number of rows with which the time of a GEMM is the time to read its weights.
 const fewRows = 128
 
+// mostOfFork is the largest number of statements of a fork. Longer branches would keep more memory, and take longer to find.
+const mostOfFork = 32
+
 // mostBranches is the largest number of branches of a fork: the caller's stream and the compute streams.
 const mostBranches = 4
 
@@ -34,8 +37,32 @@ type fork struct {
 	elements int64 // in the results of its GEMMs
 }
 
-// branch has the memory that the statements of a branch access.
-type branch struct{ read, written map[string]bool }
+// branch has the memory that the statements of a branch access, and the number of its GEMMs.
+type branch struct {
+	read, written map[string]bool
+	gemms         int
+}
+
+// hidden returns the number of GEMMs that run while another branch, the one with most GEMMs, does.
+func (f *fork) hidden() int {
+	all, most := 0, 0
+	for _, b := range f.branches {
+		all, most = all+b.gemms, max(most, b.gemms)
+	}
+	return all - most
+}
+
+// best returns the longest fork at the beginning of a list. It returns none if a fork that begins at one of its later
+// statements hides at least two more GEMMs: projections of a projection belong side by side, not into one branch.
+func (b *forker) best(list []calls.Stmt) fork {
+	f := b.forkAt(list)
+	for i := 1; i < len(f.of) && len(f.branches) > 1; i++ {
+		if later := b.forkAt(list[i:]); later.hidden() > f.hidden()+1 {
+			return fork{}
+		}
+	}
+	return f
+}
 
 // memory lists the memory where a pointer may point. It is empty if that may be memory of another rank.
 func (b *forker) memory(at calls.Pointer) []string {
@@ -56,7 +83,7 @@ func (b *forker) memory(at calls.Pointer) []string {
 // forkAt returns the longest fork at the beginning of a list. With less than two branches, it is none.
 func (b *forker) forkAt(list []calls.Stmt) fork {
 	var f fork
-	for _, s := range list {
+	for _, s := range list[:min(len(list), mostOfFork)] {
 		if namesOnly(s) && len(f.of) > 0 {
 			f.of = append(f.of, -1)
 			continue
@@ -106,7 +133,10 @@ func (b *forker) access(s calls.Stmt) (access branch, known bool) {
 	if err != nil {
 		return access, false
 	}
-	access = branch{map[string]bool{}, map[string]bool{}}
+	access = branch{read: map[string]bool{}, written: map[string]bool{}}
+	if _, isGemm := s.(*calls.Gemm); isGemm {
+		access.gemms = 1
+	}
 	for _, o := range operands {
 		if o.At.Base == "" {
 			continue
@@ -170,6 +200,7 @@ func (f *fork) add(at int, access branch) {
 		f.branches = append(f.branches, access)
 		return
 	}
+	f.branches[at].gemms += access.gemms
 	for name := range access.read {
 		f.branches[at].read[name] = true
 	}

@@ -19,7 +19,7 @@ import (
 // A fork begins with a GEMM. A later GEMM that needs no result of the fork begins a branch on another stream. GEMMs and
 // kernels that need the results of one branch continue that branch, and the others stay on the caller's stream. The
 // fork ends before the first statement that needs two branches, or does something else. The order of statements stays.
-// Programs with compute streams stay as they are, and so do calls without a graph, where each event costs the host time.
+// Programs with compute streams stay as they are, and so do programs without graphs, where each event costs the host time.
 func runBeside(p *calls.Program) {
 	if !p.Graph || p.Streams > 0 {
 		return
@@ -42,7 +42,7 @@ func runBeside(p *calls.Program) {
 	b.end = &calls.Events{Name: names.Member("join"), Label: "join"}
 	var body []calls.Stmt
 	for at := 0; at < len(p.Body); {
-		f := b.forkAt(p.Body[at:])
+		f := b.best(p.Body[at:])
 		if len(f.branches) < 2 {
 			body, at = append(body, p.Body[at]), at+1
 			continue

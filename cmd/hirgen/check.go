@@ -118,7 +118,7 @@ func nextBest(p *hostir.Program, machine string) (func(hostir.Movement) *schedul
 // summary describes a lowered program, and its predicted performance, for the author of its spec.
 func summary(p *hostir.Program, lowered *calls.Described, predicted predictions) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s: %s, %s\n", p.Name, counted(p.Meshes[0].Size(), "rank"), counted(p.Streams, "worker stream"))
+	fmt.Fprintf(&text, "%s: %s, %s\n", p.Name, counted(p.Meshes[0].Size(), "rank"), counted(max(p.Streams, lowered.Streams), "worker stream"))
 	if p.Auto != nil {
 		text.WriteString("  " + describeAuto(p))
 	}

@@ -20,6 +20,7 @@ type longPipeline struct {
 var longPipelines = []longPipeline{
 	{"layers", layers, 2000}, {"products", products, 2000}, {"views", views, 2000}, {"open", open, 500},
 	{"transfers", transfers, 500}, {"exchanges", exchanges, 300}, {"alternating", alternating, 2000}, {"zigzag", zigzag, 2000},
+	{"few", few, 1000},
 }
 
 func startLong(name string, schedule ...string) *model.Builder {
@@ -49,6 +50,17 @@ func layers(n int) *model.Builder {
 		b.Reshape(name("R"), name("P"), "S", "D", "D", "M/(S*D)", "K")
 		b.Reduce("sum", name("T"), name("R"), 1)
 		b.Binary("add", name("Y"), name("T"), before)
+	}
+	return b
+}
+
+// few is a deep MLP of few rows without communication, in a CUDA graph.
+func few(n int) *model.Builder {
+	b := startLong("few", "preset", "none", "graph", "true")
+	b.Tensor("Y0", "M", "K")
+	b.Tensor("W", "K", "K")
+	for i := 1; i <= n; i++ {
+		b.Linear(fmt.Sprint("Y", i), fmt.Sprint("Y", i-1), "W")
 	}
 	return b
 }

@@ -19,8 +19,10 @@ type builder struct {
 	tensors []*hostir.Tensor // the tensors of out.Arguments, in their order
 	sizes   []size           // of the program's GEMMs
 	largest int64            // bytes of the largest communication
-	names   *names.Table
-	scope   *extents.Scope
+	// a pipeline uses compute streams
+	pipelined bool
+	names     *names.Table
+	scope     *extents.Scope
 
 	pairs     map[string]*hostir.Exchange // by handle: the exchange of a transfer through shared memory
 	exchanges map[*hostir.Exchange]*exchange

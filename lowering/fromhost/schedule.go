@@ -15,7 +15,7 @@ func (b *builder) tells(c schedule.Choice) bool {
 	case schedule.Streams, schedule.Preset, schedule.Pipeline:
 		return false // schedule mentions them first, if they are used
 	case schedule.InitialWaits, schedule.Joins:
-		return b.out.Streams > 0
+		return b.pipelined
 	}
 	field, _ := schedule.Named(c.Field)
 	return c.Value != field.Default
@@ -63,14 +63,16 @@ func hasLoop(body []hostir.Stmt) bool {
 
 // workers says in words how many compute streams the program uses.
 func (b *builder) workers() string {
-	switch b.out.Streams {
-	case 0:
-		return "computes on the caller's stream"
-	case 1:
-		return "1 compute stream"
+	words := "1 compute stream"
+	if b.out.Streams > 1 {
+		words = fmt.Sprintf("%d compute streams", b.out.Streams)
 	}
-	words := fmt.Sprintf("%d compute streams", b.out.Streams)
-	if field, _ := schedule.Named(schedule.Streams); field.Default == strconv.Itoa(b.program.Streams) && b.out.Streams == b.program.Streams {
+	switch field, _ := schedule.Named(schedule.Streams); {
+	case b.out.Streams == 0:
+		return "computes on the caller's stream"
+	case !b.pipelined:
+		words = "computes on the caller's stream, and some small GEMMs on " + words
+	case field.Default == strconv.Itoa(b.out.Streams):
 		words += " (the default)"
 	}
 	return words

@@ -18,7 +18,7 @@ func (b *builder) streamOf(r hostir.StreamRef) calls.Stream {
 	case r.Index == nil:
 		return calls.Stream{Name: calls.Caller}
 	}
-	b.out.Streams = b.program.Streams
+	b.out.Streams, b.pipelined = b.program.Streams, true
 	return calls.Stream{Index: b.computeIndex(r.Index)}
 }
 

@@ -218,8 +218,8 @@ func reshaped(in, out *Tensor) []int {
 	return row
 }
 
-// MoveAxis adds by to the axis that a statement names, if another axis comes before it: axis in of the first operand or, in a Broadcast
-// or Concat, which name an axis of the result, axis out of the result. A negative axis is none.
+// MoveAxis adds by to the axis that a statement names, if another axis comes before this one. The other axis is axis in of the first
+// operand. In a Broadcast or Concat, which name an axis of the result, it is axis out of the result. A negative axis is none.
 func MoveAxis(s Stmt, in, out, by int) {
 	var axis *int
 	before := in

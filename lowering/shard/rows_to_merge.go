@@ -32,8 +32,8 @@ func (m *rowMerger) begin() {
 	}
 }
 
-// rowsToMerge returns the first of two axes of rows of a sum's operand that become one: the outermost rows, if the ranks along by cannot
-// share them, or an axis of one element before them. It returns NoAxis if there are none.
+// rowsToMerge returns the first of two axes of rows of a sum's operand that become one. It is the axis of the outermost rows, if the ranks
+// along by cannot share these, or an axis of one element before them. It returns NoAxis if there are none.
 func rowsToMerge(sum *hostir.Reduce, by domain.Axis) int {
 	at := outermostRows(sum)
 	if at > 0 && sum.Axis != at-1 && sum.In.Axes[at-1].Size == 1 {

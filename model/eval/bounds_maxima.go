@@ -9,7 +9,7 @@ import (
 )
 
 // findMaxima records in b.maxima that the result of op has the largest elements of a tensor along an axis, with an axis of one element in
-// its place. A maximum and what moves it have these.
+// its place. op is a maximum, or moves one.
 func (b *bounder) findMaxima(op *model.Op) {
 	if op.Kind == model.OpReduce && op.Fn == "max" {
 		b.maxima[op.Out] = op
