@@ -72,7 +72,7 @@ func (b *bounder) ofLogarithm(op *model.Op, value, bound, leap *Array) {
 }
 
 // ofDivisor returns the bounds of the operands of op, and the leaps of these. If the divisor is a sum of exponentials, it limits the
-// divisor's bounds and leaps by the bounds of the sum's logarithm: a quotient moves farthest at the divisor's lower end, which is positive.
+// divisor's bounds and leaps by the bounds of the sum's logarithm. A quotient moves farthest at the divisor's lower end, which is positive.
 func (b *bounder) ofDivisor(op *model.Op, e, leaps []*Array) (limited, limitedLeaps []*Array) {
 	if op.Kind != model.OpBinary || op.Fn != "div" || b.known[op.In[1]].log == nil || !b.known[op.In[1]].log.summed {
 		return e, leaps

@@ -101,7 +101,7 @@ func ofProgram() []Field {
 			Name: Preset, Doc: "the defaults that the other fields change; `schedule: eager` is short for `{preset: eager}`",
 			Values: []Value{
 				{Name: Auto, Doc: "what is open is chosen by [measurements and predictions](#schedule-auto); the default of a spec without a schedule"},
-				{Name: None, Doc: "no overlap: as `eager`, and all on the caller's stream"},
+				{Name: None, Doc: "no overlap: as `eager`, and on the caller's stream, but for small GEMMs of a [CUDA graph](#cuda-graphs)"},
 				{Name: Eager, Doc: "no pipeline: Stream axes are plain axes, and a whole collective comes before or after the whole operation"},
 				{Name: Reference, Doc: "the statements of the reference's host programs in their order: joins in the loop"},
 			},
@@ -115,7 +115,7 @@ func ofProgram() []Field {
 				{Name: P2P, Doc: "shards go from rank to rank"},
 			},
 		},
-		{Name: Streams, High: 64, Default: "4", Doc: "number of [worker streams](#streams-and-waits); with 0 the caller's stream does the work"},
+		{Name: Streams, High: 64, Default: "4", Doc: "number of [worker streams](#streams-and-waits) of pipelines; with 0 the caller's stream does the work"},
 		{
 			Name: Transport, Pipelines: []string{P2P}, Doc: "left open, each communication says its own with `via`",
 			Values: []Value{{Name: Auto, Doc: "two variants are emitted: CUDA IPC, and [NCCL between nodes](#transport-auto)"}},
