@@ -9,8 +9,7 @@ import (
 )
 
 // MergeRows merges two axes of rows into one, where the ranks cannot share the first but can share both together. For example, [B, L, E]
-// becomes [B*L, E] if B is no multiple of the number of ranks, as with one sequence. Then SplitRows can give each rank a part of the rows.
-// No element moves.
+// becomes [B*L, E] if B is no multiple of the number of ranks. Then SplitRows can give each rank a part of the rows. No element moves.
 // The merged rows begin at a GEMM whose result is summed over ranks, if each rank has the whole sum. Statements that compute each row
 // from the same row of an operand run on merged rows, too. A statement that needs both axes reads a view with both.
 //

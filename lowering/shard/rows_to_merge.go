@@ -20,8 +20,8 @@ func (m *rowMerger) begin() {
 			exchanges(m.program, sum) && m.program.Choices.Of(sum.Out.Name, schedule.Fuse) == schedule.Exchange {
 			continue
 		}
-		at, rows := rowsToMerge(sum, by), hostir.AxisMap(sum)
-		if at == NoAxis || !severalRows(sum.In.Axes, at) || !canMerge(sum, rows, rows[0][at]) {
+		at, rows := outermostRows(sum), hostir.AxisMap(sum)
+		if at == NoAxis || splittable(sum.In, at, by) || !severalRows(sum.In.Axes, at) || !canMerge(sum, rows, rows[0][at]) {
 			continue
 		}
 		if both := sum.In.Axes[at].Size * sum.In.Axes[at+1].Size; by.Size > 1 && both%by.Size == 0 {
@@ -30,19 +30,6 @@ func (m *rowMerger) begin() {
 			}
 		}
 	}
-}
-
-// rowsToMerge returns the first of two axes of rows of a sum's operand that become one. It is the axis of the outermost rows, if the ranks
-// along by cannot share these, or an axis of one element before them. It returns NoAxis if there are none.
-func rowsToMerge(sum *hostir.Reduce, by domain.Axis) int {
-	at := outermostRows(sum)
-	if at > 0 && sum.Axis != at-1 && sum.In.Axes[at-1].Size == 1 {
-		return at - 1
-	}
-	if at == NoAxis || splittable(sum.In, at, by) {
-		return NoAxis
-	}
-	return at
 }
 
 // products returns the results of GEMMs from which elementwise operations make t, or t itself if a GEMM makes it. The list is nil if one
@@ -152,7 +139,8 @@ func canMerge(s hostir.Stmt, rows [][]int, at int) bool {
 	return true
 }
 
-// severalRows reports whether there are axes at and at+1 that are Serial, and the second has several elements.
+// severalRows reports whether there are axes at and at+1 that are Serial and have several elements.
 func severalRows(axes []domain.Axis, at int) bool {
-	return at+1 < len(axes) && axes[at].Kind == domain.Serial && axes[at+1].Kind == domain.Serial && axes[at+1].Size > 1
+	return at+1 < len(axes) &&
+		!slices.ContainsFunc(axes[at:at+2], func(a domain.Axis) bool { return a.Kind != domain.Serial || a.Size == 1 })
 }
