@@ -21,14 +21,15 @@ func (b *bounder) findMaxima(op *model.Op) {
 }
 
 // ofMaxima bounds eq(X, max X) and ge(X, max X), which find the largest element of each row. Where no other element of a row may be as
-// large, the bounds of the row become 0: both operands have the same errors, of which varied does not know. It returns false if op is
+// large, the bounds of the row become 0: both operands have the same errors, of which varied does not know. A kernel may compute X again
+// without rounding it, and read a maximum that was rounded, so X must be as exact in memory as in a kernel. It returns false if op is
 // another operation, and whether other rows have bounds.
 func (b *bounder) ofMaxima(op *model.Op, x, e, bound, leap *Array) (is, jumps bool) {
 	if op.Kind != model.OpBinary || op.Fn != "eq" && op.Fn != "ge" {
 		return false, false
 	}
 	fold := b.maxima[op.In[1]]
-	if fold == nil || fold.In[0] != op.In[0] {
+	if fold == nil || fold.In[0] != op.In[0] || op.In[0].DType.Size() < domain.FP32.Size() {
 		return false, false
 	}
 	rows := slices.Clone(x.Shape)
@@ -64,6 +65,9 @@ func oneLargest(x, e *Array, first, count, inner int64) bool {
 		if x.Data[i] > x.Data[best] {
 			best = i
 		}
+	}
+	if math.IsInf(e.Data[best], 0) {
+		return false
 	}
 	for i := first; i < first+count*inner; i += inner {
 		if i != best && !(x.Data[i]+e.Data[i] < x.Data[best]-e.Data[best]) { // also for an infinite error

@@ -111,6 +111,7 @@ struct LargestBound {
       if (x.data[i] != x.data[i]) return false;
       if (x.data[i] > x.data[best]) best = i;
     }
+    if (bound_of(x, best) == INFINITY) return false;
     const double least = x.data[best] - bound_of(x, best);
     for (int64_t i = first; i < end; i += inner) {
       if (i != best && !(x.data[i] + bound_of(x, i) < least)) return false;
