@@ -167,7 +167,7 @@ func ofEachRank(x, w *Tensor) []domain.Axis {
 // operand alone needs a communication, and inference does not decide where. Of two extents of 1, a parameter comes before
 // the number 1, which stretches if the parameter has another value.
 func joinKinds(a, b domain.Axis) domain.Axis {
-	if a.Size == 1 && a.Text == "" {
+	if a.Size == 1 && a.Text == "" && a.Kind != domain.Device {
 		a.Extent = b.Extent
 	}
 	switch {
