@@ -57,8 +57,8 @@ func TestOpsAndSchedulePrintText(t *testing.T) {
 		{[]string{"ops", "max"}, exitOK, "max(A, B)\n    element by element; axes are aligned at the end, and an axis of one element " +
 			"stretches\n\nmax(A, axis=i)\n    axis i folded"},
 		{[]string{"schedule", "copy"}, exitOK, "Fields of communications:\n\nall.copy: engine | sm"},
-		{[]string{"schedule", "streams"}, exitOK, "Fields of the program:\n\nstreams: 0 to 64 (4)\n    number of worker streams of pipelines; with 0 the " +
-			"caller's stream does the work\n"},
+		{[]string{"schedule", "streams"}, exitOK, "Fields of the program:\n\nstreams: 0 to 64 (4)\n    number of worker streams of " +
+			"pipelines; with 0 the caller's stream does the work\n"},
 		{[]string{"ops", "mtmul"}, exitUsage, `there is no operation "mtmul"; did you mean "matmul"?`},
 		{[]string{"schedule", "zzz"}, exitUsage, "without a name all are listed"},
 	} {

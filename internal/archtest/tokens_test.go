@@ -16,7 +16,7 @@ import (
 // budget is the most tokens of Go that the project may have, without comments: in the program, and in tests with their
 // data and generated code. Raising it takes a reason in the commit message. The aim is 565,600 tokens in the program,
 // and 261,200 in the tests.
-var budget = map[string]int{"program": 744_000, "tests": 306_300}
+var budget = map[string]int{"program": 744_000, "tests": 306_400}
 
 // TestTokens compares the number of tokens with the budget.
 func TestTokens(t *testing.T) {

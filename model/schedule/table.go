@@ -115,7 +115,8 @@ func ofProgram() []Field {
 				{Name: P2P, Doc: "shards go from rank to rank"},
 			},
 		},
-		{Name: Streams, High: 64, Default: "4", Doc: "number of [worker streams](#streams-and-waits) of pipelines; with 0 the caller's stream does the work"},
+		{Name: Streams, High: 64, Default: "4",
+			Doc: "number of [worker streams](#streams-and-waits) of pipelines; with 0 the caller's stream does the work"},
 		{
 			Name: Transport, Pipelines: []string{P2P}, Doc: "left open, each communication says its own with `via`",
 			Values: []Value{{Name: Auto, Doc: "two variants are emitted: CUDA IPC, and [NCCL between nodes](#transport-auto)"}},
